@@ -1,0 +1,1 @@
+"""The aex command: run the suite, watch the demo, mint tokens, replay dead letters."""

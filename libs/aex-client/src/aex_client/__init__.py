@@ -1,0 +1,1 @@
+"""Python SDK: sync and async clients, typed with the common models."""

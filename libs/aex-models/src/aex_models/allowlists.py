@@ -1,0 +1,154 @@
+"""The allow-lists of `audiences`, as data: fields for everyone, then the further ones for each audience."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from aex_models import contract as c
+from aex_models import criteria as cr
+from aex_models import events as e
+from aex_models import governance as g
+from aex_models import outcome as o
+from aex_models import results as r
+from aex_models import science as sci
+from aex_models import settlement as s
+from aex_models import work as w
+
+Rows = Mapping[str, frozenset[str]]
+AUDIENCES = ("consumer", "agent", "finance", "operator", "service")
+
+
+def _row(everyone: str = "", **further: str) -> Rows:
+    shared = frozenset(everyone.split())
+    return {audience: shared | frozenset(further.get(audience, "").split()) for audience in AUDIENCES}
+
+
+_WORK = _row(
+    "work_id consumer_id title description domain input success_criteria budget verification allow_claims status "
+    "created_at",
+    consumer="evaluation science",
+    operator="science",
+    service="science",
+)
+
+ALLOWED: Mapping[type[BaseModel], Rows] = {
+    # work
+    w.Work: _WORK,
+    w.WorkAnswer: {audience: fields | {"warnings", "quote"} for audience, fields in _WORK.items()},
+    w.WorkValidation: _row(consumer="valid problems warnings quote"),
+    w.Budget: _row("max_cpc max_cpa_total max_penalty_total base_policy currency"),
+    w.VerificationPolicy: _row("max_attempts feedback verifier deadline_s"),
+    w.Evaluation: _row(
+        consumer="reference ground_truth required_keywords pattern output_schema required_fields custom_metrics"
+    ),
+    w.GroundTruth: _row(consumer="label id"),
+    w.CustomMetric: _row(consumer="name code"),
+    w.EvaluationRef: _row(service="digest size"),
+    w.LintWarning: _row(consumer="code path message suggestion", service="code path message suggestion"),
+    w.Problem: _row("path code message"),
+    w.Quote: _row("currency minimum maximum"),
+    w.QuoteCase: _row("base bonus penalty total success met unmet"),
+    cr.SuccessCriteria: _row("criteria aggregation minimum_weighted_score bonus_policy"),
+    cr.SuccessCriterion: _row("metric metric_type comparison threshold weight required bonus penalty scale"),
+    # contracts
+    c.Award: _row("contract_id work_id consumer agent_id cpc_rate terms deadline awarded_at"),
+    c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),
+    c.Contract: _row(
+        "contract_id work_id consumer_id agent_id status attempts_used max_attempts deadline current_attempt "
+        "state_version awarded_at updated_at last_feedback"
+    ),
+    c.Candidate: _row(
+        consumer="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
+        agent="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
+        operator="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
+    ),
+    c.ExecutionMetadata: _row(
+        consumer="duration_ms ttfb_ms processing_ms",
+        agent="duration_ms ttfb_ms processing_ms",
+        operator="duration_ms ttfb_ms processing_ms",
+    ),
+    c.Artifact: _row(
+        consumer="name media_type content content_base64 sha256",
+        agent="name media_type content content_base64 sha256",
+        operator="name media_type content content_base64 sha256",
+    ),
+    c.Attempt: _row(
+        "attempt_id contract_id status verdict counted replay received_at judged_at",
+        consumer="candidate_hash output_hash result candidate feedback",
+        agent="candidate_hash output_hash result candidate feedback errors",
+        operator="candidate_hash output_hash result candidate feedback errors system_retries",
+    ),
+    # results
+    r.VerificationResult: _row(
+        "verification_id contract_id verdict success metrics provenance criterion_results weighted_score bonus "
+        "penalty science governance governance_flags candidate_hash engine_version verified_at"
+    ),
+    r.CriterionResult: _row(
+        "metric metric_type value threshold comparison met required weight bonus penalty error provenance",
+        service="secret",
+    ),
+    r.CriterionError: _row("code message fault"),
+    g.GovernanceResult: _row("action decided_by flags"),
+    g.Flag: _row(
+        "rule severity",
+        consumer="message",
+        finance="message",
+        operator="message evidence",
+        service="message evidence",
+    ),
+    g.Party: _row("id org"),
+    sci.ScienceResult: _row(
+        "passed",
+        consumer="review value_mismatches domain_violations",
+        operator="review value_mismatches domain_violations",
+        service="review value_mismatches domain_violations",
+    ),
+    sci.ScientificReview: {
+        a: frozenset(sci.ScientificReview.model_fields) if a != "agent" else frozenset() for a in AUDIENCES
+    },
+    sci.ValueMismatch: _row("name claimed severity", consumer="actual", operator="actual", service="actual"),
+    # outcomes
+    o.OutcomeRecord: _row(
+        "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "
+        "attempts_used terms billing_impact created_at",
+        consumer="final_result execution_metadata",
+        agent="final_result execution_metadata",
+        operator="final_result execution_metadata disclosure",
+        service="disclosure",
+    ),
+    o.BillingImpact: _row("base bonus penalty total"),
+    # governance
+    g.ValidationDecision: _row(operator="valid action flags risk_score", service="valid action flags risk_score"),
+    g.Hold: _row(
+        operator="hold_id contract_id attempt_id cause flags status held_at decision reason decided_by decided_at"
+    ),
+    g.Rule: _row("name description actions thresholds enabled"),
+    # settlement
+    s.Settlement: _row(
+        "contract_id work_id agent_id consumer_id domain success status revision revisions cost settled_at"
+    ),
+    s.SettlementRevision: _row("revision cost settled_at reversed_at reason", finance="by", operator="by"),
+    s.Cost: _row("contract_id currency base bonus penalty bonus_capped penalty_waived fee total lines breakdown"),
+    s.CostLine: _row("metric value threshold comparison met amount", service="secret"),
+    s.Breakdown: _row("cpc cpa_bonus cpa_penalty"),
+    s.LedgerTransaction: _row("id contract_id kind postings occurred_at reason", finance="by"),
+    s.Posting: _row("account amount currency"),
+    s.AccountBalance: _row("account currency balance"),
+    s.TrialBalance: _row(finance="as_of complete_to accounts"),
+    s.SettlementBreakdown: _row("rows totals complete_to"),
+    s.BreakdownRow: _row(
+        "agent consumer domain day month currency count success_count cpc cpa_bonus cpa_penalty total"
+    ),
+    # events: services alone
+    e.WorkSubmitted: _row(service="work_id has_cpa consumer_id domain evaluation custom_metrics"),
+    e.WorkChecked: _row(service="work_id ok problems warnings"),
+    e.ContractAwarded: _row(service="award work terms evaluation"),
+    e.OutputSubmitted: _row(service="contract_id attempt_id"),
+    e.OutputRejected: _row(service="contract_id attempt_id code"),
+    e.OutcomeHeld: _row(service="contract_id attempt_id cause flags"),
+    e.OutcomeReviewed: _row(service="hold_id contract_id attempt_id decision reason by"),
+    e.OutcomeVerified: _row(service="outcome"),
+    e.ContractCancelled: _row(service="contract_id work_id"),
+    e.SettlementCompleted: _row(service="contract_id revision cost"),
+    e.SettlementAdjusted: _row(service="contract_id revision cost"),
+}

@@ -1,0 +1,119 @@
+"""Who may see what: one allow-list for each model and audience, and the only way to serialise outward.
+
+What is not named here stays inside: a model without a row is refused, a field in no row is left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+
+from aex_models.allowlists import ALLOWED
+from aex_models.results import CriterionError, CriterionResult, VerificationResult
+from aex_models.settlement import CostLine
+from aex_models.work import FeedbackLevel
+
+
+class Audience(StrEnum):
+    """Who reads an answer; the same words as the roles."""
+
+    CONSUMER = "consumer"
+    AGENT = "agent"
+    FINANCE = "finance"
+    OPERATOR = "operator"
+    SERVICE = "service"
+
+
+class NotForAudience(LookupError):
+    """No allow-list names this model: it does not leave the platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What a particular record allows beyond the allow-lists.
+
+    `level`: how much an agent is told of values computed from evaluation data.
+    `output`: whether a consumer may read the candidate yet (final, with success or a total above 0).
+    """
+
+    level: FeedbackLevel = FeedbackLevel.CRITERIA
+    output: bool = False
+
+
+def project(model: BaseModel, audience: Audience, disclosure: Disclosure | None = None) -> dict[str, Any]:
+    """The JSON-ready view of `model` for `audience`. Raises `NotForAudience` where no allow-list names it."""
+    shown = disclosure or Disclosure(level=getattr(model, "disclosure", FeedbackLevel.CRITERIA))
+    return _prune(model, model.model_dump(mode="json"), audience, shown)
+
+
+def project_event(model: BaseModel) -> dict[str, Any]:
+    """The view of an event's data: what every service, and whoever subscribes, may see."""
+    return project(model, Audience.SERVICE)
+
+
+def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: Disclosure) -> dict[str, Any]:
+    rows = ALLOWED.get(type(model))
+    if rows is None:
+        raise NotForAudience(f"{type(model).__name__} has no allow-list")
+    hidden = _hidden(model, audience, shown)
+    return {
+        name: _prune_value(_narrow(model, name, audience, shown), dumped[name], audience, shown)
+        for name in type(model).model_fields
+        if name in rows[audience.value] and name not in hidden
+    } | _extras(model, dumped, audience)
+
+
+def _prune_value(value: Any, dumped: Any, audience: Audience, shown: Disclosure) -> Any:
+    if isinstance(value, BaseModel):
+        return _prune(value, dumped, audience, shown)
+    if isinstance(value, tuple | list):
+        return [_prune_value(item, plain, audience, shown) for item, plain in zip(value, dumped, strict=True)]
+    if isinstance(value, Mapping):
+        return {key: _prune_value(item, dumped[str(key)], audience, shown) for key, item in value.items()}
+    return dumped
+
+
+def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
+    """Fields of an open model (execution metadata): whoever sees the model sees them."""
+    rows = ALLOWED[type(model)]
+    extra = model.__pydantic_extra__ or {}
+    return {name: dumped[name] for name in extra} if rows[audience.value] else {}
+
+
+def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
+    """Fields that the record itself withholds from this audience."""
+    if audience is Audience.CONSUMER and not shown.output:
+        return _UNPAID.get(type(model).__name__, frozenset())
+    if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
+        return frozenset()
+    if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
+        return frozenset({"criterion_results", "metrics", "provenance", "weighted_score"})
+    if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
+        return frozenset({"value"})
+    if isinstance(model, CriterionError):
+        return frozenset({"message"})  # it may count what is in the evaluation data
+    return frozenset()
+
+
+_UNPAID = {
+    "Attempt": frozenset({"candidate", "result", "feedback"}),
+    "OutcomeRecord": frozenset({"final_result"}),
+}
+"""What a consumer does not see of a delivery that it does not pay for."""
+
+
+def _narrow(model: BaseModel, name: str, audience: Audience, shown: Disclosure) -> Any:
+    """A field's value, less the entries of a mapping that the agent may not see."""
+    value = getattr(model, name)
+    if (
+        audience is not Audience.AGENT
+        or shown.level is FeedbackLevel.FULL
+        or not isinstance(model, VerificationResult)
+        or name not in {"metrics", "provenance"}
+    ):
+        return value
+    told = {each.metric for each in model.criterion_results if not each.secret}
+    told -= {each.metric for each in model.criterion_results if each.secret}
+    return {metric: item for metric, item in value.items() if metric in told}

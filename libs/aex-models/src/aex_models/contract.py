@@ -1,0 +1,203 @@
+"""Awards, contracts, candidates and attempts."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from aex_models.canonical import escape_pointer
+from aex_models.frozen import Frozen, Identifier, Instant, Sha256, StrictInt
+from aex_models.governance import Party
+from aex_models.money import ZERO, Currency, Money, Rate
+from aex_models.numbers import is_number
+from aex_models.results import Verdict, VerificationResult
+from aex_models.work import BasePolicy, Budget, FeedbackLevel
+
+
+class Terms(Frozen):
+    """The money side of a contract, frozen at award."""
+
+    cpc_rate: Money
+    max_cpa_total: Money | None = None
+    max_penalty_total: Money | None = None
+    base_policy: BasePolicy = BasePolicy.JUDGED
+    currency: Currency = "USD"
+    fee_rate: Rate = ZERO
+    """The platform's share of the total, borne by the agent."""
+
+    @classmethod
+    def of(cls, budget: Budget, cpc_rate: Money, fee_rate: Rate = ZERO) -> "Terms":
+        """The terms of an award of a work with this budget at this rate."""
+        return cls(
+            cpc_rate=cpc_rate,
+            max_cpa_total=budget.max_cpa_total,
+            max_penalty_total=budget.max_penalty_total,
+            base_policy=budget.base_policy,
+            currency=budget.currency,
+            fee_rate=fee_rate,
+        )
+
+
+class AwardRequest(Frozen):
+    """What a consumer sends to award a work."""
+
+    agent_id: Identifier
+    cpc_rate: Money
+
+
+class Award(Frozen):
+    """One work given to one agent at one price, all terms frozen."""
+
+    contract_id: str
+    work_id: str
+    consumer: Party
+    agent_id: Identifier
+    cpc_rate: Money
+    terms: Terms
+    deadline: Instant
+    awarded_at: Instant
+
+
+class ContractStatus(StrEnum):
+    """Where a contract stands."""
+
+    AWARDED = "awarded"
+    VERIFYING = "verifying"
+    AWAITING_REVISION = "awaiting_revision"
+    HELD = "held"
+    PASSED = "passed"
+    EXHAUSTED = "exhausted"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    FINALISED = "finalised"
+    CANCELLED = "cancelled"
+
+
+FINAL_STATUSES = frozenset(
+    {
+        ContractStatus.PASSED,
+        ContractStatus.EXHAUSTED,
+        ContractStatus.FAILED,
+        ContractStatus.EXPIRED,
+        ContractStatus.FINALISED,
+        ContractStatus.CANCELLED,
+    }
+)
+
+
+class Contract(Frozen):
+    """An award's life in verification."""
+
+    contract_id: str
+    work_id: str
+    consumer_id: str
+    agent_id: str
+    status: ContractStatus
+    attempts_used: int
+    max_attempts: int
+    deadline: Instant
+    current_attempt: str | None = None
+    last_feedback: str | None = None
+    state_version: int
+    awarded_at: Instant
+    updated_at: Instant
+
+
+class ExecutionMetadata(Frozen):
+    """What the agent says about how it worked. All of it is self-reported; absent is not zero."""
+
+    model_config = {"extra": "allow"}
+
+    duration_ms: float | None = None
+    ttfb_ms: float | None = None
+    processing_ms: float | None = None
+
+    @field_validator("duration_ms", "ttfb_ms", "processing_ms", mode="before")
+    @classmethod
+    def _is_a_number(cls, value: Any) -> Any:
+        if value is not None and not is_number(value):
+            raise PydanticCustomError("not_a_number", "Expected a finite number of milliseconds")
+        return value
+
+
+class Artifact(Frozen):
+    """A file of a candidate: inline text, inline base64, or the digest of an upload; exactly one of the three."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
+    media_type: Annotated[str, Field(min_length=3, max_length=100, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")]
+    content: str | None = None
+    content_base64: str | None = None
+    sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Artifact":
+        if sum(source is not None for source in (self.content, self.content_base64, self.sha256)) != 1:
+            raise PydanticCustomError("artifact_source", "Give exactly one of content, content_base64 and sha256")
+        return self
+
+
+class Candidate(Frozen):
+    """What an agent posts for a contract."""
+
+    output: Any
+    execution_metadata: ExecutionMetadata = ExecutionMetadata()
+    claimed_metrics: dict[str, Any] = {}
+    claimed_values: dict[str, Any] = {}
+    """Numbers whose own text is kept: 11.170 claims three decimals."""
+    reasoning: Annotated[str, Field(max_length=200_000)] | None = None
+    artifacts: tuple[Artifact, ...] = Field(default=(), max_length=50)
+
+    @field_validator("claimed_metrics")
+    @classmethod
+    def _metrics_are_numbers_or_booleans(cls, claims: dict[str, Any]) -> dict[str, Any]:
+        return _checked(claims, lambda value: isinstance(value, bool) or is_number(value), "a number or a boolean")
+
+    @field_validator("claimed_values")
+    @classmethod
+    def _values_are_numbers(cls, claims: dict[str, Any]) -> dict[str, Any]:
+        return _checked(claims, is_number, "a finite number")
+
+
+def _checked(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
+    for name, value in claims.items():
+        if not fits(value):
+            raise PydanticCustomError(
+                "invalid_claim", "/{name}: expected {kind}", {"name": escape_pointer(name), "kind": kind}
+            )
+    return claims
+
+
+class AttemptStatus(StrEnum):
+    """Where an attempt stands."""
+
+    QUEUED = "queued"
+    VERIFYING = "verifying"
+    WAITING = "waiting"
+    """For another part of the platform: governance, a retry after a system error."""
+    HELD = "held"
+    JUDGED = "judged"
+    INVALID = "invalid"
+
+
+class Attempt(Frozen):
+    """One verification of one candidate."""
+
+    attempt_id: str
+    contract_id: str
+    candidate_hash: Sha256
+    output_hash: Sha256
+    status: AttemptStatus
+    verdict: Verdict | None = None
+    feedback: str | None = None
+    counted: bool = False
+    replay: bool = False
+    errors: tuple[dict[str, Any], ...] = ()
+    """Why the output did not validate into the verifier's output type (status `invalid`)."""
+    result: VerificationResult | None = None
+    candidate: Candidate | None = None
+    disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
+    """How much of the result the agent may see: the work's feedback level."""
+    received_at: Instant
+    judged_at: Instant | None = None
+    system_retries: StrictInt = 0

@@ -1,0 +1,74 @@
+"""What an outcome costs: one pure function, for verification's `billing_impact` and settlement's posting."""
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from aex_models.contract import Terms
+from aex_models.governance import Action, GovernanceResult
+from aex_models.money import ZERO
+from aex_models.outcome import BillingImpact
+from aex_models.results import CriterionResult, Verdict, VerificationResult
+from aex_models.settlement import Breakdown, Cost, CostLine
+from aex_models.work import BasePolicy
+
+_MICRO = Decimal(1).scaleb(-6)
+
+
+def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "") -> Cost:
+    """The cost of an outcome under its terms; `result` is None where nothing was judged.
+
+    base = cpc_rate where a candidate was judged (and succeeded, under `on_success`), 0 where governance
+    rejected it; bonus and penalty are the verified ones under their caps; the total never falls below 0:
+    what the floor takes away is waived from the penalty, so that base + bonus − penalty = total.
+    """
+    base = _base(terms, result)
+    gross_bonus = result.bonus if result else ZERO
+    gross_penalty = result.penalty if result else ZERO
+    bonus = _capped(gross_bonus, terms.max_cpa_total)
+    penalty = min(_capped(gross_penalty, terms.max_penalty_total), base + bonus)
+    total = base + bonus - penalty
+    return Cost(
+        contract_id=contract_id or (result.contract_id if result else ""),
+        currency=terms.currency,
+        base=base,
+        bonus=bonus,
+        penalty=penalty,
+        bonus_capped=gross_bonus - bonus,
+        penalty_waived=gross_penalty - penalty,
+        fee=(total * terms.fee_rate).quantize(_MICRO, rounding=ROUND_HALF_EVEN),
+        total=total,
+        lines=tuple(_line(each) for each in result.criterion_results) if result else (),
+        breakdown=Breakdown(cpc=base, cpa_bonus=bonus, cpa_penalty=penalty),
+    )
+
+
+def billing_impact(amounts: Cost) -> BillingImpact:
+    """The four amounts of a cost that an outcome record carries."""
+    return BillingImpact(base=amounts.base, bonus=amounts.bonus, penalty=amounts.penalty, total=amounts.total)
+
+
+def _base(terms: Terms, result: VerificationResult | None) -> Decimal:
+    if result is None or result.verdict is Verdict.INDETERMINATE or _rejected(result.governance):
+        return ZERO
+    if terms.base_policy is BasePolicy.ON_SUCCESS and not result.success:
+        return ZERO
+    return terms.cpc_rate
+
+
+def _rejected(governance: GovernanceResult) -> bool:
+    return governance.action is Action.REJECT
+
+
+def _capped(amount: Decimal, cap: Decimal | None) -> Decimal:
+    return amount if cap is None else min(amount, cap)
+
+
+def _line(result: CriterionResult) -> CostLine:
+    return CostLine(
+        metric=result.metric,
+        value=result.value,
+        threshold=result.threshold,
+        comparison=result.comparison,
+        met=result.met,
+        amount=result.bonus if result.met else -result.penalty,
+        secret=result.secret,
+    )

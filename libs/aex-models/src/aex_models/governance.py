@@ -1,0 +1,181 @@
+"""Governance: what is asked, what is flagged, what is held, and who decided (spec file 5)."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from aex_models.frozen import Frozen, Identifier, Instant, Sha256, ShortText
+
+
+class Severity(StrEnum):
+    """How serious a flag is."""
+
+    INFO = "info"
+    MINOR = "minor"
+    MAJOR = "major"
+    CRITICAL = "critical"
+
+
+class Action(StrEnum):
+    """What governance wants done with an outcome. `skipped`: nobody asked it (offline alone)."""
+
+    ALLOW = "allow"
+    HOLD = "hold"
+    REJECT = "reject"
+    SKIPPED = "skipped"
+
+
+class DecidedBy(StrEnum):
+    """Who decided."""
+
+    RULES = "rules"
+    OPERATOR = "operator"
+    NOBODY = "nobody"
+
+
+class Flag(Frozen):
+    """One rule, raised: an operator can tell from it alone why."""
+
+    rule: str
+    severity: Severity
+    message: str
+    evidence: dict[str, Any] = {}
+    """The figures. Seen by operators and services alone: some are computed from evaluation data."""
+
+
+class GovernanceResult(Frozen):
+    """What governance says of one attempt, as the verification result carries it."""
+
+    action: Action
+    decided_by: DecidedBy = DecidedBy.RULES
+    flags: tuple[Flag, ...] = ()
+
+
+class Party(Frozen):
+    """A principal and the organisation that it belongs to, where it names one."""
+
+    id: Identifier
+    org: Identifier | None = None
+
+
+class ReferenceSimilarity(Frozen):
+    """How near a candidate is to the hidden reference; computed by verification."""
+
+    rouge_l: float | None = None
+    bleu: float | None = None
+
+
+class KeywordStats(Frozen):
+    """How the required keywords stand in a candidate's text; computed by verification."""
+
+    found: int
+    density: float
+    """Share of the text's tokens that are required terms."""
+    list_share: float
+    """Share of the found terms that stand in lists or repeats, not in prose."""
+
+
+class PreviousAttempt(Frozen):
+    """An earlier judged candidate of the same contract."""
+
+    output_hash: Sha256
+    metrics: dict[str, bool | float | int] = {}
+    similarity: float | None = None
+
+
+class ScienceFindings(Frozen):
+    """Mismatches and violations that the science gate found."""
+
+    mismatches: tuple[dict[str, Any], ...] = ()
+    violations: tuple[str, ...] = ()
+
+
+class ValidationRequest(Frozen):
+    """All that the rules need, about one attempt that is about to become final."""
+
+    attempt_id: Identifier
+    contract_id: Identifier
+    work_id: Identifier
+    domain: str
+    agent: Party
+    consumer: Party
+    extracted_metrics: dict[str, bool | float | int | None] = {}
+    """None: the extracted value is not a finite number (JSON has no sign for it)."""
+    claimed_metrics: dict[str, bool | float | int] = {}
+    science: ScienceFindings | None = None
+    execution_metadata: dict[str, Any] = {}
+    platform_latency_ms: float | None = None
+    output_text: str | None = None
+    output_hash: Sha256
+    reference_similarity: ReferenceSimilarity | None = None
+    keyword_stats: KeywordStats | None = None
+    previous_attempts: tuple[PreviousAttempt, ...] = ()
+    received_at: Instant
+
+
+class ValidationDecision(Frozen):
+    """The answer to a validation request. The same for every repeat of it."""
+
+    valid: bool
+    action: Action
+    flags: tuple[Flag, ...] = ()
+    risk_score: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+
+class HoldCause(StrEnum):
+    """Why a human is asked."""
+
+    FRAUD_SUSPECTED = "fraud_suspected"
+    SYSTEM_RETRIES_EXHAUSTED = "system_retries_exhausted"
+    CUSTOM_METRIC_FAILED = "custom_metric_failed"
+    REVIEW_UNPARSABLE = "review_unparsable"
+
+
+class Decision(StrEnum):
+    """What an operator does with a held outcome."""
+
+    RELEASE = "release"
+    REJECT = "reject"
+    RETRY = "retry"
+
+
+class HoldStatus(StrEnum):
+    """Whether a hold still waits."""
+
+    WAITING = "waiting"
+    DECIDED = "decided"
+
+
+class HoldDecision(Frozen):
+    """A decision as an operator sends it."""
+
+    decision: Decision
+    reason: ShortText
+
+
+class Hold(Frozen):
+    """An outcome that waits for an operator, or no longer."""
+
+    hold_id: str
+    contract_id: str
+    attempt_id: str
+    cause: HoldCause
+    flags: tuple[Flag, ...] = ()
+    status: HoldStatus = HoldStatus.WAITING
+    held_at: Instant
+    decision: Decision | None = None
+    reason: str | None = None
+    decided_by: str | None = None
+    decided_at: Instant | None = None
+
+
+class Rule(Frozen):
+    """One fraud rule as `GET /v1/rules` documents it."""
+
+    name: str
+    description: str
+    actions: dict[str, str]
+    """Severity → action."""
+    thresholds: dict[str, Any] = {}
+    enabled: bool = True

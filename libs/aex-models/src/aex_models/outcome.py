@@ -1,0 +1,43 @@
+"""The immutable record of a contract's outcome."""
+
+from typing import Any
+
+from aex_models.contract import ContractStatus, Terms
+from aex_models.criteria import SuccessCriteria
+from aex_models.frozen import Frozen, Instant
+from aex_models.money import Money
+from aex_models.results import VerificationResult
+from aex_models.work import FeedbackLevel
+
+
+class BillingImpact(Frozen):
+    """What an outcome costs, after caps and floor."""
+
+    base: Money
+    bonus: Money
+    penalty: Money
+    total: Money
+
+
+class OutcomeRecord(Frozen):
+    """The final verdict of a contract. Written once."""
+
+    id: str
+    contract_id: str
+    work_id: str
+    agent_id: str
+    consumer_id: str
+    domain: str
+    final_status: ContractStatus
+    success_criteria: SuccessCriteria | None = None
+    verification_result: VerificationResult | None = None
+    """None where nothing was judged."""
+    final_result: Any = None
+    """What the verifier returned; under the criteria engine, the output that passed."""
+    attempts_used: int
+    execution_metadata: dict[str, Any] = {}
+    terms: Terms
+    billing_impact: BillingImpact
+    disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
+    """How much of the result the agent may see: the work's feedback level."""
+    created_at: Instant

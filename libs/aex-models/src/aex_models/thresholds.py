@@ -1,0 +1,119 @@
+"""Which comparisons a metric type takes, and which thresholds fit them (the table of spec file 2)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from aex_models.numbers import is_integer, is_number
+
+Threshold = bool | int | float | dict[str, Any] | list[str]
+"""A number, a boolean, `{min, max}`, a list of terms, or a JSON Schema; which one, the comparison says."""
+
+
+class MetricType(StrEnum):
+    """What kind of value a metric has."""
+
+    NUMERIC = "numeric"
+    PERCENTAGE = "percentage"
+    LATENCY = "latency"
+    COUNT = "count"
+    ACCURACY = "accuracy"
+    BLEU_SCORE = "bleu_score"
+    ROUGE_SCORE = "rouge_score"
+    F1_SCORE = "f1_score"
+    BOOLEAN = "boolean"
+    CONTAINS = "contains"
+    MATCHES_SCHEMA = "matches_schema"
+    CUSTOM = "custom"
+
+
+class ComparisonOperator(StrEnum):
+    """How a metric's value is held against the threshold."""
+
+    GTE = "gte"
+    GT = "gt"
+    LTE = "lte"
+    LT = "lt"
+    EQ = "eq"
+    NEQ = "neq"
+    IN_RANGE = "in_range"
+    CONTAINS_ALL = "contains_all"
+    CONTAINS_ANY = "contains_any"
+
+
+_ORDERED = frozenset({"gte", "gt", "lte", "lt", "eq", "neq", "in_range"})
+_EQUALITY = frozenset({"eq", "neq"})
+_TERMS = frozenset({"contains_all", "contains_any"})
+
+COMPARISONS: Mapping[MetricType, frozenset[str]] = {
+    **dict.fromkeys(MetricType, _ORDERED),
+    MetricType.BOOLEAN: _EQUALITY,
+    MetricType.MATCHES_SCHEMA: _EQUALITY,
+    MetricType.CONTAINS: _ORDERED | _TERMS,
+}
+"""The comparisons that each metric type takes."""
+
+UNIT_TYPES = frozenset(
+    {
+        MetricType.ACCURACY,
+        MetricType.BLEU_SCORE,
+        MetricType.ROUGE_SCORE,
+        MetricType.F1_SCORE,
+        MetricType.CONTAINS,
+    }
+)
+"""Types whose values and thresholds lie in [0, 1]."""
+
+MAX_TERMS = 200
+MAX_TERM_LENGTH = 500
+
+
+def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, threshold: Any) -> str | None:
+    """Why `threshold` does not fit, or None where it does. Assumes that the type takes the comparison."""
+    if comparison in _TERMS:
+        return _terms_problem(threshold)
+    if metric_type is MetricType.MATCHES_SCHEMA:
+        return None if isinstance(threshold, bool | dict) else "expected true, false or a JSON Schema object"
+    if metric_type is MetricType.BOOLEAN:
+        return None if isinstance(threshold, bool) else "expected true or false"
+    if comparison is ComparisonOperator.IN_RANGE:
+        return _range_problem(metric_type, threshold)
+    if metric_type is MetricType.CUSTOM and comparison in _EQUALITY and isinstance(threshold, bool):
+        return None
+    return _number_problem(metric_type, threshold)
+
+
+def _terms_problem(threshold: Any) -> str | None:
+    if not isinstance(threshold, list | tuple) or not threshold:
+        return "expected a list of one or more terms"
+    if len(threshold) > MAX_TERMS:
+        return f"at most {MAX_TERMS} terms"
+    if any(not isinstance(t, str) or not t.strip() or len(t) > MAX_TERM_LENGTH for t in threshold):
+        return f"each term must be a string that is not blank, of at most {MAX_TERM_LENGTH} characters"
+    return None
+
+
+def _range_problem(metric_type: MetricType, threshold: Any) -> str | None:
+    if not isinstance(threshold, dict) or not threshold or set(threshold) - {"min", "max"}:
+        return "expected {min, max}, at least one of the two"
+    for end, bound in threshold.items():
+        problem = _number_problem(metric_type, bound)
+        if problem:
+            return f"{end}: {problem}"
+    if "min" in threshold and "max" in threshold and threshold["min"] > threshold["max"]:
+        return "min must not exceed max"
+    return None
+
+
+def _number_problem(metric_type: MetricType, bound: Any) -> str | None:
+    if not is_number(bound):
+        return "expected a finite number"
+    if metric_type in UNIT_TYPES:
+        return None if 0 <= bound <= 1 else "expected a number from 0 to 1"
+    if metric_type is MetricType.PERCENTAGE:
+        return None if 0 <= bound <= 100 else "expected a fraction from 0 to 1, or a percentage up to 100"
+    if metric_type is MetricType.LATENCY:
+        return None if bound >= 0 else "expected milliseconds, 0 or more"
+    if metric_type is MetricType.COUNT:
+        return None if is_integer(bound) and bound >= 0 else "expected a whole number, 0 or more"
+    return None

@@ -1,0 +1,201 @@
+"""Work: what a consumer wants done, how it is judged, and what it may cost."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from aex_models.criteria import MetricName, SuccessCriteria
+from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
+from aex_models.money import Currency, Money
+
+
+class BasePolicy(StrEnum):
+    """When the base (CPC) is owed."""
+
+    JUDGED = "judged"
+    """As soon as one candidate was judged."""
+    ON_SUCCESS = "on_success"
+
+
+class FeedbackLevel(StrEnum):
+    """How much of a rejection the agent is told."""
+
+    CRITERIA = "criteria"
+    FULL = "full"
+    NONE = "none"
+
+
+class WorkStatus(StrEnum):
+    """Where a work stands."""
+
+    CHECKING = "checking"
+    REFUSED = "refused"
+    OPEN = "open"
+    AWARDED = "awarded"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class Budget(Frozen):
+    """What a work may cost. An absent cap means no cap; a cap of 0 means 0."""
+
+    max_cpc: Money
+    max_cpa_total: Money | None = None
+    max_penalty_total: Money | None = None
+    base_policy: BasePolicy = BasePolicy.JUDGED
+    currency: Currency = "USD"
+
+
+class CustomMetric(Frozen):
+    """A metric computed by the consumer's own code, in the sandbox."""
+
+    name: MetricName
+    code: Annotated[str, Field(min_length=1, max_length=262_144)]
+
+
+class GroundTruth(Frozen):
+    """One true label, with the id of the item it belongs to, where it has one."""
+
+    label: str | StrictInt | StrictBool
+    id: str | StrictInt | None = None
+
+
+class Evaluation(Frozen):
+    """Evaluation data: what only the verifier may see. The consumer's secret."""
+
+    reference: (
+        Annotated[str, Field(min_length=1)]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+        | None
+    ) = None
+    ground_truth: Annotated[list[GroundTruth | str | StrictInt | StrictBool], Field(min_length=1)] | None = None
+    required_keywords: (
+        Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1, max_length=200)] | None
+    ) = None
+    pattern: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    """An RE2 pattern."""
+    output_schema: dict[str, Any] | None = None
+    required_fields: (
+        Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1, max_length=200)] | None
+    ) = None
+    custom_metrics: tuple[CustomMetric, ...] = ()
+
+    @field_validator("required_keywords", "required_fields")
+    @classmethod
+    def _none_blank(cls, terms: list[str] | None) -> list[str] | None:
+        if terms is not None and any(not term.strip() for term in terms):
+            raise PydanticCustomError("blank_term", "Terms must not be blank")
+        return terms
+
+
+EVALUATION_KEYS = frozenset(Evaluation.model_fields)
+"""Keys that `input` may not contain: an agent reads the input."""
+
+
+class VerificationPolicy(Frozen):
+    """How candidates are judged, and how often an agent may try."""
+
+    max_attempts: Annotated[StrictInt, Field(ge=1, le=100)] = 3
+    feedback: FeedbackLevel = FeedbackLevel.CRITERIA
+    verifier: Identifier | None = None
+    """The name of a verifier that the operator registered."""
+    deadline_s: Annotated[StrictInt, Field(ge=1, le=31_536_000)] = 604_800
+    """Seconds from the award; 7 days unless said otherwise."""
+
+
+class WorkSubmission(Frozen):
+    """A work as its consumer submits it."""
+
+    title: ShortText
+    description: LongText = ""
+    domain: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._/-]+$")] = "general"
+    input: dict[str, Any] = {}
+    evaluation: Evaluation | None = None
+    success_criteria: SuccessCriteria | None = None
+    budget: Budget
+    verification: VerificationPolicy = VerificationPolicy()
+    science: dict[str, Any] | None = None
+    allow_claims: StrictBool = False
+
+
+class EvaluationRef(Frozen):
+    """Where evaluation data lie: the salted digest and the size of their blob."""
+
+    digest: Sha256
+    size: int
+
+
+class Work(Frozen):
+    """A published work."""
+
+    work_id: str
+    consumer_id: str
+    title: ShortText
+    description: str = ""
+    domain: str
+    input: dict[str, Any] = {}
+    evaluation: Evaluation | None = None
+    success_criteria: SuccessCriteria | None = None
+    budget: Budget
+    verification: VerificationPolicy = VerificationPolicy()
+    science: dict[str, Any] | None = None
+    allow_claims: bool = False
+    status: WorkStatus
+    created_at: Instant
+
+
+class Problem(Frozen):
+    """One thing that is wrong with what was sent."""
+
+    path: str
+    """JSON pointer into the body."""
+    code: str
+    message: str
+
+
+class LintWarning(Frozen):
+    """Something that is valid but hardly meant."""
+
+    code: str
+    path: str
+    message: str
+    suggestion: str
+
+
+class QuoteCase(Frozen):
+    """One end of the price range and a case that reaches it."""
+
+    base: Money
+    bonus: Money
+    penalty: Money
+    total: Money
+    success: bool
+    met: tuple[str, ...] = ()
+    """The metrics of the criteria that are met in this case."""
+    unmet: tuple[str, ...] = ()
+
+
+class Quote(Frozen):
+    """The exact least and most that a contract can cost over all reachable outcomes."""
+
+    currency: Currency
+    minimum: QuoteCase
+    maximum: QuoteCase
+
+
+class WorkAnswer(Work):
+    """A work as the answer to its submission, with the linter's warnings and the quote."""
+
+    warnings: tuple[LintWarning, ...] = ()
+    quote: Quote
+
+
+class WorkValidation(Frozen):
+    """The answer of `POST /v1/work/validate`."""
+
+    valid: bool
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[LintWarning, ...] = ()
+    quote: Quote | None = None

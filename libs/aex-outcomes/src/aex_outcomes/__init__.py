@@ -1,0 +1,1 @@
+"""The outcome verification framework: engine, extractors, lifecycle, confined workers."""

@@ -1,0 +1,1 @@
+"""Content-addressed bytes: evaluation data, spilled records, artifacts."""

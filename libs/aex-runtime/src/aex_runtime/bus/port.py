@@ -1,0 +1,78 @@
+"""The event bus: at least once, unordered. Topics and subscriptions are declared in `aex_models.events`."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+
+class BusError(Exception):
+    """The bus refused or failed."""
+
+
+class BusUnavailable(BusError):
+    """The bus cannot be reached. Worth a retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message on the wire: CloudEvents attributes and JSON data."""
+
+    attributes: dict[str, str]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One delivery of a message. `attempt` starts at 1."""
+
+    topic: str
+    message: Message
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The message is dealt with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Deliver it again, not before `delay`."""
+
+    delay: timedelta
+
+
+Disposition = Ack | Retry
+Receiver = Callable[[Delivery], Awaitable[Disposition]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message and the topic that it goes to."""
+
+    topic: str
+    message: Message
+
+
+class Bus(Protocol):
+    """Publishes to topics and consumes a service's subscriptions."""
+
+    async def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Durable for every subscriber when it returns; raises `BusUnavailable`, and then may be repeated."""
+        ...
+
+    async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
+        """Deliver to `receive` until cancelled; a cancelled consumer finishes or gives back what it holds.
+
+        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out.
+        """
+        ...
+
+    async def ping(self) -> None:
+        """Return where the bus answers; raise `BusUnavailable` where it does not."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of files and connections."""
+        ...

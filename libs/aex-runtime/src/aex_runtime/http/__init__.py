@@ -1,0 +1,1 @@
+"""The HTTP kit: problems, identity, idempotency, pagination, limits, health."""

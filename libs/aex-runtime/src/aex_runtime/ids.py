@@ -1,0 +1,55 @@
+"""Ids, injected: UUIDv7 with a prefix that tells what they name."""
+
+import random
+from typing import Protocol
+from uuid import UUID
+
+import uuid_utils
+
+
+class Ids(Protocol):
+    """Makes ids, and the randomness behind salts and jitter."""
+
+    def new(self, prefix: str) -> str:
+        """A fresh id such as `work_0192…`: sortable by time, without hyphens."""
+        ...
+
+    def salt(self) -> str:
+        """32 random bytes in hexadecimal."""
+        ...
+
+    def jitter(self) -> float:
+        """A number in [0, 1) that spreads retries."""
+        ...
+
+
+class RandomIds:
+    """Ids from the operating system's randomness."""
+
+    def __init__(self) -> None:
+        self._random = random.SystemRandom()
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}_{uuid_utils.uuid7().hex}"
+
+    def salt(self) -> str:
+        return self._random.randbytes(32).hex()
+
+    def jitter(self) -> float:
+        return self._random.random()
+
+
+class SeededIds:
+    """Ids from a seed: the same seed gives the same ids in the same order."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 reproducible on purpose; never used in production
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}_{UUID(int=self._random.getrandbits(128)).hex}"
+
+    def salt(self) -> str:
+        return self._random.randbytes(32).hex()
+
+    def jitter(self) -> float:
+        return self._random.random()

@@ -1,0 +1,1 @@
+"""Records: one port, an embedded and a Google backend, one contract suite."""

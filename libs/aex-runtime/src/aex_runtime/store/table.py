@@ -1,0 +1,72 @@
+"""Typed collections: which model a document holds, and which of its fields are indexed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from aex_models.canonical import canonical_bytes
+from aex_runtime.store.port import Bound, Collection, Direction, Document, Fields, Query, Scalar, Store
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Generic[M]):
+    """A record as it was read, with the document that a compare-and-set needs."""
+
+    record: M
+    document: Document
+
+
+class Reader(Protocol):
+    """What a record can be read from: the store itself, or a transaction."""
+
+    async def get(self, collection: Collection, key: str) -> Document | None: ...
+
+
+def _nothing(_: BaseModel) -> Fields:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[M]):
+    """A collection of one model."""
+
+    collection: Collection
+    model: type[M]
+    index: Callable[[M], Fields] = _nothing
+    """The declared index fields of a record."""
+
+    async def get(self, reader: Reader, key: str) -> Stored[M] | None:
+        """The record with this key, or None."""
+        document = await reader.get(self.collection, key)
+        return self.decode(document) if document else None
+
+    async def get_many(self, store: Store, keys: Sequence[str]) -> list[M | None]:
+        """The records in the order of the keys."""
+        found = await store.get_many(self.collection, keys)
+        return [self.decode(document).record if document else None for document in found]
+
+    async def find(
+        self,
+        store: Store,
+        equal: Fields | None = None,
+        order: str | None = None,
+        direction: Direction = "asc",
+        bounds: Sequence[Bound] = (),
+        after: tuple[Scalar, str] | None = None,
+        limit: int = 50,
+    ) -> list[Stored[M]]:
+        """The records of a query that a declared index serves."""
+        query = Query(self.collection, equal or {}, order, direction, tuple(bounds), after, limit)
+        return [self.decode(document) for document in await store.query(query)]
+
+    def encode(self, record: M) -> tuple[bytes, Fields]:
+        """A record as body and index fields."""
+        return canonical_bytes(record), self.index(record)
+
+    def decode(self, document: Document) -> Stored[M]:
+        """A document as a record."""
+        return Stored(self.model.model_validate_json(document.body), document)

@@ -1,0 +1,1 @@
+"""Fraud rules, holds and decisions."""

@@ -1,0 +1,1 @@
+"""Ledger, settlements and breakdowns."""

@@ -1,0 +1,1 @@
+"""Contracts, candidates, attempts and outcome records."""

@@ -1,0 +1,1 @@
+"""Works, awards and evaluation data."""
