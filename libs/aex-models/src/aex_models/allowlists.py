@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from aex_models import catalog as cat
 from aex_models import contract as c
 from aex_models import criteria as cr
 from aex_models import events as e
@@ -27,14 +28,12 @@ _WORK = _row(
     "work_id consumer_id title description domain input success_criteria budget verification allow_claims status "
     "created_at",
     consumer="evaluation science",
-    operator="science",
-    service="science",
 )
 
 ALLOWED: Mapping[type[BaseModel], Rows] = {
     # work
     w.Work: _WORK,
-    w.WorkAnswer: {audience: fields | {"warnings", "quote"} for audience, fields in _WORK.items()},
+    w.WorkAnswer: _row(consumer=" ".join([*_WORK["consumer"], "warnings", "quote"])),
     w.WorkValidation: _row(consumer="valid problems warnings quote"),
     w.Budget: _row("max_cpc max_cpa_total max_penalty_total base_policy currency"),
     w.VerificationPolicy: _row("max_attempts feedback verifier deadline_s"),
@@ -50,12 +49,16 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     w.QuoteCase: _row("base bonus penalty total success met unmet"),
     cr.SuccessCriteria: _row("criteria aggregation minimum_weighted_score bonus_policy"),
     cr.SuccessCriterion: _row("metric metric_type comparison threshold weight required bonus penalty scale"),
+    cat.MetricEntry: _row("name unit range direction provenance metric_types needs secret"),
     # contracts
     c.Award: _row("contract_id work_id consumer agent_id cpc_rate terms deadline awarded_at"),
     c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),
     c.Contract: _row(
         "contract_id work_id consumer_id agent_id status attempts_used max_attempts deadline current_attempt "
-        "state_version awarded_at updated_at last_feedback"
+        "state_version awarded_at updated_at",
+        consumer="last_feedback",
+        agent="last_feedback",
+        operator="last_feedback",
     ),
     c.Candidate: _row(
         consumer="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
@@ -133,7 +136,9 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     s.Breakdown: _row("cpc cpa_bonus cpa_penalty"),
     s.LedgerTransaction: _row("id contract_id kind postings occurred_at reason", finance="by"),
     s.Posting: _row("account amount currency"),
+    s.AccountEntry: _row("transaction_id contract_id kind account amount currency occurred_at reason"),
     s.AccountBalance: _row("account currency balance"),
+    s.Account: _row("account as_of complete_to balances"),
     s.TrialBalance: _row(finance="as_of complete_to accounts"),
     s.SettlementBreakdown: _row("rows totals complete_to"),
     s.BreakdownRow: _row(

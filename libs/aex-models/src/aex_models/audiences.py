@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
-from aex_models.results import CriterionError, CriterionResult, VerificationResult
+from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, VerificationResult
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 
@@ -84,12 +84,15 @@ def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dic
 
 def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
     """Fields that the record itself withholds from this audience."""
+    if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
+        # What custom code says when it fails is the consumer's, like the code: it may quote evaluation data.
+        return frozenset() if audience is Audience.CONSUMER else frozenset({"message"})
     if audience is Audience.CONSUMER and not shown.output:
         return _UNPAID.get(type(model).__name__, frozenset())
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return frozenset()
     if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
-        return frozenset({"criterion_results", "metrics", "provenance", "weighted_score"})
+        return _UNTOLD
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
         return frozenset({"value"})
     if isinstance(model, CriterionError):
@@ -97,11 +100,16 @@ def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozense
     return frozenset()
 
 
+_UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"})
+"""What feedback level `none` keeps from the agent: each would tell which criteria were met."""
+
 _UNPAID = {
-    "Attempt": frozenset({"candidate", "result", "feedback"}),
-    "OutcomeRecord": frozenset({"final_result"}),
+    "Contract": frozenset({"last_feedback"}),
+    "Attempt": frozenset({"candidate", "result", "feedback", "candidate_hash", "output_hash"}),
+    "OutcomeRecord": frozenset({"final_result", "execution_metadata"}),
+    "VerificationResult": frozenset({"candidate_hash"}),
 }
-"""What a consumer does not see of a delivery that it does not pay for."""
+"""What a consumer does not see of a delivery that it does not pay for. Hashes give short answers away by trial."""
 
 
 def _narrow(model: BaseModel, name: str, audience: Audience, shown: Disclosure) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import rfc8785
 from pydantic import BaseModel
 
-from aex_models.numbers import MAX_SAFE_INTEGER
+from aex_models.numbers import MAX_SAFE_INTEGER, is_exact
 
 
 class NotCanonical(ValueError):
@@ -19,13 +19,19 @@ class NotCanonical(ValueError):
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """The RFC 8785 form of a JSON value or of a model. Raises `NotCanonical`, naming the path."""
+    """The RFC 8785 form of a JSON value or of a model. Raises `NotCanonical`, naming the path.
+
+    A fixed point: what any JSON reader makes of these bytes has these bytes as its canonical form again.
+    """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     try:
         return rfc8785.dumps(plain)
+    except RecursionError as error:
+        raise NotCanonical("", "nested too deeply") from error
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
-        path, problem = _find_problem(plain, "") or ("", str(error))
-        raise NotCanonical(path, problem) from error
+        if problem := json_problem(plain):
+            raise NotCanonical(*problem) from error
+        return rfc8785.dumps(_large_integers_as_doubles(plain))
 
 
 def digest(value: Any) -> str:
@@ -38,30 +44,45 @@ def sha256_hex(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _find_problem(value: Any, path: str) -> tuple[str, str] | None:
+def json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
+    """What I-JSON cannot hold of a value, with its JSON pointer: (path, problem); None where all is well."""
     if isinstance(value, dict):
-        pairs = [(f"{path}/{escape_pointer(str(key))}", item) for key, item in value.items()]
-        odd = next((key for key in value if not isinstance(key, str)), None)
-        if odd is not None:
+        if not all(isinstance(key, str) for key in value):
             return path, "object keys must be strings"
+        if any(_has_surrogate(key) for key in value):
+            return path, "object keys must hold no lone surrogates"
+        parts = ((f"{path}/{escape_pointer(key)}", item) for key, item in value.items())
     elif isinstance(value, list | tuple):
-        pairs = [(f"{path}/{position}", item) for position, item in enumerate(value)]
+        parts = ((f"{path}/{position}", item) for position, item in enumerate(value))
     else:
         problem = _scalar_problem(value)
         return (path, problem) if problem else None
-    return next((found for where, item in pairs if (found := _find_problem(item, where))), None)
+    return next((found for where, item in parts if (found := json_problem(item, where))), None)
+
+
+def _large_integers_as_doubles(value: Any) -> Any:
+    """The same value, with the integers that only a double holds as that double."""
+    if isinstance(value, dict):
+        return {key: _large_integers_as_doubles(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_large_integers_as_doubles(item) for item in value]
+    return float(value) if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER else value
 
 
 def _scalar_problem(value: Any) -> str | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
-        return "integers must be within ±(2^53 − 1)" if abs(value) > MAX_SAFE_INTEGER else None
+        return None if is_exact(value) else "integers must be within ±(2^53 − 1)"
     if isinstance(value, float):
         return None if value - value == 0 else "numbers must be finite"
     if isinstance(value, str):
-        return "strings must hold no lone surrogates" if any("\ud800" <= c <= "\udfff" for c in value) else None
+        return "strings must hold no lone surrogates" if _has_surrogate(value) else None
     return f"{type(value).__name__} is not a JSON type"
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def escape_pointer(key: str) -> str:

@@ -1,16 +1,14 @@
 """What an outcome costs: one pure function, for verification's `billing_impact` and settlement's posting."""
 
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 from aex_models.contract import Terms
 from aex_models.governance import Action, GovernanceResult
-from aex_models.money import ZERO
+from aex_models.money import ZERO, share
 from aex_models.outcome import BillingImpact
 from aex_models.results import CriterionResult, Verdict, VerificationResult
 from aex_models.settlement import Breakdown, Cost, CostLine
 from aex_models.work import BasePolicy
-
-_MICRO = Decimal(1).scaleb(-6)
 
 
 def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "") -> Cost:
@@ -19,10 +17,11 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     base = cpc_rate where a candidate was judged (and succeeded, under `on_success`), 0 where governance
     rejected it; bonus and penalty are the verified ones under their caps; the total never falls below 0:
     what the floor takes away is waived from the penalty, so that base + bonus − penalty = total.
+    An indeterminate verdict costs nobody anything; a rejected outcome has no verified bonus (spec files 2, 6).
+    The fee is total × fee rate, half-even to a micro.
     """
     base = _base(terms, result)
-    gross_bonus = result.bonus if result else ZERO
-    gross_penalty = result.penalty if result else ZERO
+    gross_bonus, gross_penalty = _verified(result)
     bonus = _capped(gross_bonus, terms.max_cpa_total)
     penalty = min(_capped(gross_penalty, terms.max_penalty_total), base + bonus)
     total = base + bonus - penalty
@@ -34,7 +33,7 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
         penalty=penalty,
         bonus_capped=gross_bonus - bonus,
         penalty_waived=gross_penalty - penalty,
-        fee=(total * terms.fee_rate).quantize(_MICRO, rounding=ROUND_HALF_EVEN),
+        fee=share(total, terms.fee_rate),
         total=total,
         lines=tuple(_line(each) for each in result.criterion_results) if result else (),
         breakdown=Breakdown(cpc=base, cpa_bonus=bonus, cpa_penalty=penalty),
@@ -52,6 +51,13 @@ def _base(terms: Terms, result: VerificationResult | None) -> Decimal:
     if terms.base_policy is BasePolicy.ON_SUCCESS and not result.success:
         return ZERO
     return terms.cpc_rate
+
+
+def _verified(result: VerificationResult | None) -> tuple[Decimal, Decimal]:
+    """The bonus and the penalty that count, before caps."""
+    if result is None or result.verdict is Verdict.INDETERMINATE:
+        return ZERO, ZERO
+    return (ZERO if _rejected(result.governance) else result.bonus), result.penalty
 
 
 def _rejected(governance: GovernanceResult) -> bool:

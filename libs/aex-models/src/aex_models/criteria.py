@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool
-from aex_models.money import ZERO, Money
+from aex_models.money import MAX_AMOUNT, ZERO, Money
 from aex_models.numbers import is_number
 from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, threshold_problem
 
@@ -75,34 +75,47 @@ class SuccessCriterion(Frozen):
             raise PydanticCustomError("invalid_weight", "Weight must be a number above 0")
         return weight
 
-    @model_validator(mode="after")
-    def _threshold_fits(self) -> "SuccessCriterion":
-        name = {"metric": self.metric}
-        if self.comparison not in COMPARISONS[self.metric_type]:
-            taken = ", ".join(sorted(COMPARISONS[self.metric_type]))
+    @field_validator("comparison")
+    @classmethod
+    def _comparison_fits(cls, comparison: ComparisonOperator, info: ValidationInfo) -> ComparisonOperator:
+        # Field by field, not over the whole: a bad bonus must not hide a bad threshold of the same criterion.
+        metric_type = info.data.get("metric_type")
+        if metric_type and comparison not in COMPARISONS[metric_type]:
+            taken = ", ".join(sorted(COMPARISONS[metric_type]))
             raise PydanticCustomError(
                 "invalid_comparison",
                 "Invalid comparison for metric: {metric} ({metric_type} takes {taken})",
-                {**name, "metric_type": self.metric_type.value, "taken": taken},
+                {"metric": info.data.get("metric", "?"), "metric_type": metric_type.value, "taken": taken},
             )
-        problem = threshold_problem(self.metric_type, self.comparison, self.threshold) or self._scale_problem()
-        if problem:
-            raise PydanticCustomError(
-                "invalid_threshold",
-                "Invalid threshold for metric: {metric} ({why})",
-                {**name, "why": problem},
-            )
-        return self
+        return comparison
 
-    def _scale_problem(self) -> str | None:
-        if self.scale is None:
-            return None
-        if self.metric_type is not MetricType.PERCENTAGE:
-            return "scale is for percentages alone"
-        ends = self.threshold.values() if isinstance(self.threshold, dict) else [self.threshold]
-        if self.scale is Scale.FRACTION and any(end > 1 for end in ends):
-            return "a fraction is at most 1; set scale to percent, or divide by 100"
-        return None
+    @field_validator("threshold")
+    @classmethod
+    def _threshold_fits(cls, threshold: Any, info: ValidationInfo) -> Any:
+        if "metric_type" in info.data and "comparison" in info.data:
+            problem = threshold_problem(info.data["metric_type"], info.data["comparison"], threshold)
+            if problem:
+                raise _unfit("threshold", problem, info)
+        return threshold
+
+    @field_validator("scale")
+    @classmethod
+    def _scale_fits(cls, scale: Scale | None, info: ValidationInfo) -> Scale | None:
+        if scale is None or "metric_type" not in info.data:
+            return scale
+        if info.data["metric_type"] is not MetricType.PERCENTAGE:
+            raise _unfit("scale", "scale is for percentages alone", info)
+        threshold = info.data.get("threshold", 0)
+        ends = threshold.values() if isinstance(threshold, dict) else [threshold]
+        if scale is Scale.FRACTION and any(end > 1 for end in ends):
+            raise _unfit("threshold", "a fraction is at most 1; set scale to percent, or divide by 100", info)
+        return scale
+
+
+def _unfit(what: str, why: str, info: ValidationInfo) -> PydanticCustomError:
+    metric = info.data.get("metric", "?")
+    message = f"Invalid {what} for metric: {{metric}} ({{why}})"
+    return PydanticCustomError(f"invalid_{what}", message, {"metric": metric, "why": why})
 
 
 class SuccessCriteria(Frozen):
@@ -121,10 +134,11 @@ class SuccessCriteria(Frozen):
             raise PydanticCustomError("invalid_minimum", "minimum_weighted_score must be a number from 0 to 1")
         return minimum
 
-    @model_validator(mode="after")
-    def _no_duplicates(self) -> "SuccessCriteria":
+    @field_validator("criteria")
+    @classmethod
+    def _no_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
         seen: dict[str, int] = {}
-        for position, criterion in enumerate(self.criteria):
+        for position, criterion in enumerate(criteria):
             identity = f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
             if identity in seen:
                 raise PydanticCustomError(
@@ -133,13 +147,25 @@ class SuccessCriteria(Frozen):
                     {"first": seen[identity], "second": position, "metric": criterion.metric},
                 )
             seen[identity] = position
-        return self
+        return criteria
+
+    @field_validator("criteria")
+    @classmethod
+    def _sums_are_payable(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
+        for name in ("bonus", "penalty"):
+            if sum((getattr(each, name) for each in criteria), ZERO) > MAX_AMOUNT:
+                raise PydanticCustomError(
+                    "money_too_large",
+                    "The criteria's {name} amounts sum to more than {limit}",
+                    {"name": name, "limit": str(MAX_AMOUNT)},
+                )
+        return criteria
 
 
 def _identity(threshold: Any) -> str:
-    """Equal thresholds have equal texts: 1 and 1.0 do, 1 and True do not."""
+    """Equal thresholds have equal texts: 1 and 1.0 do, 0 and -0.0 do, 1 and True do not."""
     if is_number(threshold):
-        return repr(float(threshold))
+        return repr(float(threshold) + 0.0)
     if isinstance(threshold, dict):
         return repr(sorted((key, _identity(item)) for key, item in threshold.items()))
     if isinstance(threshold, list | tuple):

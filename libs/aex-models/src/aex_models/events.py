@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from aex_models.contract import Award, Terms
 from aex_models.frozen import Frozen, Identifier, Instant
@@ -13,6 +13,8 @@ from aex_models.governance import Decision, Flag, HoldCause
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Cost
 from aex_models.work import EvaluationRef, LintWarning, Problem, Work
+
+D = TypeVar("D", bound=Frozen)
 
 
 class Event(Frozen):
@@ -165,6 +167,22 @@ TOPICS: Mapping[str, Topic] = {
     )
 }
 """Every topic, declared once: both backends create their topics and subscriptions from it."""
+
+
+class UnreadableEvent(ValueError):
+    """Data that are not of their type. The message names fields, never values: they may be secret."""
+
+
+def read_data(event: Event, model: type[D]) -> D:
+    """An event's data as its model. Fields that a newer publisher added are left out, not refused.
+
+    Raises `UnreadableEvent` for data that are not of this model: no later delivery will make them so.
+    """
+    try:
+        return model.model_validate(event.data, extra="ignore")
+    except ValidationError as error:
+        places = sorted({"/".join(map(str, each["loc"])) for each in error.errors(include_input=False)})
+        raise UnreadableEvent(f"{event.type} is not readable at: {', '.join(places[:10])}") from None
 
 
 def subscriptions_of(service: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class Frozen(BaseModel):
         extra="forbid",
         allow_inf_nan=False,
         use_attribute_docstrings=True,
-        ser_json_inf_nan="null",
+        ser_json_inf_nan="constants",  # kept, so that canonical JSON refuses them; "null" would hide them
         validate_default=False,
     )
 

@@ -1,37 +1,71 @@
 """Money: `Decimal` in code, strings in JSON, integer micro-units (10⁻⁶) in storage. Never a binary float."""
 
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from aex_models.numbers import JsonFloat
+from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 
 MICROS = 1_000_000
 MAX_AMOUNT = Decimal(1_000_000_000)
-"""The largest single amount. In micros it stays below 2⁵³, so that every JSON reader holds it exactly."""
+"""The largest single amount: a price, a bonus, a cap. Two of them in micros stay below 2⁵³."""
+MAX_TOTAL = Decimal(MAX_SAFE_INTEGER).scaleb(-6)
+"""The largest total of one contract: what a posting can hold in micros that every JSON reader reads exactly."""
 
 ZERO = Decimal(0)
 _MICRO = Decimal(1).scaleb(-6)
-_PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,6})?", re.ASCII)
+_EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN, traps=[Inexact, InvalidOperation, Overflow])
+"""Raises where it would have to round, whatever the thread's own context says."""
+_PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,29})(\.[0-9]{1,6})?", re.ASCII)
 _HINT = 'write plain digits with at most 6 decimals, for example "0.25"'
 
 
 def parse_amount(value: Any) -> Decimal:
     """Read a signed amount from a string, an integer, a `Decimal` or a JSON number's own text.
 
-    Raises `PydanticCustomError` (a `ValueError`) for exponents, underscores, more than six decimals,
-    booleans, NaN, infinities and amounts beyond `MAX_AMOUNT`.
+    Raises `PydanticCustomError` (a `ValueError`) for exponents, underscores, leading zeros, more than six
+    decimals, booleans, NaN, infinities and amounts beyond `MAX_AMOUNT`.
     """
-    text = _amount_text(value)
-    if text is None or not _PLAIN.fullmatch(text):
+    return _parse(value, MAX_AMOUNT)
+
+
+def parse_total(value: Any) -> Decimal:
+    """Read an amount that is a sum of amounts, up to `MAX_TOTAL`; otherwise as `parse_amount`."""
+    return _parse(value, MAX_TOTAL)
+
+
+def parse_sum(value: Any) -> Decimal:
+    """Read a balance or a sum over many contracts, of up to 30 digits; otherwise as `parse_amount`."""
+    return _parse(value, None)
+
+
+def _parse(value: Any, limit: Decimal | None) -> Decimal:
+    amount = _amount(value)
+    if amount is None:
         raise PydanticCustomError("invalid_money", "Not an amount of money: {hint}", {"hint": _HINT})
-    amount = Decimal(text)
-    if abs(amount) > MAX_AMOUNT:
-        raise PydanticCustomError("money_too_large", "Amounts are at most {limit}", {"limit": str(MAX_AMOUNT)})
+    if limit is not None and amount.copy_abs() > limit:
+        raise PydanticCustomError("money_too_large", "Amounts are at most {limit}", {"limit": str(limit)})
     return amount or ZERO  # −0 is 0
+
+
+def _amount(value: Any) -> Decimal | None:
+    if isinstance(value, Decimal):
+        return _six_decimals(value)
+    text = _amount_text(value)
+    return Decimal(text) if text is not None and _PLAIN.fullmatch(text) else None
+
+
+def _six_decimals(value: Decimal) -> Decimal | None:
+    """The same amount with six decimals; None where that would round it, or where it is no finite number."""
+    if not value.is_finite():
+        return None
+    try:
+        return _EXACT.quantize(value, _MICRO)
+    except (Inexact, InvalidOperation):
+        return None
 
 
 def _amount_text(value: Any) -> str | None:
@@ -42,58 +76,79 @@ def _amount_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return str(value) if abs(value) <= MAX_AMOUNT else None
-    if isinstance(value, Decimal) and value.is_finite():
-        return f"{value.normalize() if value.as_tuple().exponent < -6 else value:f}"  # type: ignore[operator]
+        return str(value) if value.bit_length() <= 96 else None
     if isinstance(value, float):
         # A float made in Python has no text of its own; its shortest exact one is what its author wrote.
-        return f"{Decimal(repr(value)):f}" if value == value and abs(value) < 1e15 else None  # noqa: PLR0124
+        return f"{Decimal(float.__repr__(value)):f}" if abs(value) < 1e15 else None
     return None
 
 
 def format_amount(amount: Decimal) -> str:
-    """Write an amount in plain digits: at least two decimals, at most six, `0.25`, `10.00`, `0.000001`."""
-    whole, _, decimals = f"{amount.quantize(_MICRO):f}".partition(".")
-    decimals = decimals.rstrip("0").ljust(2, "0")
-    return "0.00" if amount == 0 else f"{whole}.{decimals}"
+    """Write an amount in plain digits: at least two decimals, at most six, `0.25`, `10.00`, `0.000001`.
+
+    Raises `decimal.Inexact` for an amount with more than six decimals: money is never rounded by printing it.
+    """
+    if amount == 0:
+        return "0.00"
+    whole, _, decimals = f"{_EXACT.quantize(amount, _MICRO):f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
 def to_micros(amount: Decimal) -> int:
     """The amount in integer micro-units. Raises `ValueError` where it has more than six decimals."""
-    micros = amount * MICROS
-    if micros != micros.to_integral_value():
-        raise ValueError(f"{amount} has more than six decimals")
-    return int(micros)
+    exact = _six_decimals(amount)
+    if exact is None:
+        raise ValueError(f"{amount} is not an amount with at most six decimals")
+    return int(exact.scaleb(6, _EXACT))
 
 
 def from_micros(micros: int) -> Decimal:
     """The exact amount of so many micro-units."""
-    return (Decimal(micros) / MICROS) if abs(micros) < 10**20 else Decimal(micros).scaleb(-6)
+    return Decimal(micros).scaleb(-6, _EXACT)
+
+
+def share(amount: Decimal, rate: Decimal) -> Decimal:
+    """`amount × rate`, both with at most six decimals, rounded half-even to a micro (spec file 6, the fee)."""
+    product = to_micros(amount) * to_micros(rate)
+    whole, rest = divmod(product, MICROS)
+    up = rest * 2 > MICROS or (rest * 2 == MICROS and whole % 2 == 1)
+    return from_micros(whole + up)
+
+
+def _pattern(sign: str, whole: str) -> str:
+    return rf"^{sign}{whole}(\.[0-9]{{1,6}})?$"
 
 
 _SCHEMA = WithJsonSchema(
-    {"type": "string", "pattern": r"^-?[0-9]{1,15}(\.[0-9]{1,6})?$", "examples": ["0.25"]},
+    {"type": "string", "pattern": _pattern("-?", "(0|[1-9][0-9]{0,29})"), "examples": ["0.25"]},
     mode="serialization",
 )
-_INPUT_SCHEMA = WithJsonSchema(
-    {
-        "anyOf": [
-            {"type": "string", "pattern": r"^[0-9]{1,10}(\.[0-9]{1,6})?$"},
-            {"type": "number", "minimum": 0, "maximum": float(MAX_AMOUNT)},
-        ],
-        "examples": ["0.25"],
-    },
-    mode="validation",
-)
+
+
+def _input_schema(pattern: str, maximum: Decimal, example: str) -> WithJsonSchema:
+    number = {"type": "number", "minimum": 0, "maximum": float(maximum)}
+    return WithJsonSchema(
+        {"anyOf": [{"type": "string", "pattern": pattern}, number], "examples": [example]}, mode="validation"
+    )
+
+
+_AMOUNT_INPUT = _input_schema(r"^((0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?|1000000000(\.0{1,6})?)$", MAX_AMOUNT, "0.25")
+_RATE_INPUT = _input_schema(r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$", Decimal(1), "0.05")
 _AS_TEXT = PlainSerializer(format_amount, return_type=str, when_used="json")
 
-Money = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0), _AS_TEXT, _SCHEMA, _INPUT_SCHEMA]
-"""An amount that is never negative."""
+Money = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0), _AS_TEXT, _SCHEMA, _AMOUNT_INPUT]
+"""A single amount that is never negative."""
+
+TotalMoney = Annotated[Decimal, BeforeValidator(parse_total), Field(ge=0), _AS_TEXT, _SCHEMA]
+"""What one contract comes to: a sum of single amounts, never negative."""
 
 SignedMoney = Annotated[Decimal, BeforeValidator(parse_amount), _AS_TEXT, _SCHEMA]
-"""An amount of either sign."""
+"""A single amount of either sign."""
 
-Rate = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0, le=1), _AS_TEXT, _SCHEMA, _INPUT_SCHEMA]
+SumMoney = Annotated[Decimal, BeforeValidator(parse_sum), _AS_TEXT, _SCHEMA]
+"""A balance, or a sum over any number of contracts."""
+
+Rate = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0, le=1), _AS_TEXT, _SCHEMA, _RATE_INPUT]
 """A share of an amount, from 0 to 1, with at most six decimals."""
 
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]

@@ -1,6 +1,7 @@
 """JSON numbers that remember how they were written, and the kinds a criterion may compare."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -22,12 +23,27 @@ class JsonFloat(float):
         return (JsonFloat, (self.text,))
 
 
+def is_exact(value: int) -> bool:
+    """Whether a double holds this integer as it is written.
+
+    True within ±(2^53 − 1), and for what canonical JSON writes of a larger double: 1e17 is stored as
+    100000000000000000, comes back as an integer, and must still be the same number.
+    """
+    if abs(value) <= MAX_SAFE_INTEGER:
+        return True
+    return abs(value) < _WITHOUT_EXPONENT and int(Decimal(repr(float(value)))) == value
+
+
+_WITHOUT_EXPONENT = 10**21
+"""RFC 8785 writes doubles below this in plain digits."""
+
+
 def is_number(value: Any) -> bool:
-    """Whether `value` is a finite number. A boolean is never one; an integer must be safe in JSON."""
+    """Whether `value` is a finite number. A boolean is never one; an integer must be one that a double holds."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int):
-        return abs(value) <= MAX_SAFE_INTEGER
+        return is_exact(value)
     return isinstance(value, float) and math.isfinite(value)
 
 

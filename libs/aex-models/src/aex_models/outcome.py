@@ -5,7 +5,7 @@ from typing import Any
 from aex_models.contract import ContractStatus, Terms
 from aex_models.criteria import SuccessCriteria
 from aex_models.frozen import Frozen, Instant
-from aex_models.money import Money
+from aex_models.money import Money, TotalMoney
 from aex_models.results import VerificationResult
 from aex_models.work import FeedbackLevel
 
@@ -16,7 +16,7 @@ class BillingImpact(Frozen):
     base: Money
     bonus: Money
     penalty: Money
-    total: Money
+    total: TotalMoney
 
 
 class OutcomeRecord(Frozen):

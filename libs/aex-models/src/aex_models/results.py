@@ -38,6 +38,10 @@ class Fault(StrEnum):
     PLATFORM = "platform"
 
 
+CUSTOM_METRIC_FAILED = "custom_metric_failed"
+"""The code of a fault in the consumer's own metric code."""
+
+
 class CriterionError(Frozen):
     """Why a criterion could not be held against its threshold."""
 

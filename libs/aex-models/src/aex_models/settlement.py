@@ -1,12 +1,15 @@
 """Costs, settlements, and the double-entry ledger (spec file 6)."""
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from aex_models.frozen import Frozen, Instant, StrictInt
-from aex_models.money import Currency, Money, SignedMoney
+from aex_models.frozen import Frozen, Instant, ShortText, StrictInt
+from aex_models.money import Currency, Money, SignedMoney, SumMoney, TotalMoney
+from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.thresholds import ComparisonOperator
 from aex_models.work import FeedbackLevel
 
@@ -40,14 +43,25 @@ class Cost(Frozen):
     base: Money
     bonus: Money
     penalty: Money
+    """At most base + bonus."""
     bonus_capped: Money
     """Bonus earned but taken away by the budget's cap."""
     penalty_waived: Money
     """Penalty incurred but taken away by the budget's cap or by the floor at 0."""
-    fee: Money
-    total: Money
+    fee: TotalMoney
+    """The platform's share of the total, borne by the agent."""
+    total: TotalMoney
     lines: tuple[CostLine, ...] = ()
     breakdown: Breakdown
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "Cost":
+        parts = (self.breakdown.cpc, self.breakdown.cpa_bonus, self.breakdown.cpa_penalty)
+        if self.base + self.bonus - self.penalty != self.total or parts != (self.base, self.bonus, self.penalty):
+            raise PydanticCustomError("cost_does_not_add_up", "base + bonus − penalty is not the total")
+        if self.fee > self.total:
+            raise PydanticCustomError("fee_above_total", "The fee exceeds the total")
+        return self
 
 
 class SettlementStatus(StrEnum):
@@ -99,8 +113,8 @@ class Posting(Frozen):
 
     account: Annotated[str, Field(min_length=1, max_length=160)]
     """`consumer:{id}`, `agent:{id}`, `platform:fees`, `platform:cash`."""
-    amount: StrictInt
-    """Signed micros: + debit, − credit."""
+    amount: Annotated[StrictInt, Field(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
+    """Signed micros: + debit, − credit. 1.00 is 1000000."""
     currency: Currency
 
 
@@ -117,12 +131,40 @@ class LedgerTransaction(Frozen):
 
     @model_validator(mode="after")
     def _balances(self) -> "LedgerTransaction":
-        sums: dict[str, int] = {}
-        for posting in self.postings:
-            sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
+        sums = sums_by_currency(self.postings)
         if any(sums.values()):
-            raise ValueError(f"postings do not sum to zero: {sums}")
+            raise PydanticCustomError("unbalanced", "Postings do not sum to zero: {sums}", {"sums": str(sums)})
         return self
+
+
+def sums_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
+    """What the postings sum to in each of their currencies, in micros."""
+    sums: dict[str, int] = {}
+    for posting in postings:
+        sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
+    return sums
+
+
+class TransactionRequest(Frozen):
+    """A deposit or an adjustment, as finance sends it."""
+
+    kind: Literal[TransactionKind.DEPOSIT, TransactionKind.ADJUSTMENT]
+    postings: tuple[Posting, ...] = Field(min_length=2, max_length=100)
+    reason: ShortText
+
+
+class AccountEntry(Frozen):
+    """One posting as its account's statement shows it."""
+
+    transaction_id: str
+    contract_id: str | None = None
+    kind: TransactionKind
+    account: str
+    amount: StrictInt
+    """Signed micros: + debit, − credit."""
+    currency: Currency
+    occurred_at: Instant
+    reason: str = ""
 
 
 class AccountBalance(Frozen):
@@ -130,7 +172,17 @@ class AccountBalance(Frozen):
 
     account: str
     currency: Currency
-    balance: SignedMoney
+    balance: SumMoney
+    """Debits less credits."""
+
+
+class Account(Frozen):
+    """What one account holds, at one instant, in each currency that it was ever posted in."""
+
+    account: str
+    as_of: Instant
+    complete_to: Instant
+    balances: tuple[AccountBalance, ...]
 
 
 class TrialBalance(Frozen):
@@ -152,10 +204,10 @@ class BreakdownRow(Frozen):
     currency: Currency
     count: int
     success_count: int
-    cpc: SignedMoney
-    cpa_bonus: SignedMoney
-    cpa_penalty: SignedMoney
-    total: SignedMoney
+    cpc: SumMoney
+    cpa_bonus: SumMoney
+    cpa_penalty: SumMoney
+    total: SumMoney
 
 
 class SettlementBreakdown(Frozen):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from aex_models.canonical import json_problem
 from aex_models.numbers import is_integer, is_number
 
 Threshold = bool | int | float | dict[str, Any] | list[str]
@@ -73,7 +74,7 @@ def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, t
     if comparison in _TERMS:
         return _terms_problem(threshold)
     if metric_type is MetricType.MATCHES_SCHEMA:
-        return None if isinstance(threshold, bool | dict) else "expected true, false or a JSON Schema object"
+        return _schema_problem(threshold)
     if metric_type is MetricType.BOOLEAN:
         return None if isinstance(threshold, bool) else "expected true or false"
     if comparison is ComparisonOperator.IN_RANGE:
@@ -81,6 +82,13 @@ def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, t
     if metric_type is MetricType.CUSTOM and comparison in _EQUALITY and isinstance(threshold, bool):
         return None
     return _number_problem(metric_type, threshold)
+
+
+def _schema_problem(threshold: Any) -> str | None:
+    if not isinstance(threshold, bool | dict):
+        return "expected true, false or a JSON Schema object"
+    found = json_problem(threshold)
+    return f"{found[0]}: {found[1]}" if found else None
 
 
 def _terms_problem(threshold: Any) -> str | None:

@@ -8,7 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MetricName, SuccessCriteria
 from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
-from aex_models.money import Currency, Money
+from aex_models.money import Currency, Money, TotalMoney
+from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
 
 
 class BasePolicy(StrEnum):
@@ -72,13 +73,21 @@ class Evaluation(Frozen):
     ) = None
     ground_truth: Annotated[list[GroundTruth | str | StrictInt | StrictBool], Field(min_length=1)] | None = None
     required_keywords: (
-        Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1, max_length=200)] | None
+        Annotated[
+            list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]],
+            Field(min_length=1, max_length=MAX_TERMS),
+        ]
+        | None
     ) = None
     pattern: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
     """An RE2 pattern."""
     output_schema: dict[str, Any] | None = None
     required_fields: (
-        Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1, max_length=200)] | None
+        Annotated[
+            list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]],
+            Field(min_length=1, max_length=MAX_TERMS),
+        ]
+        | None
     ) = None
     custom_metrics: tuple[CustomMetric, ...] = ()
 
@@ -92,6 +101,17 @@ class Evaluation(Frozen):
 
 EVALUATION_KEYS = frozenset(Evaluation.model_fields)
 """Keys that `input` may not contain: an agent reads the input."""
+
+
+class EvaluationBlob(Frozen):
+    """What the blob of a work's evaluation data holds, as canonical JSON.
+
+    The salt makes its digest, which other services carry, tell nothing about the data.
+    """
+
+    salt: Annotated[str, Field(min_length=32)]
+    evaluation: Evaluation | None = None
+    science: dict[str, Any] | None = None
 
 
 class VerificationPolicy(Frozen):
@@ -170,7 +190,7 @@ class QuoteCase(Frozen):
     base: Money
     bonus: Money
     penalty: Money
-    total: Money
+    total: TotalMoney
     success: bool
     met: tuple[str, ...] = ()
     """The metrics of the criteria that are met in this case."""

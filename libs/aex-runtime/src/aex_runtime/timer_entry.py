@@ -16,6 +16,8 @@ class Timer(Frozen):
     subject: str
     due_at: Instant
     payload: dict[str, Any] = {}
+    failures: int = 0
+    """How often its handler failed, since it was set."""
 
 
 def timer_key(kind: str, subject: str) -> str:

@@ -24,7 +24,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery of a message. `attempt` starts at 1."""
+    """One delivery of a message. `attempt` starts at 1 and does not count deliveries that were given back."""
 
     topic: str
     message: Message
@@ -38,9 +38,10 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Deliver it again, not before `delay`."""
+    """Deliver it again, not before `delay`. Uncounted, it takes nothing from the message's attempts."""
 
     delay: timedelta
+    counted: bool = True
 
 
 Disposition = Ack | Retry
@@ -49,23 +50,28 @@ Receiver = Callable[[Delivery], Awaitable[Disposition]]
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message and the topic that it goes to."""
+    """A message and the topic that it goes to; with `subscriber`, to that service alone (a replayed dead letter)."""
 
     topic: str
     message: Message
+    subscriber: str | None = None
 
 
 class Bus(Protocol):
     """Publishes to topics and consumes a service's subscriptions."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Durable for every subscriber when it returns; raises `BusUnavailable`, and then may be repeated."""
+        """Durable for every subscriber when it returns; raises `BusUnavailable`, and then may be repeated.
+
+        Raises `BusError` for a topic or a subscriber that is not declared; then nothing is published.
+        """
         ...
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
         """Deliver to `receive` until cancelled; a cancelled consumer finishes or gives back what it holds.
 
-        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out.
+        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out. An outage
+        of the bus is waited out. Raises `BusError` for a topic that `service` does not subscribe to.
         """
         ...
 

@@ -14,47 +14,63 @@ from aex_runtime.store.port import (
 )
 
 Read = Callable[[Collection, str], Awaitable[Document | None]]
+Place = tuple[str, str]
+"""Collection name and key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One buffered write. `version` is what an update saw."""
+    """One buffered write. It carries its collection, so that a backend can keep the indexes declared there."""
 
     kind: Literal["create", "update", "put", "delete"]
-    collection: str
+    collection: Collection
     key: str
     body: bytes = b""
     fields: Fields = field(default_factory=dict)
-    version: int | None = None
+    seen: int = 0
+    """The version that an update saw."""
+
+    @property
+    def place(self) -> Place:
+        """Where it writes."""
+        return (self.collection.name, self.key)
 
 
 class BufferedTransaction:
-    """Gathers what a transaction read and wants written; the backend commits it."""
+    """Gathers what a transaction read and wants written; the backend commits it.
+
+    A document read twice is the same document twice: a transaction sees nothing change under its hands.
+    """
 
     def __init__(self, read: Read) -> None:
         self._read = read
-        self.read_versions: dict[tuple[str, str], int] = {}
+        self._seen: dict[Place, Document | None] = {}
+        self.expected: set[tuple[Place, int]] = set()
+        """Versions (0: not there) that must still be so at commit. Two of one place can never both be."""
         self.writes: list[Write] = []
 
     async def get(self, collection: Collection, key: str) -> Document | None:
+        place = (collection.name, key)
         if self.writes:
             raise ReadAfterWrite(f"{collection.name}/{key} was read after a write of the same transaction")
-        document = await self._read(collection, key)
-        self.read_versions[(collection.name, key)] = document.version if document else 0
-        return document
+        if place not in self._seen:
+            document = await self._read(collection, key)
+            self._seen[place] = document
+            self.expected.add((place, document.version if document else 0))
+        return self._seen[place]
 
     def create(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
-        self._add(Write("create", collection.name, key, body, dict(fields)))
+        self._add(Write("create", collection, key, body, dict(fields)))
 
     def update(self, collection: Collection, seen: Document, body: bytes, fields: Fields) -> None:
-        self.read_versions.setdefault((collection.name, seen.key), seen.version)
-        self._add(Write("update", collection.name, seen.key, body, dict(fields), seen.version))
+        self.expected.add(((collection.name, seen.key), seen.version))
+        self._add(Write("update", collection, seen.key, body, dict(fields), seen.version))
 
     def put(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
-        self._add(Write("put", collection.name, key, body, dict(fields)))
+        self._add(Write("put", collection, key, body, dict(fields)))
 
     def delete(self, collection: Collection, key: str) -> None:
-        self._add(Write("delete", collection.name, key))
+        self._add(Write("delete", collection, key))
 
     def _add(self, write: Write) -> None:
         if len(self.writes) >= MAX_TRANSACTION_WRITES:

@@ -2,18 +2,20 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from aex_runtime.store.buffer import BufferedTransaction, Write
-from aex_runtime.store.limits import check_document
-from aex_runtime.store.port import AlreadyExists, Collection, Contention, Document, Query, Scalar, T
-
-_TRIES = 10
+from aex_runtime.store.buffer import BufferedTransaction, Place, Write
+from aex_runtime.store.limits import check_query
+from aex_runtime.store.order import position, rank, within
+from aex_runtime.store.port import AlreadyExists, Collection, Document, Query, T
+from aex_runtime.store.rerun import Rerun, run
 
 
 class MemoryStore:
     """Documents in a dictionary, committed one transaction at a time."""
 
-    def __init__(self) -> None:
-        self._documents: dict[tuple[str, str], Document] = {}
+    def __init__(self, rerun: Rerun | None = None) -> None:
+        self._documents: dict[Place, Document] = {}
+        self._version = 0  # of the whole store: a document made anew never has a version that it had before
+        self._rerun = rerun or Rerun()
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return self._documents.get((collection.name, key))
@@ -22,45 +24,48 @@ class MemoryStore:
         return [self._documents.get((collection.name, key)) for key in keys]
 
     async def query(self, query: Query) -> list[Document]:
-        query.index()
+        check_query(query)
         found = [
             document
             for (name, _), document in self._documents.items()
             if name == query.collection.name and _matches(query, document)
         ]
-        found.sort(key=lambda document: position(query, document), reverse=query.direction == "desc")
+        found.sort(key=lambda document: _here(query, document), reverse=query.direction == "desc")
         return found[: query.limit]
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
-        for _ in range(_TRIES):
-            transaction = BufferedTransaction(self.get)
-            result = await fn(transaction)
-            if self._commit(transaction):
-                return result
-        raise Contention("the transaction lost against others too often")
+        return await run(fn, self, self._rerun)
 
-    def _commit(self, transaction: BufferedTransaction) -> bool:
+    async def unchanged(self, transaction: BufferedTransaction) -> bool:
+        """Whether everything that the transaction expects is so."""
+        return all(self._version_of(place) == version for place, version in transaction.expected)
+
+    async def commit(self, transaction: BufferedTransaction) -> bool:
         """Apply everything or nothing; False where something that was read has changed."""
-        if any(self._version(place) != version for place, version in transaction.read_versions.items()):
+        if not await self.unchanged(transaction):
             return False
+        changes: dict[Place, Document | None] = {}
         for write in transaction.writes:
-            if write.kind == "create" and (write.collection, write.key) in self._documents:
-                raise AlreadyExists(write.collection, write.key)
-        for write in transaction.writes:
-            self._apply(write)
+            self._change(write, changes)
+        for place, document in changes.items():
+            if document is None:
+                self._documents.pop(place, None)
+            else:
+                self._documents[place] = document
+        self._version += bool(changes)
         return True
 
-    def _version(self, place: tuple[str, str]) -> int:
+    def _version_of(self, place: Place) -> int:
         document = self._documents.get(place)
         return document.version if document else 0
 
-    def _apply(self, write: Write) -> None:
-        place = (write.collection, write.key)
+    def _change(self, write: Write, changes: dict[Place, Document | None]) -> None:
         if write.kind == "delete":
-            self._documents.pop(place, None)
+            changes[write.place] = None
             return
-        check_document(write)
-        self._documents[place] = Document(write.key, write.body, write.fields, self._version(place) + 1)
+        if write.kind == "create" and changes.get(write.place, self._documents.get(write.place)) is not None:
+            raise AlreadyExists(*write.place)
+        changes[write.place] = Document(write.key, write.body, write.fields, self._version + 1)
 
     async def ping(self) -> None:
         return None
@@ -69,29 +74,18 @@ class MemoryStore:
         return None
 
 
-def position(query: Query, document: Document) -> tuple[bool, Scalar, str]:
-    """Where a document stands in the query's order."""
-    value = document.fields.get(query.order) if query.order else None
-    return (value is not None, 0 if value is None else value, document.key)
-
-
 def _matches(query: Query, document: Document) -> bool:
-    if any(document.fields.get(name) != value for name, value in query.equal.items()):
+    if any(rank(document.fields.get(name)) != rank(value) for name, value in query.equal.items()):
         return False
-    value = document.fields.get(query.order) if query.order else None
-    if query.order and value is None:
+    if query.order and document.fields.get(query.order) is None:
         return False  # as in Firestore: what lacks the ordered field is not in the index
-    if not all(_within(value, bound.comparison, bound.value) for bound in query.bounds):
+    if not all(within(document.fields.get(query.order or ""), bound) for bound in query.bounds):
         return False
     if query.after is None:
         return True
-    after = (query.after[0] is not None, 0 if query.after[0] is None else query.after[0], query.after[1])
-    here = position(query, document)
+    here, after = _here(query, document), position(query, *query.after)
     return here > after if query.direction == "asc" else here < after
 
 
-def _within(value: Scalar, comparison: str, bound: str | int) -> bool:
-    if value is None or isinstance(value, bool) or isinstance(value, str) != isinstance(bound, str):
-        return False
-    order = (value > bound) - (value < bound)  # type: ignore[operator]
-    return {"==": order == 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[comparison]
+def _here(query: Query, document: Document) -> tuple[tuple[int, int | str], str]:
+    return position(query, document.fields.get(query.order) if query.order else None, document.key)

@@ -1,0 +1,46 @@
+# Each target does all of its own set-up: Python 3.11+ and make are enough.
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+UV := .tools/bin/uv
+RUN := .venv/bin
+PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
+export UV_PYTHON_DOWNLOADS := never
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check static up schemas clean
+
+help: ## What there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+demo: .venv/.ready ## Publish, deliver, verify and settle real work, on this machine
+	@$(RUN)/aex demo
+
+up: .venv/.ready ## Start the four services and leave them running
+	@$(RUN)/aex up
+
+check: static ## The quick tier: format, lint, types, architecture, unit and embedded tests
+	$(RUN)/pytest -n 2 -m "not e2e and not emulator and not slow"
+
+test: static ## Everything
+	$(RUN)/pytest -n 2
+
+static: .venv/.ready
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+schemas: .venv/.ready ## Write the events' JSON Schemas anew from the models
+	$(RUN)/python -m aex_models.event_schemas --write
+
+clean: ## Remove what the other targets made
+	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.tools/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+.venv/.ready: $(UV) pyproject.toml uv.lock $(PACKAGES)
+	$(UV) sync --quiet --locked --all-packages --all-extras --python $(PYTHON)
+	@touch $@

@@ -1,0 +1,1 @@
+"""The commands of aex-cli itself, one file each."""

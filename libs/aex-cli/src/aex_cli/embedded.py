@@ -1,0 +1,52 @@
+"""Reaching into a service's store from the command line, beside the service that may be running on it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from aex_cli.errors import Failed, UserError
+from aex_runtime.bus.port import BusError
+from aex_runtime.logs import configure_logging
+from aex_runtime.service import Backends, open_backends
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.port import StoreError
+
+_SQLITE = "sqlite:///"
+
+
+def read_settings(data_dir: Path) -> RuntimeSettings:
+    """The settings that the services would read, on this data directory. Raises `UserError`."""
+    try:
+        settings = RuntimeSettings(data_dir=data_dir.expanduser().resolve())
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}"
+            for each in error.errors(include_input=False)
+        )
+        raise UserError(problems, "correct the AEX_… variable") from None
+    configure_logging("aex", "warning", "console")
+    return settings
+
+
+def has_store(settings: RuntimeSettings, service: str) -> bool:
+    """Whether the service has kept anything yet: to look must not make its file."""
+    url = settings.store_url_of(service)
+    return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).exists()
+
+
+@asynccontextmanager
+async def backends_of(settings: RuntimeSettings, service: str) -> AsyncIterator[Backends]:
+    """The service's store and bus, closed at the end. Store and bus that fail raise `Failed`."""
+    try:
+        backends = open_backends(settings, service)
+    except ValueError as error:
+        raise UserError(str(error), "correct the AEX_…_URL variable") from None
+    try:
+        yield backends
+    except (StoreError, BusError) as error:
+        raise Failed(f"{service}: {error}; nothing was lost, try again") from None
+    finally:
+        await backends.bus.close()
+        await backends.store.close()

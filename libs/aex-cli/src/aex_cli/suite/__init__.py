@@ -1,0 +1,1 @@
+"""The embedded suite: four services as four processes, watched by one."""

@@ -1,0 +1,96 @@
+"""The JSON Schemas of the events' data, made from the models, and the command that keeps the committed ones true.
+
+python -m aex_models.event_schemas --check     # exit 1 where a committed schema differs from its model
+python -m aex_models.event_schemas --write     # write them; refuses a change that would break a reader
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from aex_models.allowlists import ALLOWED
+from aex_models.events import TOPICS
+from aex_models.schema_changes import breaking_changes
+
+FOLDER = Path(__file__).parent / "schemas"
+Schema = dict[str, Any]
+
+
+class _AsPublished(GenerateJsonSchema):
+    """Schemas of what leaves the platform: the fields that services may see, open to fields yet to come."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        shown = ALLOWED[schema["cls"]]["service"]
+        made["properties"] = {name: part for name, part in made.get("properties", {}).items() if name in shown}
+        made["required"] = sorted(set(made.get("required", [])) & shown)
+        made.pop("additionalProperties", None)  # a reader must stand fields that it does not know
+        return made
+
+
+def event_schema(event_type: str) -> Schema:
+    """The JSON Schema (draft 2020-12) of one event type's `data`, as it is published."""
+    model: type[BaseModel] = TOPICS[event_type].data
+    schema = model.model_json_schema(mode="serialization", schema_generator=_AsPublished)
+    return {"$schema": _AsPublished.schema_dialect, "$id": f"urn:aex:event:{event_type}", **schema}
+
+
+def event_schemas() -> dict[str, Schema]:
+    """The schemas of all event types."""
+    return {event_type: event_schema(event_type) for event_type in TOPICS}
+
+
+def committed_schemas(folder: Path = FOLDER) -> dict[str, Schema]:
+    """The schemas as they were last written."""
+    return {file.name.removesuffix(".json"): json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
+
+
+def broken_promises(committed: Mapping[str, Schema], current: Mapping[str, Schema]) -> list[str]:
+    """Every change that a reader of the committed schemas would not stand, one line each."""
+    gone = [f"{name}: no longer published" for name in committed if name not in current]
+    return gone + [
+        f"{name}{change}"
+        for name in committed
+        if name in current
+        for change in breaking_changes(committed[name], current[name])
+    ]
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
+    """Check or write the committed schemas; 0 where all is well."""
+    parser = argparse.ArgumentParser(prog="python -m aex_models.event_schemas", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the schemas of the models")
+    parser.add_argument("--check", action="store_true", help="compare them with the committed ones (the default)")
+    chosen = parser.parse_args(arguments)
+    current, committed = event_schemas(), committed_schemas(folder)
+    broken = broken_promises(committed, current)
+    if broken:
+        return _report("these changes break readers; give the event a new type, or delete its schema first", broken)
+    if chosen.write:
+        _write(current, folder)
+        return 0
+    stale = [name for name in current if committed.get(name) != current[name]]
+    return _report("differ from the models; run with --write", stale) if stale else 0
+
+
+def _write(schemas: Mapping[str, Schema], folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, schema in schemas.items():
+        text = json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
+
+
+def _report(what: str, lines: Sequence[str]) -> int:
+    sys.stderr.write(f"{what}:\n" + "".join(f"  {line}\n" for line in lines))
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

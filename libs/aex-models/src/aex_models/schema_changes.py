@@ -1,0 +1,121 @@
+"""Whether readers of one JSON Schema stand what another describes. Pure; draft 2020-12 as pydantic writes it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_FLOORS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_CEILINGS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_EXACT = ("pattern", "format", "uniqueItems", "multipleOf")
+
+
+def breaking_changes(committed: Schema, current: Schema) -> list[str]:
+    """What `current` takes away from `committed`: removed fields, newly required ones, narrowed types and values.
+
+    Each is a JSON pointer into the described value, and the reason: `/work/title: removed`. New optional fields,
+    wider types and further enum values are no breakage. Documents written under `committed` stay valid, and
+    every field that its readers know stays.
+    """
+    return list(_Comparison(committed, current).changes(committed, current, "", frozenset()))
+
+
+class _Comparison:
+    def __init__(self, committed: Schema, current: Schema) -> None:
+        self._old_definitions: Schema = committed.get("$defs", {})
+        self._new_definitions: Schema = current.get("$defs", {})
+
+    def changes(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
+        pair = (old.get("$ref", ""), new.get("$ref", ""))
+        if all(pair):
+            if pair in seen:
+                return  # a model that holds itself: its fields are being compared already
+            seen |= {pair}
+        old, new = _resolve(old, self._old_definitions), _resolve(new, self._new_definitions)
+        former, latter = _alternatives(old), _alternatives(new)
+        if len(latter) > 1 and any(option.get("type") == "null" for option in latter):
+            former, latter = _without_null(former), _without_null(latter)
+        if (former, latter) == ([old], [new]):
+            yield from self._plain(old, new, path, seen)
+            return
+        if len(former) == len(latter) == 1:
+            yield from self.changes(former[0], latter[0], path, seen)
+            return
+        for option in former:
+            if not any(not list(self.changes(option, candidate, path, seen)) for candidate in latter):
+                yield f"{path}: {_name(_resolve(option, self._old_definitions))} is no longer allowed"
+
+    def _plain(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
+        yield from _narrowed(old, new, path)
+        yield from self._fields(old, new, path, seen)
+        for part in ("items", "additionalProperties"):
+            if isinstance(new.get(part), Mapping) and old.get(part) is not False:
+                yield from self.changes(_schema(old.get(part)), new[part], f"{path}/*", seen)
+            elif new.get(part) is False and old.get(part) is not False:
+                yield f"{path}: closed to further entries"
+
+    def _fields(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
+        before, after = old.get("properties", {}), new.get("properties", {})
+        for name in sorted(set(new.get("required", [])) - set(old.get("required", []))):
+            yield f"{path}/{name}: newly required"
+        for name, part in before.items():
+            if name not in after:
+                yield f"{path}/{name}: removed"
+            else:
+                yield from self.changes(part, after[name], f"{path}/{name}", seen)
+
+
+def _resolve(schema: Schema, definitions: Schema) -> Schema:
+    while "$ref" in schema:
+        schema = definitions[schema["$ref"].removeprefix("#/$defs/")]
+    return schema
+
+
+def _schema(part: Any) -> Schema:
+    return part if isinstance(part, Mapping) else {}
+
+
+def _alternatives(schema: Schema) -> list[Schema]:
+    if isinstance(schema.get("anyOf"), list):
+        return list(schema["anyOf"])
+    if isinstance(schema.get("type"), list):
+        return [{**schema, "type": each} for each in schema["type"]]
+    return [schema]
+
+
+def _without_null(options: list[Schema]) -> list[Schema]:
+    return [option for option in options if option.get("type") != "null"]
+
+
+def _narrowed(old: Schema, new: Schema, path: str) -> Iterator[str]:
+    if "type" in new and not _covers(new["type"], old.get("type")):
+        yield f"{path}: type narrowed from {old.get('type', 'any')} to {new['type']}"
+    lost = [value for value in _values(old) or () if value not in (_values(new) or [value])]
+    if lost:
+        yield f"{path}: values removed: {', '.join(map(repr, lost))}"
+    if _values(new) is not None and _values(old) is None:
+        yield f"{path}: values limited"
+    for word in _EXACT:
+        if word in new and new[word] != old.get(word):
+            yield f"{path}: {word} changed"
+    for word in _FLOORS:
+        if word in new and (word not in old or new[word] > old[word]):
+            yield f"{path}: {word} raised"
+    for word in _CEILINGS:
+        if word in new and (word not in old or new[word] < old[word]):
+            yield f"{path}: {word} lowered"
+
+
+def _covers(new: str, old: str | None) -> bool:
+    return new == old or (new == "number" and old == "integer")
+
+
+def _values(schema: Schema) -> list[Any] | None:
+    if "const" in schema:
+        return [schema["const"]]
+    values: list[Any] | None = schema.get("enum")
+    return values
+
+
+def _name(schema: Schema) -> str:
+    return str(schema.get("title") or schema.get("type") or schema.get("const") or "this alternative")

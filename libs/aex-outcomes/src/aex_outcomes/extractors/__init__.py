@@ -1,0 +1,1 @@
+"""Metric extractors: one a file, all behind the protocol of `protocol`."""

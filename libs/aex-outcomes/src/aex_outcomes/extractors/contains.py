@@ -1,0 +1,124 @@
+"""Required terms, patterns, schemas and fields."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aex_models.catalog import Direction, MetricEntry
+from aex_models.thresholds import MetricType
+from aex_models.work import Problem
+from aex_outcomes.extractors.protocol import AgentFault, MetricValue
+from aex_outcomes.extractors.recent import Recent
+from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, checked_pointer, text_of
+from aex_outcomes.kernels.keywords import presence
+from aex_outcomes.kernels.patterns import InvalidPattern, compile_pattern
+from aex_outcomes.kernels.schemas import InvalidSchema, NotJson, compile_schema, conforms, schema_text
+from aex_outcomes.pointer import MISSING, resolve
+
+if TYPE_CHECKING:
+    from aex_outcomes.kernels.patterns import Pattern
+    from aex_outcomes.kernels.schemas import Validator
+
+_COMPILED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ContainsExtractor:
+    """Terms and patterns are looked for in the text at `text_pointer` alone; schema and fields in the whole output.
+
+    `matches_pattern`: RE2 finds the pattern anywhere (anchor it with ^ and $ to match the whole text).
+    `has_required_fields`: each is a key of the output, or a JSON pointer into it; null counts as present.
+    """
+
+    text_pointer: str = TEXT_POINTER
+    max_text_length: int = MAX_TEXT_LENGTH
+    _patterns: "Recent[str, Pattern]" = field(default_factory=lambda: Recent(_COMPILED))
+    _schemas: "Recent[str, Validator]" = field(default_factory=lambda: Recent(_COMPILED))
+    version = "1"
+
+    def __post_init__(self) -> None:
+        checked_pointer(self.text_pointer)
+
+    async def extract(
+        self,
+        task_input: Mapping[str, Any],
+        task_output: Any,
+        metadata: Mapping[str, Any],  # noqa: ARG002 part of the protocol
+    ) -> dict[str, MetricValue]:
+        """A metric for each of the four kinds of evaluation data that are there."""
+        metrics: dict[str, MetricValue] = {}
+        if task_input.get("required_keywords") or task_input.get("pattern"):
+            metrics |= self._of_text(task_input, task_output)
+        schema = task_input.get("output_schema")
+        if isinstance(schema, Mapping):
+            metrics["matches_schema"] = self._conforms(schema_text(schema), task_output)
+        fields = task_input.get("required_fields")
+        if fields:
+            metrics["has_required_fields"] = all(_has(task_output, each) for each in fields)
+        return metrics
+
+    def _conforms(self, schema: str, output: Any) -> MetricValue:
+        try:
+            return conforms(self._schemas.get(schema, lambda: compile_schema(schema)), output)
+        except NotJson as error:
+            return AgentFault("not_json", f"the output is {error}")
+
+    def _of_text(self, task_input: Mapping[str, Any], output: Any) -> dict[str, MetricValue]:
+        text = text_of(output, self.text_pointer, self.max_text_length)
+        if text is None:
+            return {}
+        metrics: dict[str, MetricValue] = {}
+        terms, pattern = task_input.get("required_keywords"), task_input.get("pattern")
+        if terms:
+            metrics["contains_keywords"] = presence(text, terms).share
+        if pattern:
+            compiled = self._patterns.get(pattern, lambda: compile_pattern(pattern))
+            metrics["matches_pattern"] = compiled.search(text) is not None
+        return metrics
+
+    def supported_metrics(self) -> list[str]:
+        """One metric for each kind of evaluation data."""
+        return [entry.name for entry in self.catalog_entries()]
+
+    def catalog_entries(self) -> tuple[MetricEntry, ...]:
+        """All are computed from evaluation data, unless the criterion's own threshold carries terms or schema."""
+        return (
+            MetricEntry(
+                name="contains_keywords",
+                unit="fraction",
+                range=(0, 1),
+                direction=Direction.HIGHER,
+                metric_types=(MetricType.CONTAINS, MetricType.PERCENTAGE, MetricType.NUMERIC),
+                needs=("required_keywords",),
+                secret=True,
+            ),
+            _flag("matches_pattern", "pattern", MetricType.BOOLEAN),
+            _flag("matches_schema", "output_schema", MetricType.MATCHES_SCHEMA, MetricType.BOOLEAN),
+            _flag("has_required_fields", "required_fields", MetricType.BOOLEAN),
+        )
+
+    def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
+        """Patterns must compile on RE2; schemas must be valid and refer to nothing outside themselves."""
+        pattern, schema = evaluation.get("pattern"), evaluation.get("output_schema")
+        if isinstance(pattern, str):
+            try:
+                compile_pattern(pattern)
+            except InvalidPattern as error:
+                yield Problem(path="/pattern", code="invalid_pattern", message=str(error))
+        if isinstance(schema, Mapping):
+            try:
+                compile_schema(schema_text(schema))
+            except InvalidSchema as error:
+                yield Problem(path=f"/output_schema{error.path}", code=error.code, message=str(error))
+
+
+def _flag(name: str, needs: str, *types: MetricType) -> MetricEntry:
+    return MetricEntry(
+        name=name, unit="boolean", direction=Direction.HIGHER, metric_types=types, needs=(needs,), secret=True
+    )
+
+
+def _has(output: Any, wanted: str) -> bool:
+    if wanted.startswith("/"):
+        return resolve(output, wanted) is not MISSING
+    return isinstance(output, Mapping) and wanted in output

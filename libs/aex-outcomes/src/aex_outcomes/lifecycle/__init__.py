@@ -1,0 +1,1 @@
+"""Bounded revision: one state machine, as pure functions."""

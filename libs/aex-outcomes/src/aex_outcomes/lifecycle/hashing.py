@@ -1,0 +1,34 @@
+"""What makes two candidates the same: SHA-256 over RFC 8785 canonical JSON."""
+
+from typing import Any
+
+from aex_models.canonical import digest, sha256_hex
+from aex_models.contract import Artifact, Candidate
+
+
+def candidate_hash(candidate: Candidate) -> str:
+    """The hash over everything that the verdict reads: a corrected claim makes a new candidate.
+
+    Raises `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, naming the path.
+    """
+    return digest(
+        {
+            "output": candidate.output,
+            "execution_metadata": candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
+            "claimed_metrics": candidate.claimed_metrics,
+            "claimed_values": candidate.claimed_values,
+            "reasoning": candidate.reasoning,
+            "artifacts": sorted((artifact.name, _artifact_digest(artifact)) for artifact in candidate.artifacts),
+        }
+    )
+
+
+def output_hash(output: Any) -> str:
+    """The hash over the output alone, for rules about duplicates."""
+    return digest(output)
+
+
+def _artifact_digest(artifact: Artifact) -> str:
+    if artifact.sha256 is not None:
+        return artifact.sha256
+    return sha256_hex((artifact.content or artifact.content_base64 or "").encode())

@@ -1,0 +1,121 @@
+"""What a service does behind its requests: publish, consume, fire timers, tidy up. Kept running, stopped in order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import structlog
+
+from aex_runtime.backoff import Backoff
+from aex_runtime.bus.consumer import Consumer
+from aex_runtime.bus.port import Bus
+from aex_runtime.clock import Clock
+from aex_runtime.deadletters import DeadLetters
+from aex_runtime.failures import describe_failure
+from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.http.idempotency_purge import IdempotencyPurge
+from aex_runtime.http.metrics import GaugeSpec
+from aex_runtime.ids import Ids
+from aex_runtime.leases import Leases
+from aex_runtime.outbox import OutboxPump
+from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.store.port import Store
+from aex_runtime.timer_entry import timers_table
+from aex_runtime.timers import TimerSweeper
+from aex_runtime.unit_of_work import Committed
+
+_RESTART = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=30))
+_STOP_DEADLINE_S = 6.0
+"""A little more than consumer and pump take to drain."""
+_log = structlog.get_logger(__name__)
+
+
+class Background:
+    """The pieces that run beside the requests of one service."""
+
+    def __init__(self, service: str, store: Store, bus: Bus, clock: Clock, ids: Ids) -> None:
+        self._service, self._store, self._bus, self._clock, self._ids = service, store, bus, clock, ids
+        self.leases = Leases(service, store, clock, holder=ids.new("proc"))
+        self.dead_letters = DeadLetters(service, store, clock)
+        self.outbox = OutboxPump(service, store, bus, clock, ids, self.leases)
+        self._sweeper: TimerSweeper | None = None
+        self._restarts = 0
+
+    def committed(self, committed: Committed) -> None:
+        """Publish a unit's events and look at its timers promptly. Called on the event loop, after the commit."""
+        self.outbox.notify(committed.events)
+        if self._sweeper is not None:
+            self._sweeper.notify(committed.timers)
+
+    @asynccontextmanager
+    async def running(
+        self, subscriptions: Mapping[str, EventHandler], timers: Mapping[str, TimerHandler]
+    ) -> AsyncIterator[None]:
+        """Everything, from here to the end of the block; then what makes work stops before what publishes it."""
+        self._sweeper = TimerSweeper(self._service, self._store, self.leases, self._clock, timers, self._ids)
+        consumer = Consumer(self._service, self._bus, self.dead_letters, self._clock, self._ids, subscriptions)
+        purge = IdempotencyPurge(self._service, self._store, self._clock, self._ids, self.leases)
+        pieces: dict[str, Callable[[], Awaitable[None]]] = {"idempotency-purge": purge.run}
+        if subscriptions:
+            pieces["consumer"] = consumer.run
+        if timers:
+            pieces["timers"] = self._sweeper.run
+        pieces["outbox"] = self.outbox.run  # last: it publishes what the others committed while they stopped
+        tasks = {name: asyncio.create_task(self._keep_running(name, run), name=name) for name, run in pieces.items()}
+        try:
+            yield
+        finally:
+            pump = tasks.pop("outbox")
+            await _stop(list(tasks.values()))
+            await _stop([pump])
+
+    def gauges(self) -> Sequence[GaugeSpec]:
+        """Dead letters, how long events and timers have been waiting, and crashes of the pieces."""
+        return (
+            GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed", self._dead),
+            GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", self._unpublished_s),
+            GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", self._late_s),
+            GaugeSpec("aex_background_restarts", "Crashes of background work in this process", self._crashes),
+        )
+
+    async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        """Run a piece until cancelled; one that crashes is started again, slower each time."""
+        crashes = 0
+        while True:
+            try:
+                await run()
+            except Exception as error:  # noqa: BLE001 whatever it is, a service that stops publishing helps nobody
+                reason = describe_failure(error)
+                _log.error("background_crashed", piece=name, exc_info=error)
+            else:
+                reason = "it ended"
+            crashes += 1
+            self._restarts += 1
+            delay = _RESTART.delay(crashes, self._ids.jitter())
+            _log.warning("background_restarts", piece=name, reason=reason, retry_in_s=delay.total_seconds())
+            await asyncio.sleep(delay.total_seconds())
+
+    async def _dead(self) -> float:
+        return await self.dead_letters.count()
+
+    async def _unpublished_s(self) -> float:
+        found = await outbox_table(self._service).find(self._store, order="created_at", limit=1)
+        return max(0.0, (self._clock.now() - found[0].record.created_at).total_seconds()) if found else 0.0
+
+    async def _late_s(self) -> float:
+        found = await timers_table(self._service).find(self._store, order="due_at", limit=1)
+        return max(0.0, (self._clock.now() - found[0].record.due_at).total_seconds()) if found else 0.0
+
+    async def _crashes(self) -> float:
+        return self._restarts
+
+
+async def _stop(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel and wait, within bounds: what hangs is left to the end of the process."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        _, hanging = await asyncio.wait(tasks, timeout=_STOP_DEADLINE_S)
+        for task in hanging:
+            _log.error("background_hangs", piece=task.get_name())

@@ -1,0 +1,52 @@
+"""What a folder of blobs needs beyond what obstore does: private modes, and bytes that outlive a power cut."""
+
+import os
+from pathlib import Path
+
+_PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
+
+
+class Folder:
+    """The root of a blob store on a local disk. Its methods touch the disk: call them in a thread."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+
+    def make(self) -> None:
+        """Create the root where there is none."""
+        self._make(self.root)
+
+    def prepare(self, path: str) -> None:
+        """Create the folders above a blob, before obstore would with open modes."""
+        self._make((self.root / path).parent)
+
+    def seal(self, path: str) -> None:
+        """Make a written blob private and durable: obstore renames into place, it does not sync."""
+        place = self.root / path
+        file = os.open(place, os.O_RDONLY)
+        try:
+            os.fchmod(file, _PRIVATE_FILE)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        _sync_folder(place.parent)
+
+    def check(self) -> None:
+        """Raise `OSError` where blobs could not be read and written."""
+        if not self.root.is_dir() or not os.access(self.root, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(f"{self.root} is no folder that can be written")
+
+    def _make(self, folder: Path) -> None:
+        if folder.is_dir():
+            return
+        self._make(folder.parent)
+        folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,152 @@
+"""Blobs through obstore: a folder or memory here, in a shape that any of its object stores fits."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from uuid import uuid4
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import ObjectStore
+
+from aex_runtime.blobs.digests import Meter, digest_of
+from aex_runtime.blobs.folder import Folder
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobRef, BlobTooLarge, BlobUnavailable
+
+_AREA = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_CHUNK = 1_048_576
+_PING_S = 3.0
+
+
+class ObjectBlobs:
+    """Blobs at `{area}/{first two digits}/{digest}`.
+
+    `connect` opens the object store; it runs in a thread at first use. `folder` is given where that store is a local
+    one. `deadline_s` bounds every call, except that a stream may take as long as its source does.
+    """
+
+    def __init__(
+        self, connect: Callable[[], ObjectStore], folder: Folder | None = None, deadline_s: float = 30.0
+    ) -> None:
+        self._connect = connect
+        self._folder = folder
+        self._deadline_s = deadline_s
+        self._store: ObjectStore | None = None
+
+    async def put(self, area: str, content: bytes) -> BlobRef:
+        ref = BlobRef(await digest_of(content), len(content))
+        path = _path(area, ref.digest)
+        async with _translated(f"put {path}", self._deadline_s):
+            store = await self._prepared(path)
+            try:
+                await obstore.put_async(store, path, content, mode="create")
+            except AlreadyExistsError:
+                if not await self._intact(area, ref):  # torn by a power cut before it was sealed
+                    await obstore.put_async(store, path, content, mode="overwrite", use_multipart=False)
+            await self._seal(path)
+        return ref
+
+    async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
+        meter = Meter(chunks, max_bytes)
+        staged = f"{_checked(area)}/staging/{uuid4().hex}"
+        async with _translated(f"put {staged}", None):
+            store = await self._prepared(staged)
+            try:
+                await obstore.put_async(store, staged, meter.metered())
+                ref = meter.ref()
+                path = _path(area, ref.digest)
+                await self._seal(staged)
+                await self._prepared(path)
+                await obstore.rename_async(store, staged, path)
+                await self._seal(path)
+            except BaseException:
+                with suppress(BaseError, OSError):  # the failure itself is what the caller gets
+                    await obstore.delete_async(store, staged)
+                if meter.failure is not None:
+                    raise meter.failure from None
+                raise
+        return ref
+
+    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
+        if _DIGEST.fullmatch(digest) is None:
+            raise BlobMissing(f"{_checked(area)}: {digest!r} is no digest")
+        path = _path(area, digest)
+        async with _translated(f"get {path}", self._deadline_s):
+            content = await self._read(path, max_bytes)
+        if await digest_of(content) != digest:
+            raise BlobCorrupt(f"{path}: the bytes have another digest")
+        return content
+
+    async def ping(self) -> None:
+        async with _translated("ping", _PING_S):
+            store = await self._opened()
+            if self._folder is not None:
+                await asyncio.to_thread(self._folder.check)
+            with suppress(FileNotFoundError):  # an answer
+                await obstore.head_async(store, "ping")
+
+    async def _opened(self) -> ObjectStore:
+        if self._store is None:
+            self._store = await asyncio.to_thread(self._connect)
+        return self._store
+
+    async def _prepared(self, path: str) -> ObjectStore:
+        store = await self._opened()
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.prepare, path)
+        return store
+
+    async def _seal(self, path: str) -> None:
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.seal, path)
+
+    async def _intact(self, area: str, ref: BlobRef) -> bool:
+        try:
+            await self.get(area, ref.digest, ref.size)
+        except (BlobCorrupt, BlobMissing, BlobTooLarge):
+            return False
+        return True
+
+    async def _read(self, path: str, max_bytes: int | None) -> bytes:
+        store = await self._opened()
+        try:
+            result = await obstore.get_async(store, path)
+        except FileNotFoundError as error:
+            if self._folder is not None:  # without its root nothing is missing: all is out of reach
+                await asyncio.to_thread(self._folder.check)
+            raise BlobMissing(path) from error
+        limit = result.meta["size"] if max_bytes is None else max_bytes
+        parts: list[bytes] = []
+        received = result.meta["size"] if result.meta["size"] > limit else 0
+        if received == 0:
+            async for chunk in result.stream(min_chunk_size=_CHUNK):
+                parts.append(bytes(chunk))
+                received += len(chunk)
+                if received > limit:
+                    break
+        if received > limit:
+            raise BlobTooLarge(f"{path}: more than {limit} bytes")
+        return b"".join(parts)
+
+
+def _checked(area: str) -> str:
+    if _AREA.fullmatch(area) is None:
+        raise ValueError(f"{area!r} cannot name an area")
+    return area
+
+
+def _path(area: str, digest: str) -> str:
+    return f"{_checked(area)}/{digest[:2]}/{digest}"
+
+
+@asynccontextmanager
+async def _translated(what: str, deadline_s: float | None) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(deadline_s):
+            yield
+    except TimeoutError as error:
+        raise BlobUnavailable(f"{what}: no answer within {deadline_s} s") from error
+    except (BaseError, OSError) as error:
+        raise BlobUnavailable(f"{what}: {str(error).splitlines()[0]}") from error

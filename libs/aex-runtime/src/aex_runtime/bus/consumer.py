@@ -1,0 +1,151 @@
+"""From a delivery to a handler and back: every message ends in an ack, a retry or a dead letter."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+from structlog.contextvars import bound_contextvars
+
+from aex_models.events import TOPICS, Event, Topic
+from aex_runtime.backoff import Backoff
+from aex_runtime.blobs.port import BlobUnavailable
+from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
+from aex_runtime.bus.wire import Undecodable, decode, describe
+from aex_runtime.clock import Clock
+from aex_runtime.deadletters import DeadLetters
+from aex_runtime.errors import RateLimited, TemporarilyUnavailable
+from aex_runtime.failures import describe_failure
+from aex_runtime.handlers import EventHandler, Poison, RetryLater
+from aex_runtime.ids import Ids
+from aex_runtime.store.port import StoreUnavailable
+from aex_runtime.telemetry import continue_trace
+
+OUTAGES = (StoreUnavailable, BusUnavailable, BlobUnavailable, TemporarilyUnavailable, RateLimited)
+"""Not the message's fault: tried again for as long as it takes, and never counted."""
+
+TraceContext = Callable[[str | None, str | None, str], AbstractContextManager[Any]]
+"""Continues a trace: traceparent, tracestate, the name of the work."""
+
+_BACKOFF = Backoff(first=timedelta(milliseconds=500), cap=timedelta(minutes=2))
+_OUTAGE = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=15))
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerPolicy:
+    """How many at a time, how often, how patiently."""
+
+    concurrency: int = 16
+    max_deliveries: int = 12
+    """Deliveries that failed, or never ended (a crash), before a message goes to the dead letters."""
+    backoff: Backoff = _BACKOFF
+    outage: Backoff = _OUTAGE
+    """For what is not the message's fault."""
+
+
+class Consumer:
+    """Runs a service's event handlers."""
+
+    def __init__(
+        self,
+        service: str,
+        bus: Bus,
+        dead_letters: DeadLetters,
+        clock: Clock,
+        ids: Ids,
+        subscriptions: Mapping[str, EventHandler],
+        *,
+        policy: ConsumerPolicy | None = None,
+        trace: TraceContext = continue_trace,
+        topics: Mapping[str, Topic] = TOPICS,
+    ) -> None:
+        """`subscriptions`: the handler of each topic. `trace`: with the service's tracers."""
+        self._service = service
+        self._bus = bus
+        self._dead_letters = dead_letters
+        self._clock = clock
+        self._ids = ids
+        self._subscriptions = dict(subscriptions)
+        self._policy = policy or ConsumerPolicy()
+        self._trace = trace
+        self._topics = topics
+        self._outages = 0
+
+    async def run(self) -> None:
+        """Consume until cancelled. Raises `BusError` for a topic that the service does not subscribe to."""
+        await self._bus.consume(self._service, sorted(self._subscriptions), self.receive, self._policy.concurrency)
+
+    async def receive(self, delivery: Delivery) -> Disposition:
+        """Deal with one delivery. Raises nothing but cancellation."""
+        try:
+            event = decode(delivery.message)
+        except Undecodable as error:
+            return await self._bury(delivery, f"undecodable: {error}", None)
+        contract = {"contract_id": event.subject} if event.subject.startswith("ctr_") else {}
+        with (
+            bound_contextvars(event_id=event.id, event_type=event.type, **contract),
+            self._trace(event.traceparent, event.tracestate, f"handle {event.type}"),
+        ):
+            problem = self._check(delivery, event)
+            return await (self._bury(delivery, problem, event) if problem else self._handle(delivery, event))
+
+    def _check(self, delivery: Delivery, event: Event) -> str | None:
+        """Why no handler is to see this event; None where one is."""
+        if event.type != delivery.topic:
+            return "ce-type is not the topic"
+        if event.type not in self._topics or event.type not in self._subscriptions:
+            return "nobody here handles this type"
+        try:
+            self._topics[event.type].data.model_validate(event.data)
+        except ValidationError as error:
+            return f"data: {describe(error)}"
+        if delivery.attempt > self._policy.max_deliveries:  # handlers that took their process down with them
+            return f"{delivery.attempt - 1} deliveries had no end"
+        return None
+
+    async def _handle(self, delivery: Delivery, event: Event) -> Disposition:
+        started = time.perf_counter()
+        try:
+            await self._subscriptions[event.type](event)
+        except Poison as poison:
+            return await self._bury(delivery, poison.reason, event)
+        except OUTAGES as error:
+            return self._wait_out(describe_failure(error))
+        except RetryLater as later:
+            return await self._retry(delivery, event, later.reason, later.delay)
+        except Exception as error:  # noqa: BLE001 one event must not stop the others
+            delay = self._policy.backoff.delay(delivery.attempt, self._ids.jitter())
+            _log.warning("event_failed", attempt=delivery.attempt, exc_info=error)
+            return await self._retry(delivery, event, describe_failure(error), delay)
+        self._outages = 0
+        took_ms = round((time.perf_counter() - started) * 1_000, 1)
+        age_ms = round((self._clock.now() - event.time) / timedelta(milliseconds=1), 1)
+        _log.debug("event_handled", attempt=delivery.attempt, took_ms=took_ms, age_ms=age_ms)
+        return Ack()
+
+    async def _retry(self, delivery: Delivery, event: Event, reason: str, delay: timedelta) -> Disposition:
+        if delivery.attempt >= self._policy.max_deliveries:
+            return await self._bury(delivery, f"gave up after {delivery.attempt} deliveries: {reason}", event)
+        _log.warning("event_retried", reason=reason, attempt=delivery.attempt, retry_in_s=delay.total_seconds())
+        return Retry(delay)
+
+    def _wait_out(self, reason: str) -> Disposition:
+        """An outage: again later, uncounted, the slower the longer it lasts."""
+        self._outages += 1
+        delay = self._policy.outage.delay(self._outages, self._ids.jitter())
+        _log.warning("event_waits_for_outage", reason=reason, retry_in_s=delay.total_seconds())
+        return Retry(delay, counted=False)
+
+    async def _bury(self, delivery: Delivery, reason: str, event: Event | None) -> Disposition:
+        """To the dead letters, then ack; while those cannot be written, the message stays with the bus."""
+        event_id, subject = (event.id, event.subject) if event else (None, None)
+        try:
+            await self._dead_letters.record(delivery.topic, delivery.message, reason, event_id, subject)
+        except Exception as error:  # noqa: BLE001 a message that cannot be buried must not be lost
+            return self._wait_out(f"dead letter not written: {describe_failure(error)}")
+        return Ack()

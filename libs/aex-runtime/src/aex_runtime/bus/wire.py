@@ -1,0 +1,108 @@
+"""Events on the wire: CloudEvents 1.0 in binary mode, attributes as the Pub/Sub binding names them, JSON as data."""
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from aex_models.events import Event
+from aex_runtime.bus.port import Message
+
+_PREFIX = "ce-"
+_REQUIRED = ("specversion", "id", "type", "source", "subject", "time")
+_TRACE = ("traceparent", "tracestate")
+_MEDIA_TYPE = "application/json"
+_MAX_ATTRIBUTE_BYTES = 1_024
+"""Pub/Sub's limit for the value of one attribute."""
+
+
+class Undecodable(ValueError):
+    """A message that is no event of ours. The text names attributes and paths, never values."""
+
+
+def encode(event: Event) -> Message:
+    """An event as a message. A trace state too long for an attribute is left out, as W3C allows."""
+    attributes = {
+        "ce-specversion": event.specversion,
+        "ce-id": event.id,
+        "ce-type": event.type,
+        "ce-source": event.source,
+        "ce-subject": event.subject,
+        "ce-time": event.time.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "content-type": event.datacontenttype,
+    }
+    for name in _TRACE:
+        value = getattr(event, name)
+        if value and len(value.encode()) <= _MAX_ATTRIBUTE_BYTES:
+            attributes[name] = value
+    data = json.dumps(event.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Message(attributes, data.encode())
+
+
+def decode(message: Message) -> Event:
+    """A message as an event; attributes that we do not know are ignored. Raises `Undecodable`."""
+    attributes = message.attributes
+    missing = [_PREFIX + name for name in _REQUIRED if _PREFIX + name not in attributes]
+    if missing:
+        raise Undecodable(f"attributes are missing: {', '.join(missing)}")
+    media_type = attributes.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != _MEDIA_TYPE:
+        raise Undecodable(f"content-type is not {_MEDIA_TYPE}")
+    fields: dict[str, Any] = {name: attributes[_PREFIX + name] for name in _REQUIRED}
+    fields |= {name: attributes.get(name) for name in _TRACE}
+    fields |= {"time": _time(attributes["ce-time"]), "data": _parse(message.data)}
+    try:
+        return Event.model_validate(fields)
+    except ValidationError as error:
+        raise Undecodable(describe(error)) from None
+
+
+def describe(error: ValidationError) -> str:
+    """Where and how validation failed, without the values that did: `award/cpc_rate: missing; …`, five at most."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    shown = [f"{'/'.join(str(part) for part in each['loc'])}: {each['type']}" for each in problems[:5]]
+    rest = len(problems) - len(shown)
+    return "; ".join(shown) + (f"; and {rest} more" if rest else "")
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(
+            data.decode(), parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
+        )
+    except RecursionError:
+        raise Undecodable("data is nested too deeply") from None
+    except Undecodable:
+        raise
+    except ValueError:  # bad UTF-8, bad JSON, or an integer of absurd length
+        raise Undecodable("data is not JSON in UTF-8") from None
+    if not isinstance(parsed, dict):
+        raise Undecodable("data is not a JSON object")
+    return parsed
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Undecodable("data has an object with a key twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise Undecodable("data holds a number beyond all bounds")
+    return number
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)  # pydantic alone would take "1700000000" for a time
+    except ValueError:
+        raise Undecodable("ce-time is not an RFC 3339 time") from None
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise Undecodable("data holds NaN or infinity")

@@ -1,0 +1,62 @@
+"""The data directory of an embedded installation: its layout version, and files that several processes may make."""
+
+import os
+import secrets
+from pathlib import Path
+
+LAYOUT_VERSION = "1"
+_VERSION_FILE = "version"
+
+
+class UnknownLayout(Exception):
+    """The directory was written by another version, or is no data directory."""
+
+
+def open_data_dir(path: Path) -> Path:
+    """Make the directory where there is none and check its layout version. Raises `UnknownLayout`."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    version_file = path / _VERSION_FILE
+    if not version_file.exists():
+        publish_once(version_file, f"{LAYOUT_VERSION}\n".encode(), mode=0o644)
+    found = version_file.read_text(encoding="utf-8").strip()
+    if found != LAYOUT_VERSION:
+        raise UnknownLayout(f"{path} has layout version {found[:20]!r}; this version reads {LAYOUT_VERSION!r}")
+    return path
+
+
+def publish_once(path: Path, content: bytes, mode: int) -> bool:
+    """Give `path` its content unless it has some; whole or not at all. False where another process was first."""
+    temporary = _write_temporary(path, content, mode)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    _sync_folder(path.parent)
+    return True
+
+
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Give `path` new content; readers see the old or the new, never a part."""
+    _write_temporary(path, content, mode).replace(path)
+    _sync_folder(path.parent)
+
+
+def _write_temporary(path: Path, content: bytes, mode: int) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return temporary
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

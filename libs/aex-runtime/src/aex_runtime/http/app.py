@@ -1,0 +1,102 @@
+"""Builds a service's application: its routes inside the envelope, its background work behind its life."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+import structlog
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.http.envelope import Envelope
+from aex_runtime.http.idempotency import InFlight
+from aex_runtime.http.metrics import GaugeSpec, Metrics
+from aex_runtime.http.openapi import describe_api
+from aex_runtime.http.operations import operation_routes
+from aex_runtime.http.problems import add_problem_handlers
+from aex_runtime.http.readiness import Probe
+from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
+from aex_runtime.service import ServiceParts
+from aex_runtime.telemetry import tracer_provider
+
+Resource = Callable[[], AbstractAsyncContextManager[object]]
+_log = structlog.get_logger(__name__)
+
+
+class UnguardedRoute(Exception):
+    """A route that names neither its roles nor a reason to be public."""
+
+
+def build_app(
+    parts: ServiceParts,
+    router: APIRouter,
+    *,
+    subscriptions: Mapping[str, EventHandler] | None = None,
+    timers: Mapping[str, TimerHandler] | None = None,
+    resources: Sequence[Resource] = (),
+    ready: Mapping[str, Probe] | None = None,
+    gauges: Sequence[GaugeSpec] = (),
+) -> FastAPI:
+    """The application of a service.
+
+    `router` comes from `service_router()`; each of its routes depends on an `Allow` or is marked `Public`, or
+    `UnguardedRoute` is raised. `resources` (a worker pool, an HTTP client) are entered before background work starts
+    and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name.
+    """
+    metrics = Metrics(parts.name, (*parts.gauges(), *gauges))
+    app = FastAPI(
+        title=f"AEX Outcomes: {parts.name}",
+        version=parts.version,
+        lifespan=_life(parts, subscriptions or {}, timers or {}, resources),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={
+            "tracer_provider": tracer_provider(parts.name),
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+        },
+    )
+    app.state.verifier = parts.verifier
+    app.state.cursor_key = parts.cursor_key
+    app.state.in_flight = InFlight()
+    app.include_router(operation_routes({**parts.probes(), **(ready or {})}, metrics))
+    app.include_router(router)
+    add_problem_handlers(app)
+    describe_api(app)
+    _refuse_unguarded(app)
+    app.add_middleware(Envelope, ids=parts.backends.ids, metrics=metrics)
+    return app
+
+
+def _life(
+    parts: ServiceParts,
+    subscriptions: Mapping[str, EventHandler],
+    timers: Mapping[str, TimerHandler],
+    resources: Sequence[Resource],
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(parts.close)
+            for resource in resources:
+                await stack.enter_async_context(resource())
+            await stack.enter_async_context(parts.background(subscriptions, timers))
+            _log.info("service_started", service=parts.name)
+            yield
+            _log.info("service_stopping", service=parts.name)
+
+    return life
+
+
+def _refuse_unguarded(app: FastAPI) -> None:
+    for context in iter_route_contexts(app.routes):
+        route = context.original_route
+        if not isinstance(route, APIRoute):
+            continue  # FastAPI's own /openapi.json
+        where = f"{sorted(context.methods or ())} {context.path}"
+        if not isinstance(route, ServiceRoute):
+            raise UnguardedRoute(f"{where}: declare it on a router from aex_runtime.http.routing.service_router()")
+        if allow_of(route) is None and public_of(route) is None:
+            raise UnguardedRoute(f"{where}: depend on Allow(role, …), or on Public(reason)")

@@ -1,0 +1,95 @@
+"""What surrounds every request: its id, its log context, its access line, its metrics, and the last net."""
+
+import re
+import time
+
+import structlog
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aex_runtime.http.metrics import Metrics
+from aex_runtime.http.problems import internal_error
+from aex_runtime.ids import Ids
+
+_SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked every few seconds: counted, but not logged."""
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+_CLIENT_GONE = 499
+_log = structlog.get_logger(__name__)
+
+
+class Envelope:
+    """ASGI middleware; outermost of ours, so that it sees every answer."""
+
+    def __init__(self, app: ASGIApp, ids: Ids, metrics: Metrics) -> None:
+        self._app = app
+        self._ids = ids
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _given_id(scope) or self._ids.new("req")
+        scope.setdefault("state", {})["request_id"] = request_id
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        answer = _Answer(send, request_id)
+        started = time.perf_counter()
+        try:
+            await self._app(scope, receive, answer.send)
+        except ClientDisconnect:
+            answer.status = _CLIENT_GONE
+        except Exception:
+            _log.error("unexpected_error", method=scope["method"], route=_route(scope), exc_info=True)
+            if answer.started:  # too late for another answer: the server cuts the connection
+                raise
+            await internal_error(Request(scope))(scope, receive, answer.send)
+        finally:
+            self._record(scope, answer.status, time.perf_counter() - started)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        route = _route(scope)
+        self._metrics.observe(scope["method"], route, status, seconds)
+        if scope["path"] not in QUIET:
+            _log.info(
+                "request", method=scope["method"], route=route, status=status, duration_ms=round(seconds * 1_000, 2)
+            )
+
+
+class _Answer:
+    """Watches the answer on its way out and adds what every answer carries."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id.encode()
+        self.started = False
+        self.status = 500
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            self.status = message["status"]
+            given = list(message.get("headers", []))
+            names = {name.lower() for name, _ in given}
+            added = [(name, value) for name, value in SECURITY_HEADERS if name not in names]
+            message = {**message, "headers": [*given, *added, (b"x-request-id", self._request_id)]}
+        await self._send(message)
+
+
+def _given_id(scope: Scope) -> str | None:
+    found = [value for name, value in scope["headers"] if name == b"x-request-id"]
+    return found[0].decode() if len(found) == 1 and _SANE_ID.fullmatch(found[0]) else None
+
+
+def _route(scope: Scope) -> str:
+    """The route's template: never the path, which anybody can make up."""
+    return str(scope.get("aex.route") or getattr(scope.get("route"), "path", None) or "unknown")

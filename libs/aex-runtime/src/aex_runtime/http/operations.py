@@ -1,0 +1,41 @@
+"""The routes that answer without a token: alive, ready, metrics. (Docs and OpenAPI are FastAPI's.)"""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Depends, Response
+
+from aex_models.work import Problem
+from aex_runtime.errors import TemporarilyUnavailable
+from aex_runtime.http.metrics import Metrics
+from aex_runtime.http.problems import problem_responses
+from aex_runtime.http.readiness import Probe, what_is_down
+from aex_runtime.http.routing import Public, ServiceRoute
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def operation_routes(probes: Mapping[str, Probe], metrics: Metrics) -> APIRouter:
+    """`/healthz`, `/readyz` and `/metrics`."""
+    router = APIRouter(
+        route_class=ServiceRoute,
+        tags=["operations"],
+        dependencies=[Depends(Public("probes and scrapers carry no token"))],
+    )
+
+    @router.get("/healthz", summary="Alive")
+    async def alive() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz", summary="Store, bus and blobs answer", responses=problem_responses(503))
+    async def ready() -> dict[str, str]:
+        down = await what_is_down(probes)
+        if down:
+            problems = [Problem(path=name, code="down", message=failure) for name, failure in down.items()]
+            raise TemporarilyUnavailable("not_ready", f"down: {', '.join(down)}", problems)
+        return {"status": "ready"}
+
+    @router.get("/metrics", summary="Prometheus metrics", response_class=Response)
+    async def exposition() -> Response:
+        return Response(await metrics.exposition(), media_type=PROMETHEUS)
+
+    return router

@@ -1,0 +1,30 @@
+"""Whether a service can do its work: each of its parts asked at once, each with a deadline."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+
+Probe = Callable[[], Awaitable[None]]
+PROBE_DEADLINE_S = 3.0
+_log = structlog.get_logger(__name__)
+
+
+async def what_is_down(probes: Mapping[str, Probe], deadline_s: float = PROBE_DEADLINE_S) -> dict[str, str]:
+    """The names of the parts that fail, each with the kind of its failure; empty where all is well."""
+    results = await asyncio.gather(*(_ask(name, probe, deadline_s) for name, probe in probes.items()))
+    return {name: failure for name, failure in zip(probes, results, strict=True) if failure is not None}
+
+
+async def _ask(name: str, probe: Probe, deadline_s: float) -> str | None:
+    try:
+        async with asyncio.timeout(deadline_s):
+            await probe()
+    except TimeoutError:
+        failure = "no answer in time"
+    except Exception as error:  # noqa: BLE001 whatever a part raises, it is not ready
+        failure = type(error).__name__
+    else:
+        return None
+    _log.warning("part_not_ready", part=name, failure=failure)
+    return failure

@@ -1,0 +1,75 @@
+"""Routes of a service: authenticated before anything is read, bodies parsed strictly, errors documented."""
+
+from collections.abc import Callable, Coroutine, Iterator
+from enum import Enum
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.params import Form
+from fastapi.routing import APIRoute
+
+from aex_runtime.http.auth import Allow
+from aex_runtime.http.body import StrictRequest
+from aex_runtime.http.problems import problem_responses
+
+_LOGGED_PARAMETERS = ("contract_id", "work_id")
+
+
+class Public:
+    """Marks a route that answers without a token, with the reason: `dependencies=[Depends(Public("sign-in"))]`."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __call__(self) -> None:
+        """Admits everybody."""
+
+
+class ServiceRoute(APIRoute):
+    """A route whose caller is known before its body is read, and whose body is strict JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        reads_json = self.body_field is not None and not isinstance(self.body_field.field_info, Form)
+        allow = allow_of(self)
+
+        async def strictly(request: Request) -> Response:
+            strict = StrictRequest(request.scope, request.receive)
+            _bind_subject(request)
+            if allow is not None:
+                principal = await allow(strict)
+                structlog.contextvars.bind_contextvars(principal=principal.id, role=principal.role.value)
+            if reads_json:
+                await strict.load()
+            return await handle(strict)
+
+        return strictly
+
+
+def service_router(prefix: str = "", tags: list[str | Enum] | None = None) -> APIRouter:
+    """The router that a service declares its routes on."""
+    return APIRouter(prefix=prefix, tags=tags, route_class=ServiceRoute, responses=problem_responses())
+
+
+def allow_of(route: APIRoute) -> Allow | None:
+    """The `Allow` that guards a route; its `roles` are who may call it."""
+    return next((call for call in _calls(route.dependant) if isinstance(call, Allow)), None)
+
+
+def public_of(route: APIRoute) -> Public | None:
+    """The mark of a route that needs no token."""
+    return next((call for call in _calls(route.dependant) if isinstance(call, Public)), None)
+
+
+def _calls(dependant: Dependant) -> Iterator[Any]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _calls(each)
+
+
+def _bind_subject(request: Request) -> None:
+    named = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
+    if named:
+        structlog.contextvars.bind_contextvars(**named)

@@ -1,0 +1,64 @@
+"""Structured logs on stderr: JSON lines, or coloured text on a console. Secrets do not get that far."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Literal
+
+import structlog
+from structlog.typing import Processor
+
+from aex_runtime.redaction import redact, without_messages
+from aex_runtime.telemetry import current_trace
+
+Event = MutableMapping[str, Any]
+
+
+def configure_logging(service: str, level: str = "info", form: Literal["json", "console"] = "json") -> None:
+    """Send everything that is logged, by structlog or by the standard library, to stderr in one form.
+
+    Called once by a process, before it serves; nothing else configures logging.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        _name_of(service),
+        _trace_ids,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        without_messages,
+        redact,
+    ]
+    render: Processor = (
+        structlog.processors.JSONRenderer(default=str) if form == "json" else structlog.dev.ConsoleRenderer()
+    )
+    number = logging.getLevelNamesMapping()[level.upper()]
+    structlog.configure(
+        processors=[*shared, render],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)
+    for noisy in ("httpx", "httpcore", "uvicorn.access"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _name_of(service: str) -> Processor:
+    def add(_logger: Any, _method: str, event: Event) -> Event:
+        event.setdefault("service", service)
+        return event
+
+    return add
+
+
+def _trace_ids(_logger: Any, _method: str, event: Event) -> Event:
+    traceparent = current_trace().get("traceparent")
+    if traceparent is not None:
+        event["trace_id"] = traceparent.split("-")[1]
+    return event

@@ -1,0 +1,227 @@
+"""The outbox pump: what was committed gets published, promptly after the commit, or else by the sweep."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from aex_models.events import Event
+from aex_runtime.backoff import Backoff
+from aex_runtime.bus.port import Bus, BusError, BusUnavailable, Outgoing
+from aex_runtime.bus.wire import encode
+from aex_runtime.clock import Clock, epoch_micros
+from aex_runtime.failures import describe_failure
+from aex_runtime.ids import Ids
+from aex_runtime.lease_holder import LeaseHolder
+from aex_runtime.leases import Lease, Leases
+from aex_runtime.outbox_entry import OutboxEntry, outbox_table
+from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
+from aex_runtime.store.table import Stored
+
+_BACKOFF = Backoff(first=timedelta(milliseconds=200), cap=timedelta(seconds=5))
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPolicy:
+    """How much at once, and how soon."""
+
+    batch: int = 100
+    max_waiting: int = 10_000
+    """Events held in memory for prompt publishing; more than that waits for the sweep."""
+    grace: timedelta = timedelta(seconds=2)
+    """What is younger than this is left to the process that committed it."""
+    sweep_every: timedelta = timedelta(seconds=1)
+    forget_after: timedelta = timedelta(milliseconds=200)
+    """Rows of published events are deleted together, this long after the first of them; well below `grace`."""
+    lease_ttl: timedelta = timedelta(seconds=10)
+    drain: timedelta = timedelta(seconds=5)
+    """What a stopping pump takes to publish and to delete what it knows of."""
+
+
+class OutboxPump:
+    """Publishes a service's events, at least once."""
+
+    def __init__(
+        self,
+        service: str,
+        store: Store,
+        bus: Bus,
+        clock: Clock,
+        ids: Ids,
+        leases: Leases,
+        policy: OutboxPolicy | None = None,
+    ) -> None:
+        self._table = outbox_table(service)
+        self._store = store
+        self._bus = bus
+        self._clock = clock
+        self._ids = ids
+        self._policy = policy or OutboxPolicy()
+        self._lease = LeaseHolder(leases, clock, ids, "outbox", self._policy.lease_ttl)
+        self._waiting: deque[Event] = deque()
+        self._published: list[str] = []
+        self._underway: frozenset[str] = frozenset()
+        self._wake = asyncio.Event()
+        self._to_forget = asyncio.Event()
+
+    def notify(self, events: Iterable[Event]) -> None:
+        """Tell of events just committed: they are published at once. Called on the event loop."""
+        room = self._policy.max_waiting - len(self._waiting)
+        self._waiting.extend(list(events)[:room])
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Publish until cancelled; then publish and delete what is known, as long as `drain`."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._publish_promptly())
+                tasks.create_task(self._forget_in_time())
+                tasks.create_task(self._lease.run(self._sweep_on))
+        finally:
+            await self._drain()
+
+    async def sweep(self) -> int:
+        """Publish, oldest first, what was committed before the grace and is still there; how much it was.
+
+        Raises `BusUnavailable`, `StoreUnavailable`. What the bus refuses stays, is logged, and holds up nothing.
+        """
+        horizon = epoch_micros(self._clock.now() - self._policy.grace)
+        after: tuple[Scalar, str] | None = None
+        published = 0
+        while True:
+            page = await self._page(horizon, after)
+            held = {event.id for event in self._waiting} | self._underway | set(self._published)
+            events = [stored.record.event for stored in page if stored.record.event.id not in held]
+            done = await self._publish(events)
+            await self._delete(done)
+            published += len(done)
+            if done:
+                _log.info("outbox_swept", published=len(done))
+            if len(page) < self._policy.batch:
+                return published
+            after = page[-1].document.fields["created_at"], page[-1].document.key
+
+    async def flush(self) -> int:
+        """Publish what `notify` told of and delete its rows; how much it was. Raises as `sweep` does."""
+        published = 0
+        while self._waiting:
+            published += await self._publish_batch()
+        await self._forget()
+        return published
+
+    async def _publish_promptly(self) -> None:
+        failures = 0
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                try:
+                    await self._publish_batch()
+                    failures = 0
+                except BusUnavailable as error:
+                    failures += 1
+                    await self._back_off("events_not_published", failures, error)
+
+    async def _publish_batch(self) -> int:
+        """The oldest batch of what waits. Where the bus is down it goes on waiting."""
+        events = [self._waiting.popleft() for _ in range(min(self._policy.batch, len(self._waiting)))]
+        self._underway = frozenset(event.id for event in events)
+        try:
+            done = await self._publish(events)
+        except BaseException:
+            self._waiting.extendleft(reversed(events))
+            raise
+        finally:
+            self._underway = frozenset()
+        self._published.extend(done)
+        self._to_forget.set()
+        return len(done)
+
+    async def _publish(self, events: Sequence[Event]) -> list[str]:
+        """The ids of what was published. Raises `BusUnavailable`."""
+        if not events:
+            return []
+        try:
+            await self._bus.publish([_outgoing(event) for event in events])
+        except BusUnavailable:
+            raise
+        except (BusError, ValueError) as error:
+            if len(events) > 1:  # one of them is at fault: find it, so that the others go
+                return [found for event in events for found in await self._publish([event])]
+            _log.error(
+                "event_refused", event_id=events[0].id, event_type=events[0].type, reason=describe_failure(error)
+            )
+            return []
+        return [event.id for event in events]
+
+    async def _forget_in_time(self) -> None:
+        failures = 0
+        while True:
+            await self._to_forget.wait()
+            self._to_forget.clear()
+            await asyncio.sleep(self._policy.forget_after.total_seconds())
+            try:
+                await self._forget()
+                failures = 0
+            except StoreUnavailable as error:
+                self._to_forget.set()
+                failures += 1
+                await self._back_off("outbox_rows_not_deleted", failures, error)
+
+    async def _forget(self) -> None:
+        while self._published:
+            batch = self._published[: self._policy.batch]
+            await self._delete(batch)
+            del self._published[: len(batch)]
+
+    async def _delete(self, ids: Sequence[str]) -> None:
+        if not ids:
+            return
+
+        async def write(transaction: Transaction) -> None:
+            for event_id in ids:
+                transaction.delete(self._table.collection, event_id)
+
+        await self._store.transact(write)
+
+    async def _sweep_on(self, _: Lease) -> None:
+        """Sweep under the lease. A sweeper that lost it and goes on publishes something twice, no worse."""
+        failures = 0
+        while True:
+            try:
+                await self.sweep()
+                failures = 0
+            except (BusUnavailable, StoreUnavailable) as error:
+                failures += 1
+                await self._back_off("outbox_not_swept", failures, error)
+            await asyncio.sleep(self._policy.sweep_every.total_seconds())
+
+    async def _page(self, horizon: int, after: tuple[Scalar, str] | None) -> list[Stored[OutboxEntry]]:
+        return await self._table.find(
+            self._store,
+            order="created_at",
+            bounds=(Bound("<=", horizon),),
+            after=after,
+            limit=self._policy.batch,
+        )
+
+    async def _back_off(self, what: str, failures: int, error: Exception) -> None:
+        delay = _BACKOFF.delay(failures, self._ids.jitter())
+        _log.warning(what, reason=describe_failure(error), retry_in_s=delay.total_seconds())
+        await asyncio.sleep(delay.total_seconds())
+
+    async def _drain(self) -> None:
+        """What does not get out in time is in the store: the next sweep finds it."""
+        try:
+            async with asyncio.timeout(self._policy.drain.total_seconds()):
+                await self.flush()
+        except (BusUnavailable, StoreUnavailable, TimeoutError) as error:
+            _log.warning("outbox_not_drained", waiting=len(self._waiting), reason=describe_failure(error))
+
+
+def _outgoing(event: Event) -> Outgoing:
+    return Outgoing(event.type, encode(event))

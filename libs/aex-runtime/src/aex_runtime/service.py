@@ -1,0 +1,108 @@
+"""What a service is made of: its backends, and the parts that stand on them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from aex_runtime.background import Background
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import Blobs
+from aex_runtime.bus.factory import open_bus
+from aex_runtime.bus.port import Bus
+from aex_runtime.clock import Clock, WallClock
+from aex_runtime.data_dir import open_data_dir
+from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.http.metrics import GaugeSpec
+from aex_runtime.http.readiness import Probe
+from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
+from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.service_tokens import LocalServiceTokens, ServiceTokens
+from aex_runtime.identity.verifier import TokenVerifier
+from aex_runtime.ids import Ids, RandomIds
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.factory import open_store
+from aex_runtime.store.port import Store
+from aex_runtime.store.spill import SpillingStore
+from aex_runtime.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """The ports of a service, each with its adapter."""
+
+    store: Store
+    bus: Bus
+    blobs: Blobs
+    clock: Clock
+    ids: Ids
+
+
+def open_backends(settings: RuntimeSettings, service: str) -> Backends:
+    """The backends that the settings name. Nothing is touched before its first use. Raises `ValueError`."""
+    blobs = open_blobs(settings.blobs_url_of())
+    store = SpillingStore(open_store(settings.store_url_of(service)), blobs)
+    return Backends(store, open_bus(settings.bus_url_of()), blobs, WallClock(), RandomIds())
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceParts:
+    """Everything that a service's `main.py` builds its `Deps` and its application from."""
+
+    name: str
+    settings: RuntimeSettings
+    backends: Backends
+    unit_of_work: UnitOfWork
+    verifier: TokenVerifier
+    service_tokens: ServiceTokens
+    local_issuer: LocalIssuer
+    cursor_key: bytes = field(repr=False)
+    work: Background
+    """The outbox pump, the leases, the dead letters, and what runs behind the requests."""
+    owns_backends: bool
+    version: str = field(default_factory=lambda: version("aex-runtime"))
+
+    def probes(self) -> dict[str, Probe]:
+        """What `/readyz` asks."""
+        return {"store": self.backends.store.ping, "bus": self.backends.bus.ping, "blobs": self.backends.blobs.ping}
+
+    def gauges(self) -> Sequence[GaugeSpec]:
+        """What `/metrics` reads of the parts."""
+        return self.work.gauges()
+
+    def background(
+        self, subscriptions: Mapping[str, EventHandler], timers: Mapping[str, TimerHandler]
+    ) -> AbstractAsyncContextManager[None]:
+        """Consumer, outbox pump and timers, running while it is entered."""
+        return self.work.running(subscriptions, timers)
+
+    async def close(self) -> None:
+        """Let go of the backends that `assemble` opened."""
+        if self.owns_backends:
+            await self.backends.bus.close()
+            await self.backends.store.close()
+
+
+def assemble(service: str, settings: RuntimeSettings, backends: Backends | None = None) -> ServiceParts:
+    """The parts of a service. Makes the data directory and its key where they are missing.
+
+    Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `ValueError` for an unknown URL.
+    """
+    key = local_key(open_data_dir(settings.data_dir))
+    ports = backends or open_backends(settings, service)
+    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids)
+    issuer = LocalIssuer(key, ports.clock, ports.ids)
+    issuers = [local_issuer_of(key), *configured_issuers(settings.issuers, ports.clock)]
+    return ServiceParts(
+        name=service,
+        settings=settings,
+        backends=ports,
+        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.committed),
+        verifier=TokenVerifier(issuers, service, ports.clock),
+        service_tokens=LocalServiceTokens(issuer, service, ports.clock),
+        local_issuer=issuer,
+        cursor_key=key.secret_for("page cursors"),
+        work=work,
+        owns_backends=backends is None,
+    )

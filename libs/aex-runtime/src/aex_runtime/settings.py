@@ -1,0 +1,106 @@
+"""Settings that every service has, read from the environment (`AEX_…`). A service extends the class with its own."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from aex_models.audiences import Audience
+from aex_models.frozen import Frozen
+from aex_models.money import ZERO, Rate
+
+Algorithm = Literal["EdDSA", "ES256", "RS256"]
+STORE_SCHEMES = ("sqlite", "firestore", "memory")
+BUS_SCHEMES = ("embedded", "pubsub", "memory")
+BLOBS_SCHEMES = ("file", "gs", "memory")
+_PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "settlement": 8084}
+
+
+class IssuerSettings(Frozen):
+    """Who may sign tokens: where its public keys are, which algorithms it uses and which roles it may grant."""
+
+    iss: Annotated[str, Field(min_length=1)]
+    """The `iss` claim, compared exactly."""
+    roles: Annotated[frozenset[Audience], Field(min_length=1)]
+    jwks: Annotated[str, Field(min_length=1)]
+    """A JWKS document: the path of a file, or an https URL."""
+    algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _jwks_over_tls(self) -> "IssuerSettings":
+        if urlsplit(self.jwks).scheme not in {"", "file", "https"}:
+            raise ValueError(f"issuer {self.iss}: jwks must be a file or an https URL")
+        return self
+
+
+def _plain_url(url: str) -> str:
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise ValueError("must be an http or https URL")
+    return url.rstrip("/")
+
+
+ServiceUrl = Annotated[str, AfterValidator(_plain_url)]
+
+
+class RuntimeSettings(BaseSettings):
+    """Where a service listens, where it keeps things, whom it trusts and how it logs."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore", use_attribute_docstrings=True
+    )
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] | None = None
+    """Unset: the service's own port of file 7; 0: any free one."""
+    data_dir: Path = Path(".aex")
+    store_url: str | None = None
+    bus_url: str | None = None
+    blobs_url: str | None = None
+    work_publisher_url: ServiceUrl = "http://127.0.0.1:8081"
+    verification_url: ServiceUrl = "http://127.0.0.1:8082"
+    governance_url: ServiceUrl = "http://127.0.0.1:8083"
+    settlement_url: ServiceUrl = "http://127.0.0.1:8084"
+    issuers: tuple[IssuerSettings, ...] = ()
+    """Issuers beside the local one, as JSON."""
+    fee_rate: Rate = ZERO
+    """The platform's share, recorded in the terms of each contract when it is awarded."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+    parent_fd: Annotated[int, Field(ge=0)] | None = None
+    """The read end of a pipe: the process ends when the parent's end closes."""
+
+    @model_validator(mode="after")
+    def _known_schemes(self) -> "RuntimeSettings":
+        for name, url, schemes in (
+            ("store_url", self.store_url, STORE_SCHEMES),
+            ("bus_url", self.bus_url, BUS_SCHEMES),
+            ("blobs_url", self.blobs_url, BLOBS_SCHEMES),
+        ):
+            if url is not None and urlsplit(url).scheme not in schemes:
+                known = ", ".join(f"{scheme}://" for scheme in schemes)
+                raise ValueError(f"AEX_{name.upper()}: unknown scheme in {_shown(url)!r}; one of {known}")
+        return self
+
+    def port_of(self, service: str) -> int:
+        """The port to listen on."""
+        return _PORTS.get(service, 0) if self.port is None else self.port
+
+    def store_url_of(self, service: str) -> str:
+        """The service's own store."""
+        return self.store_url or f"sqlite:///{self.data_dir}/{service}/store.sqlite3"
+
+    def bus_url_of(self) -> str:
+        """The bus that all services share."""
+        return self.bus_url or f"embedded:///{self.data_dir}/bus"
+
+    def blobs_url_of(self) -> str:
+        """The blob store that all services share."""
+        return self.blobs_url or f"file:///{self.data_dir}/blobs"
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"

@@ -1,0 +1,72 @@
+"""How a transaction that lost runs again: bounded tries, waits that grow, full jitter."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import structlog
+
+from aex_runtime.ids import RandomIds
+from aex_runtime.store.buffer import BufferedTransaction
+from aex_runtime.store.limits import check_document
+from aex_runtime.store.port import Collection, Contention, Document, T
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """How often a transaction may run, and how long it waits between runs.
+
+    `jitter` (in [0, 1)) and `pause` (seconds) are injected by the simulator, which owns time and chance.
+    """
+
+    tries: int = 12
+    first_ms: float = 4.0
+    longest_ms: float = 1_000.0
+    jitter: Callable[[], float] = field(default_factory=lambda: RandomIds().jitter)
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def wait_s(self, lost: int) -> float:
+        """The wait after `lost` lost runs (1 is the first): anything up to min(longest, first · 2^(lost−1))."""
+        return self.jitter() * min(self.longest_ms, self.first_ms * 2.0 ** (lost - 1)) / 1_000
+
+
+class Committer(Protocol):
+    """The part of a backend that transactions need."""
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        """The document as last committed."""
+        ...
+
+    async def commit(self, transaction: BufferedTransaction) -> bool:
+        """Apply all writes, or none; False where something expected has changed."""
+        ...
+
+    async def unchanged(self, transaction: BufferedTransaction) -> bool:
+        """Whether everything expected is still so."""
+        ...
+
+
+async def run(fn: Callable[[BufferedTransaction], Awaitable[T]], backend: Committer, rerun: Rerun) -> T:
+    """Run `fn` until it commits. Raises what `fn` raises, what the commit raises, and `Contention`.
+
+    An error that `fn` raised over reads that do not belong together is no answer: it is dropped and `fn` runs again.
+    """
+    for lost in range(rerun.tries):
+        if lost:
+            await rerun.pause(rerun.wait_s(lost))
+        transaction = BufferedTransaction(backend.get)
+        try:
+            result = await fn(transaction)
+        except Exception:
+            if await backend.unchanged(transaction):
+                raise
+        else:
+            for write in transaction.writes:
+                check_document(write)
+            if await backend.commit(transaction):
+                return result
+        _log.debug("store.transaction_lost", run=lost + 1, of=rerun.tries)
+    raise Contention(f"the transaction lost against others {rerun.tries} times")

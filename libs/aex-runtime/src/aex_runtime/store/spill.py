@@ -1,0 +1,120 @@
+"""Large bodies as content-addressed blobs; the document keeps a marker with their digest."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+
+from aex_runtime.blobs.port import BlobError, Blobs, BlobUnavailable
+from aex_runtime.store.buffer import BufferedTransaction, Write
+from aex_runtime.store.port import (
+    SPILL_BYTES,
+    Collection,
+    Document,
+    Query,
+    Store,
+    StoreError,
+    StoreUnavailable,
+    T,
+    Transaction,
+)
+
+_MARK = b"\0"  # no JSON text begins with it
+_MARKER = re.compile(rb"\0blob:([0-9a-f]{64}):([0-9]{1,15})")
+_AT_ONCE = 16
+
+
+class SpillingStore:
+    """Any store, with bodies above `SPILL_BYTES` kept in `area` of the blob store.
+
+    Callers see whole bodies only. A blob is durable before the document that points to it is committed; where that
+    commit then fails, the blob stays behind and points nowhere.
+    """
+
+    def __init__(self, store: Store, blobs: Blobs, area: str = "records") -> None:
+        self._store = store
+        self._blobs = blobs
+        self._area = area
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        document = await self._store.get(collection, key)
+        return await self._whole(collection, document) if document else None
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        found = await self._store.get_many(collection, keys)
+        whole = iter(await self._all_whole(collection, [document for document in found if document]))
+        return [next(whole) if document else None for document in found]
+
+    async def query(self, query: Query) -> list[Document]:
+        return await self._all_whole(query.collection, await self._store.query(query))
+
+    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
+        async def attempt(inner: Transaction) -> T:
+            outer = BufferedTransaction(lambda collection, key: self._read(inner, collection, key))
+            result = await fn(outer)
+            bodies = [await self._spilled(write.body) for write in outer.writes]
+            for write, body in zip(outer.writes, bodies, strict=True):
+                _forward(inner, write, body)
+            return result
+
+        return await self._store.transact(attempt)
+
+    async def ping(self) -> None:
+        await self._store.ping()
+        try:
+            await self._blobs.ping()
+        except BlobUnavailable as error:
+            raise StoreUnavailable(f"blobs of large records: {error}") from error
+
+    async def close(self) -> None:
+        await self._store.close()
+
+    async def _read(self, inner: Transaction, collection: Collection, key: str) -> Document | None:
+        document = await inner.get(collection, key)
+        return await self._whole(collection, document) if document else None
+
+    async def _all_whole(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
+        if not any(document.body.startswith(_MARK) for document in documents):
+            return list(documents)
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(document: Document) -> Document:
+            async with gate:
+                return await self._whole(collection, document)
+
+        return list(await asyncio.gather(*map(one, documents)))
+
+    async def _whole(self, collection: Collection, document: Document) -> Document:
+        if not document.body.startswith(_MARK):
+            return document
+        where = f"{collection.name}/{document.key}"
+        marker = _MARKER.fullmatch(document.body)
+        if marker is None:
+            raise StoreError(f"{where}: neither a body nor a marker of one")
+        try:  # the port verifies the digest
+            body = await self._blobs.get(self._area, marker[1].decode(), max_bytes=int(marker[2]))
+        except BlobUnavailable as error:
+            raise StoreUnavailable(f"{where}: {error}") from error
+        except BlobError as error:
+            raise StoreError(f"{where}: its body is lost: {error}") from error
+        return Document(document.key, body, document.fields, document.version)
+
+    async def _spilled(self, body: bytes) -> bytes:
+        """What the document holds: the body, or the marker of the blob that is stored by now."""
+        if len(body) <= SPILL_BYTES and not body.startswith(_MARK):
+            return body
+        try:
+            blob = await self._blobs.put(self._area, body)
+        except BlobUnavailable as error:
+            raise StoreUnavailable(f"blobs of large records: {error}") from error
+        return _MARK + f"blob:{blob.digest}:{blob.size}".encode()
+
+
+def _forward(inner: Transaction, write: Write, body: bytes) -> None:
+    if write.kind == "create":
+        inner.create(write.collection, write.key, body, write.fields)
+    elif write.kind == "update":
+        inner.update(write.collection, Document(write.key, b"", {}, write.seen), body, write.fields)
+    elif write.kind == "put":
+        inner.put(write.collection, write.key, body, write.fields)
+    else:
+        inner.delete(write.collection, write.key)

@@ -1,0 +1,110 @@
+"""The one writer of a process: transactions that wait are committed together, each apart from the others."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aex_runtime.store.buffer import Place, Write
+from aex_runtime.store.port import AlreadyExists, Collection
+from aex_runtime.store.sqlite_queries import encode_fields, index_sql
+
+_VERSION = "SELECT version FROM documents WHERE collection = ? AND key = ?"
+_DELETE = "DELETE FROM documents WHERE collection = ? AND key = ?"
+_CREATE = (
+    "INSERT INTO documents (collection, key, version, fields, body) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (collection, key) DO NOTHING"
+)
+_PUT = (
+    "INSERT INTO documents (collection, key, version, fields, body) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (collection, key) DO UPDATE"
+    " SET version = excluded.version, fields = excluded.fields, body = excluded.body"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A transaction to apply: what must still be so, and what to write. `declared` are collections to index."""
+
+    expected: Sequence[tuple[Place, int]] = ()
+    writes: Sequence[Write] = ()
+    declared: Sequence[Collection] = ()
+
+
+def is_current(connection: sqlite3.Connection, expected: Sequence[tuple[Place, int]]) -> bool:
+    """Whether all documents have the expected versions (0: not there). One moment, within a transaction."""
+    for place, version in expected:
+        found = connection.execute(_VERSION, place).fetchall()
+        if (found[0][0] if found else 0) != version:
+            return False
+    return True
+
+
+class GroupWriter:
+    """Applies groups of commits, with one sync of the disk for each group."""
+
+    def __init__(self) -> None:
+        self._indexed: set[Collection] = set()
+
+    def __call__(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
+        """For each commit True, False where something expected has changed, or why it was refused.
+
+        Raises `sqlite3.Error` where the group failed as a whole; then none of it is written.
+        """
+        new = {collection for commit in commits for collection in _collections(commit)} - self._indexed
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in (sql for collection in new for sql in index_sql(collection)):
+                connection.execute(statement)
+            answers = _apply_all(connection, commits)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._indexed |= new
+        return answers
+
+
+def _collections(commit: Commit) -> list[Collection]:
+    return [*commit.declared, *(write.collection for write in commit.writes if write.kind != "delete")]
+
+
+def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
+    start = latest = connection.execute("SELECT version FROM latest").fetchall()[0][0]
+    answers: list[bool | Exception] = []
+    for commit in commits:
+        answer = _apply_alone(connection, commit, latest + 1)
+        latest += answer is True and bool(commit.writes)
+        answers.append(answer)
+    if latest != start:
+        connection.execute("UPDATE latest SET version = ?", (latest,))
+    return answers
+
+
+def _apply_alone(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
+    """Apply one commit of the group, or leave no trace of it."""
+    connection.execute("SAVEPOINT alone")
+    try:
+        if applied := is_current(connection, commit.expected):
+            for write in commit.writes:
+                _apply(connection, write, version)
+    except sqlite3.Error:
+        raise
+    except Exception as error:  # noqa: BLE001 it is this commit's own, and its caller gets it
+        connection.execute("ROLLBACK TO alone")
+        connection.execute("RELEASE alone")
+        return error
+    connection.execute("RELEASE alone")
+    return applied
+
+
+def _apply(connection: sqlite3.Connection, write: Write, version: int) -> None:
+    if write.kind == "delete":
+        connection.execute(_DELETE, write.place)
+        return
+    row = (*write.place, version, encode_fields(write.fields), write.body)
+    if write.kind == "create":
+        if connection.execute(_CREATE, row).rowcount == 0:
+            raise AlreadyExists(*write.place)
+    else:
+        connection.execute(_PUT, row)

@@ -1,0 +1,65 @@
+"""HTTP in: parse, call one handler, shape the reply."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Response
+
+from aex_governance.deps import Deps
+from aex_governance.handlers.holds import decide_hold, get_hold, list_holds
+from aex_governance.handlers.validate_outcome import validate_outcome
+from aex_governance.rules.table import RULES
+from aex_models.audiences import project
+from aex_models.governance import HoldDecision, HoldStatus, Rule, ValidationRequest
+from aex_runtime.http.auth import ANYONE, Allow, Principal
+from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.pagination import PageRequest, page_request
+from aex_runtime.http.routing import service_router
+
+Service = Annotated[Principal, Depends(Allow("service"))]
+Operator = Annotated[Principal, Depends(Allow("operator"))]
+Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
+Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Paging = Annotated[PageRequest, Depends(page_request)]
+Json = dict[str, Any]
+
+
+def routes(deps: Deps) -> APIRouter:
+    """Every route of the service."""
+    router = service_router(prefix="/v1", tags=["governance"])
+
+    @router.post("/outcomes/validate", summary="Decide on one attempt before it becomes final")
+    async def validate(request: ValidationRequest, caller: Service) -> Json:
+        # Keyed by attempt: repeating the question repeats the answer, with or without an Idempotency-Key.
+        return project(await validate_outcome(deps, request), caller.role)
+
+    @router.get("/rules", summary="Every fraud rule, with its thresholds")
+    async def rules(reader: Anyone) -> Json:
+        items = [
+            Rule(
+                name=rule.name,
+                description=rule.description,
+                actions={severity.value: action.value for severity, action in rule.actions.items()},
+                thresholds=deps.rules[rule.name].thresholds,
+                enabled=deps.rules[rule.name].enabled,
+            )
+            for rule in RULES
+        ]
+        return {"items": [project(item, reader.role) for item in items]}
+
+    @router.get("/holds", summary="Held outcomes, newest first")
+    async def holds(reader: Operator, paging: Paging, status: HoldStatus | None = None) -> Json:
+        return await list_holds(deps, reader, paging, status)
+
+    @router.get("/holds/{hold_id}", summary="One hold")
+    async def one_hold(hold_id: str, reader: Operator) -> Json:
+        return project(await get_hold(deps, hold_id), reader.role)
+
+    @router.post("/holds/{hold_id}/decision", summary="Release, reject or retry a held outcome")
+    async def decide(
+        hold_id: str, decision: HoldDecision, operator: Operator, request: Idempotent, response: Response
+    ) -> Json:
+        effect = await decide_hold(deps, operator.id, hold_id, decision, request)
+        response.headers.update(effect.headers)
+        return project(await get_hold(deps, effect.resource_id), operator.role)
+
+    return router

@@ -1,0 +1,20 @@
+"""What a rule is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aex_models.governance import Action, Flag, Severity, ValidationRequest
+
+Thresholds = Mapping[str, Any]
+Check = Callable[[ValidationRequest, Thresholds], Flag | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FraudRule:
+    """A named check, and what is done when it is raised at each severity."""
+
+    name: str
+    description: str
+    check: Check
+    actions: Mapping[Severity, Action]

@@ -1,0 +1,18 @@
+"""What every handler is given."""
+
+from dataclasses import dataclass
+
+from aex_runtime.clock import Clock
+from aex_runtime.ids import Ids
+from aex_runtime.store.port import Store
+from aex_runtime.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The service's collaborators, all injected."""
+
+    unit_of_work: UnitOfWork
+    store: Store
+    clock: Clock
+    ids: Ids

@@ -1,0 +1,92 @@
+"""SettleOutcome: a verified outcome becomes one balanced transaction and one settlement, once and only once."""
+
+import structlog
+
+from aex_models.events import SettlementCompleted
+from aex_models.outcome import OutcomeRecord
+from aex_models.settlement import (
+    Cost,
+    LedgerTransaction,
+    Settlement,
+    SettlementRevision,
+    SettlementStatus,
+    TransactionKind,
+)
+from aex_runtime.handlers import Poison
+from aex_runtime.store.port import AlreadyExists
+from aex_runtime.unit_of_work import Unit
+from aex_settlement.deps import Deps
+from aex_settlement.repository import SETTLEMENTS, create_settlement, create_transaction, key_of
+from aex_settlement.rules.ids import settlement_transaction_id
+from aex_settlement.rules.postings import settlement_postings
+from aex_settlement.rules.recompute import Refused, check_replay, recomputed_cost
+
+FIRST_REVISION = 1
+_log = structlog.get_logger("aex_settlement.settle_outcome")
+
+
+async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
+    """Settle an outcome; False where it was settled before.
+
+    Raises `Poison`, with an alarm in the log, for an outcome whose cost does not come out as it says, and for a
+    settled contract that comes again as another outcome.
+    """
+    log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
+    try:
+        cost = recomputed_cost(outcome)
+        posted = await _post_once(deps, outcome, cost)
+    except Refused as refused:
+        log.critical("settlement_refused", alarm=True, code=refused.code, detail=refused.detail)
+        raise Poison(f"{refused.code}: {refused.detail}") from refused
+    log.info("contract_settled" if posted else "settlement_replayed", currency=cost.currency, total=str(cost.total))
+    return posted
+
+
+async def _post_once(deps: Deps, outcome: OutcomeRecord, cost: Cost) -> bool:
+    async def post(unit: Unit) -> bool:
+        return await _post(unit, outcome, cost)
+
+    try:
+        return await deps.unit_of_work.run(post)
+    except AlreadyExists:
+        # Another replica committed between this one's read and its commit; what it wrote is there to be read now.
+        return await deps.unit_of_work.run(post)
+
+
+async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
+    earlier = await unit.get(SETTLEMENTS, key_of(outcome.contract_id))
+    if earlier is not None:
+        check_replay(earlier.record, outcome, cost)
+        return False
+    transaction = LedgerTransaction(
+        id=settlement_transaction_id(outcome.contract_id, FIRST_REVISION),
+        contract_id=outcome.contract_id,
+        kind=TransactionKind.SETTLEMENT,
+        postings=settlement_postings(cost, outcome.consumer_id, outcome.agent_id),
+        occurred_at=unit.now,
+        reason=f"outcome {outcome.id}",
+        by="service:settlement",
+    )
+    create_transaction(unit, transaction)
+    create_settlement(unit, _settlement(unit, outcome, cost))
+    completed = SettlementCompleted(contract_id=outcome.contract_id, revision=FIRST_REVISION, cost=cost)
+    unit.emit("settlement.completed", outcome.contract_id, completed, FIRST_REVISION)
+    return True
+
+
+def _settlement(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> Settlement:
+    result = outcome.verification_result
+    return Settlement(
+        contract_id=outcome.contract_id,
+        work_id=outcome.work_id,
+        agent_id=outcome.agent_id,
+        consumer_id=outcome.consumer_id,
+        domain=outcome.domain,
+        success=result is not None and result.success,
+        status=SettlementStatus.SETTLED,
+        revision=FIRST_REVISION,
+        revisions=(SettlementRevision(revision=FIRST_REVISION, cost=cost, settled_at=unit.now),),
+        cost=cost,
+        disclosure=outcome.disclosure,
+        settled_at=unit.now,
+    )

@@ -1,0 +1,23 @@
+"""What can be measured."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+
+from aex_runtime.http.auth import ANYONE, Allow, Principal
+from aex_runtime.http.routing import service_router
+from aex_verification.deps import Deps
+
+Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
+
+
+def catalog_routes(deps: Deps) -> APIRouter:
+    """`/metrics/catalog`."""
+    router = service_router(tags=["catalog"])
+
+    @router.get("/metrics/catalog", summary="Every metric that a criterion may name")
+    async def catalog(reader: Anyone) -> dict[str, Any]:
+        del reader
+        return {"items": [entry.as_json() for entry in deps.catalog.entries]}
+
+    return router

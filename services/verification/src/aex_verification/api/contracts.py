@@ -1,0 +1,94 @@
+"""Contracts and their attempts."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from aex_models.audiences import project
+from aex_models.contract import AttemptStatus, Candidate, ContractStatus
+from aex_models.governance import Party
+from aex_runtime.http.auth import Allow, Principal
+from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.pagination import PageRequest, page_request
+from aex_runtime.http.routing import service_router
+from aex_verification.deps import Deps
+from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.read import (
+    attempt_row,
+    attempt_view,
+    contract_view,
+    list_attempts,
+    list_contracts,
+    shown_attempt,
+    visible_contract,
+)
+from aex_verification.handlers.submit_output import submit_output
+
+Parties = Annotated[Principal, Depends(Allow("consumer", "agent", "operator"))]
+Agent = Annotated[Principal, Depends(Allow("agent"))]
+Consumer = Annotated[Principal, Depends(Allow("consumer"))]
+Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Paging = Annotated[PageRequest, Depends(page_request)]
+Json = dict[str, Any]
+
+MAX_WAIT_S = 30
+_TOLD = {AttemptStatus.JUDGED, AttemptStatus.INVALID}
+
+
+def contract_routes(deps: Deps) -> APIRouter:
+    """`/contracts` and what lies below it."""
+    router = service_router(tags=["contracts"])
+
+    @router.get("/contracts", summary="The caller's contracts, newest first")
+    async def contracts(reader: Parties, paging: Paging, status: ContractStatus | None = None) -> Json:
+        return await list_contracts(deps, reader, paging, status)
+
+    @router.get("/contracts/{contract_id}", summary="One contract")
+    async def get_contract(contract_id: str, reader: Parties) -> Json:
+        return project(contract_view(await visible_contract(deps, reader, contract_id)), reader.role)
+
+    @router.post("/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate")
+    async def post_output(
+        contract_id: str,
+        candidate: Candidate,
+        agent: Agent,
+        request: Idempotent,
+        response: Response,
+        wait_s: Annotated[float, Query(ge=0, le=MAX_WAIT_S, description="Wait so long for the verdict")] = 0,
+    ) -> Json:
+        party = Party(id=agent.id, org=agent.org)
+        effect, replay = await submit_output(deps, party, contract_id, candidate, request)
+        row = await deps.waits.until(
+            effect.resource_id,
+            wait_s,
+            lambda: attempt_row(deps, contract_id, effect.resource_id),
+            lambda seen: seen.status in _TOLD,
+        )
+        response.status_code = 200 if row.status in _TOLD else 202
+        response.headers.update(effect.headers)
+        response.headers["Location"] = f"/v1/contracts/{contract_id}/attempts/{row.attempt_id}"
+        return project(await attempt_view(deps, row, replay=replay or effect.replayed), agent.role)
+
+    @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first")
+    async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Json:
+        await visible_contract(deps, reader, contract_id)
+        return await list_attempts(deps, reader, contract_id, paging)
+
+    @router.get("/contracts/{contract_id}/attempts/{attempt_id}", summary="One attempt")
+    async def get_attempt(contract_id: str, attempt_id: str, reader: Parties) -> Json:
+        await visible_contract(deps, reader, contract_id)
+        return await shown_attempt(deps, reader, await attempt_row(deps, contract_id, attempt_id))
+
+    @router.post("/contracts/{contract_id}/finalize", summary="Settle early with the best judged candidate")
+    async def finalise(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
+        effect = await finalise_contract(deps, agent.id, contract_id, request)
+        response.headers.update(effect.headers)
+        return project(contract_view(await visible_contract(deps, agent, contract_id)), agent.role)
+
+    @router.post("/contracts/{contract_id}/cancel", summary="Cancel before the first candidate")
+    async def cancel(contract_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
+        effect = await cancel_contract(deps, consumer.id, contract_id, request)
+        response.headers.update(effect.headers)
+        return project(contract_view(await visible_contract(deps, consumer, contract_id)), consumer.role)
+
+    return router

@@ -1,0 +1,28 @@
+"""What every handler is given."""
+
+from dataclasses import dataclass
+
+from aex_runtime.blobs.port import Blobs
+from aex_runtime.clock import Clock
+from aex_runtime.ids import Ids
+from aex_runtime.store.port import Store
+from aex_runtime.unit_of_work import UnitOfWork
+from aex_verification.ports import Awards, Governance, Judge
+from aex_verification.rules.policy import Policy
+from aex_verification.waits import Waits
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The service's collaborators, all injected."""
+
+    unit_of_work: UnitOfWork
+    store: Store
+    blobs: Blobs
+    clock: Clock
+    ids: Ids
+    judge: Judge
+    governance: Governance
+    awards: Awards
+    waits: Waits
+    policy: Policy

@@ -1,0 +1,92 @@
+"""A contract comes to its end without a new candidate: finalised, cancelled or expired."""
+
+from aex_models.contract import ContractStatus
+from aex_models.events import ContractCancelled
+from aex_outcomes.lifecycle.state import ContractState
+from aex_outcomes.lifecycle.transitions import Refused, cancelled, expiring, finalising
+from aex_runtime.errors import Conflict, NotFound
+from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.store.table import Stored
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.admit import contract_row
+from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.timers import CONCLUDE, DEADLINE
+from aex_verification.repository import AWARDS, CONTRACTS, key_of
+from aex_verification.rules.records import ContractRow
+
+_RETRY_AFTER_S = 2
+
+
+async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
+    """The agent settles early with its best judged candidate. Raises `Conflict` with nothing judged."""
+    row = await contract_row(deps, contract_id)
+    if row.agent_id != agent_id:
+        raise NotFound("contract_not_found", "No such contract")
+
+    async def finalise(unit: Unit) -> str:
+        stored = await _stored(unit, contract_id)
+        _save(unit, stored, finalising(stored.record.state, unit.now))
+        unit.set_timer(CONCLUDE, contract_id, unit.now)
+        return contract_id
+
+    try:
+        return await run_idempotent(deps.unit_of_work, request, finalise)
+    except Refused as refusal:
+        raise _conflict(refusal) from refusal
+
+
+async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
+    """The consumer takes the contract back before the first candidate. Raises `Conflict` afterwards."""
+    row = await contract_row(deps, contract_id)
+    if row.consumer_id != consumer_id:
+        raise NotFound("contract_not_found", "No such contract")
+
+    async def cancel(unit: Unit) -> str:
+        stored = await _stored(unit, contract_id)
+        _save(unit, stored, cancelled(stored.record.state, unit.now))
+        unit.cancel_timer(DEADLINE, contract_id)
+        event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id)
+        unit.emit("contract.cancelled", contract_id, event)
+        return contract_id
+
+    try:
+        return await run_idempotent(deps.unit_of_work, request, cancel)
+    except Refused as refusal:
+        raise _conflict(refusal) from refusal
+
+
+async def expire_contract(deps: Deps, contract_id: str) -> None:
+    """The deadline is over: close with the best judged candidate, or with nothing. No-op where it may not be."""
+
+    async def expire(unit: Unit) -> None:
+        stored = await unit.get(CONTRACTS, key_of(contract_id))
+        awarded = await unit.get(AWARDS, key_of(contract_id))
+        if stored is None or awarded is None:
+            return
+        try:
+            state = expiring(stored.record.state, unit.now)
+        except Refused:
+            return  # closed already, or a verdict is under way and will see the deadline itself
+        if state.status is ContractStatus.EXPIRED:
+            write_outcome(unit, awarded.record, state, None, None)
+        else:
+            unit.set_timer(CONCLUDE, contract_id, unit.now)
+        _save(unit, stored, state)
+
+    await deps.unit_of_work.run(expire)
+
+
+async def _stored(unit: Unit, contract_id: str) -> Stored[ContractRow]:
+    stored = await unit.get(CONTRACTS, key_of(contract_id))
+    if stored is None:
+        raise NotFound("contract_not_found", "No such contract")
+    return stored
+
+
+def _save(unit: Unit, stored: Stored[ContractRow], state: ContractState) -> None:
+    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+
+
+def _conflict(refusal: Refused) -> Conflict:
+    return Conflict(refusal.code, str(refusal), retry_after_s=_RETRY_AFTER_S if refusal.retry else None)

@@ -1,0 +1,142 @@
+"""Before anything becomes final, governance is asked; then the contract ends, or is held for an operator."""
+
+import structlog
+from aex_outcomes.engine.governance import apply_governance
+
+from aex_models.contract import AttemptStatus, ContractStatus
+from aex_models.events import OutcomeHeld
+from aex_models.governance import Action, GovernanceResult, HoldCause, ValidationDecision
+from aex_models.results import VerificationResult
+from aex_outcomes.lifecycle.transitions import ended, held
+from aex_runtime.store.table import Stored
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.timers import CONCLUDE
+from aex_verification.ports import GovernanceUnavailable
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, key_of
+from aex_verification.rules.policy import SYSTEM_BACKOFF
+from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.validation import validation_request
+
+log = structlog.get_logger()
+
+
+async def conclude_contract(deps: Deps, contract_id: str) -> None:
+    """Ask governance about the attempt that the outcome rests on, and do as it says. No-op where none closes."""
+    stored = await CONTRACTS.get(deps.store, key_of(contract_id))
+    if stored is None or not _closes(stored.record):
+        return
+    attempt_id = stored.record.state.current_attempt
+    decision = await _decision(deps, stored.record)
+    if decision is None:
+        await _wait_for_governance(deps, contract_id)
+    else:
+        await _apply(deps, contract_id, decision)
+    if attempt_id:
+        deps.waits.wake(attempt_id)
+
+
+async def _decision(deps: Deps, row: ContractRow) -> ValidationDecision | None:
+    """What governance says; None while it cannot be asked."""
+    if not deps.policy.governance_check:
+        return ValidationDecision(valid=True, action=Action.SKIPPED)
+    key = key_of(row.contract_id)
+    awarded = await AWARDS.get(deps.store, key)
+    attempts = await ATTEMPTS.find(deps.store, {"contract_id": row.contract_id}, "created_at", limit=200)
+    current = next(each.record for each in attempts if each.record.attempt_id == row.state.current_attempt)
+    candidate = await CANDIDATES.get(deps.store, current.candidate_key)
+    if awarded is None or candidate is None:
+        raise LookupError(f"{row.contract_id} has no award or no candidate")
+    earlier = [each.record for each in attempts if each.record.received_at < current.received_at]
+    request = validation_request(awarded.record, current, candidate.record, earlier)
+    try:
+        return await deps.governance.validate(request)
+    except GovernanceUnavailable as error:
+        log.warning("governance_unreachable", contract_id=row.contract_id, error=str(error))
+        return None
+
+
+async def _wait_for_governance(deps: Deps, contract_id: str) -> None:
+    """Try again on a timer, without limit: an outcome is never final without governance's word."""
+
+    async def wait(unit: Unit) -> None:
+        stored = await unit.get(CONTRACTS, key_of(contract_id))
+        attempt = await _current(unit, stored)
+        if stored is None or attempt is None or not _closes(stored.record):
+            return
+        waited = (unit.now - stored.record.state.updated_at).total_seconds()
+        delay = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter())
+        unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update={"status": AttemptStatus.WAITING}))
+        unit.set_timer(CONCLUDE, contract_id, unit.now + delay)
+
+    await deps.unit_of_work.run(wait)
+
+
+async def _apply(deps: Deps, contract_id: str, decision: ValidationDecision) -> None:
+    async def apply(unit: Unit) -> None:
+        stored = await unit.get(CONTRACTS, key_of(contract_id))
+        attempt = await _current(unit, stored)
+        if stored is None or attempt is None or not _closes(stored.record):
+            return
+        if decision.action is Action.HOLD:
+            _hold(unit, stored, attempt, decision)
+            return
+        status = stored.record.state.closing or ContractStatus.FAILED
+        if decision.action is Action.REJECT:
+            status = ContractStatus.FAILED
+        result = _with_word(attempt.record.result, GovernanceResult(action=decision.action, flags=decision.flags))
+        await finish_contract(unit, stored, attempt, status, result)
+
+    await deps.unit_of_work.run(apply)
+
+
+async def finish_contract(
+    unit: Unit,
+    stored: Stored[ContractRow],
+    attempt: Stored[AttemptRow],
+    status: ContractStatus,
+    result: VerificationResult,
+) -> None:
+    """End the contract in `status` with this result of this attempt: state, attempt and outcome together."""
+    contract_id = stored.record.contract_id
+    awarded = await unit.get(AWARDS, key_of(contract_id))
+    candidate = await unit.get(CANDIDATES, attempt.record.candidate_key)
+    if awarded is None or candidate is None:
+        raise LookupError(f"{contract_id} has no award or no candidate")
+    state = ended(stored.record.state, status, unit.now)
+    write_outcome(unit, awarded.record, state, result, candidate.record)
+    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
+    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+
+
+def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: ValidationDecision) -> None:
+    contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
+    state = held(stored.record.state, unit.now)
+    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    word = GovernanceResult(action=Action.HOLD, flags=decision.flags)
+    result = _with_word(attempt.record.result, word)
+    changes = {"status": AttemptStatus.HELD, "result": result}
+    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+    event = OutcomeHeld(
+        contract_id=contract_id, attempt_id=attempt_id, cause=HoldCause.FRAUD_SUSPECTED, flags=decision.flags
+    )
+    unit.emit("outcome.held", contract_id, event, attempt_id)
+    unit.cancel_timer(CONCLUDE, contract_id)
+
+
+def _with_word(result: VerificationResult | None, word: GovernanceResult) -> VerificationResult:
+    if result is None:
+        raise LookupError("an attempt that closes a contract has a result")
+    return apply_governance(result, word)
+
+
+async def _current(unit: Unit, stored: Stored[ContractRow] | None) -> Stored[AttemptRow] | None:
+    if stored is None or stored.record.state.current_attempt is None:
+        return None
+    return await unit.get(ATTEMPTS, key_of(stored.record.state.current_attempt))
+
+
+def _closes(row: ContractRow) -> bool:
+    return row.state.status is ContractStatus.VERIFYING and row.state.closing is not None

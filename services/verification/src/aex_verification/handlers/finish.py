@@ -1,0 +1,34 @@
+"""The end of a contract: the immutable outcome, and the event that carries it to settlement."""
+
+from aex_models.contract import Candidate
+from aex_models.events import ContractAwarded, OutcomeVerified
+from aex_models.results import VerificationResult
+from aex_outcomes.lifecycle.state import ContractState
+from aex_runtime.unit_of_work import Unit
+from aex_verification.handlers.timers import CONCLUDE, DEADLINE
+from aex_verification.repository import OUTCOMES, key_of
+from aex_verification.rules.outcome import outcome_record
+
+
+def write_outcome(
+    unit: Unit,
+    awarded: ContractAwarded,
+    ended: ContractState,
+    result: VerificationResult | None,
+    candidate: Candidate | None,
+) -> None:
+    """Write the record once, publish it, forget the deadline. `ended` is the state in its final status."""
+    contract_id = ended.contract_id
+    record = outcome_record(
+        awarded,
+        ended.status,
+        result,
+        candidate.output if candidate else None,
+        candidate.execution_metadata.model_dump(mode="json", exclude_none=True) if candidate else {},
+        ended.verification.attempts_used,
+        unit.now,
+    )
+    unit.create(OUTCOMES, key_of(contract_id), record)
+    unit.emit("outcome.verified", contract_id, OutcomeVerified(outcome=record))
+    unit.cancel_timer(DEADLINE, contract_id)
+    unit.cancel_timer(CONCLUDE, contract_id)

@@ -1,0 +1,104 @@
+"""An operator has decided a held outcome: release it, reject it, or have it verified anew."""
+
+from aex_outcomes.engine.governance import apply_governance
+from aex_outcomes.version import ENGINE_VERSION
+
+from aex_models.canonical import sha256_hex
+from aex_models.contract import AttemptStatus, ContractStatus
+from aex_models.events import OutcomeReviewed
+from aex_models.governance import Action, DecidedBy, Decision, Flag, GovernanceResult
+from aex_models.results import Verdict, VerificationResult
+from aex_outcomes.lifecycle.transitions import judged, retried
+from aex_runtime.store.table import Stored
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.conclude import finish_contract
+from aex_verification.handlers.submit_output import enqueue
+from aex_verification.repository import ATTEMPTS, CONTRACTS, key_of
+from aex_verification.rules.outcome import passed_by_operator
+from aex_verification.rules.records import AttemptRow, ContractRow
+
+
+async def review_outcome(deps: Deps, review: OutcomeReviewed) -> None:
+    """Apply the decision; ignored where the hold that it decides is no longer the current one."""
+
+    async def apply(unit: Unit) -> None:
+        stored = await unit.get(CONTRACTS, key_of(review.contract_id))
+        attempt = await unit.get(ATTEMPTS, key_of(review.attempt_id))
+        if stored is None or attempt is None or not _is_current(stored.record, review.attempt_id):
+            return
+        if review.decision is Decision.RETRY:
+            _retry(deps, unit, stored, attempt, review)
+        elif review.decision is Decision.RELEASE:
+            await _release(unit, stored, attempt)
+        else:
+            word = GovernanceResult(action=Action.REJECT, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
+            result = apply_governance(_result(attempt.record, unit), word)
+            await finish_contract(unit, stored, attempt, ContractStatus.FAILED, result)
+
+    await deps.unit_of_work.run(apply)
+    deps.waits.wake(review.attempt_id)
+
+
+async def _release(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow]) -> None:
+    """Keep the engine's verdict; an indeterminate one becomes a pass without bonus or penalty."""
+    word = GovernanceResult(action=Action.ALLOW, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
+    result = _result(attempt.record, unit)
+    if result.verdict is not Verdict.INDETERMINATE:
+        status = stored.record.state.closing or ContractStatus.PASSED
+        await finish_contract(unit, stored, attempt, status, apply_governance(result, word))
+        return
+    state = judged(stored.record.state, Verdict.PASSED, result.weighted_score, unit.now)
+    counted = Stored(stored.record.model_copy(update={"state": state}), stored.document)
+    judged_row = attempt.record.model_copy(update={"counted": True, "judged_at": unit.now})
+    row = Stored(judged_row, attempt.document)
+    await finish_contract(unit, counted, row, ContractStatus.PASSED, passed_by_operator(result, word))
+
+
+def _retry(
+    deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], review: OutcomeReviewed
+) -> None:
+    """The same candidate under a new attempt. Its id follows from the hold: a replayed decision makes no second."""
+    attempt_id = f"att_{sha256_hex(review.hold_id.encode())[:32]}"
+    row = attempt.record
+    again = row.model_copy(
+        update={
+            "attempt_id": attempt_id,
+            "status": AttemptStatus.QUEUED,
+            "verdict": None,
+            "counted": False,
+            "feedback": None,
+            "result": None,
+            "system_retries": 0,
+            "last_error": None,
+            "judged_at": None,
+        }
+    )
+    state = retried(stored.record.state, attempt_id, row.candidate_hash, unit.now)
+    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
+    unit.create(ATTEMPTS, key_of(attempt_id), again)
+    enqueue(unit, deps, row.contract_id, attempt_id)
+
+
+def _flags(attempt: AttemptRow) -> tuple[Flag, ...]:
+    return attempt.result.governance.flags if attempt.result else ()
+
+
+def _result(attempt: AttemptRow, unit: Unit) -> VerificationResult:
+    """The attempt's result; where the verifier never gave one, an indeterminate result without metrics."""
+    return attempt.result or VerificationResult(
+        verification_id=f"ver_{attempt.attempt_id.removeprefix('att_')}",
+        contract_id=attempt.contract_id,
+        verdict=Verdict.INDETERMINATE,
+        success=False,
+        weighted_score=0.0,
+        governance=GovernanceResult(action=Action.HOLD),
+        candidate_hash=attempt.candidate_hash,
+        engine_version=ENGINE_VERSION,
+        verified_at=unit.now,
+    )
+
+
+def _is_current(row: ContractRow, attempt_id: str) -> bool:
+    return row.state.status is ContractStatus.HELD and row.state.current_attempt == attempt_id

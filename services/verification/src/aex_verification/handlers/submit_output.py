@@ -1,0 +1,105 @@
+"""A candidate comes in: replays are answered from what is stored, a new one is queued for verification."""
+
+import asyncio
+
+from aex_models.canonical import NotCanonical
+from aex_models.contract import AttemptStatus, Candidate
+from aex_models.events import OutputSubmitted
+from aex_models.governance import Party
+from aex_models.work import Problem
+from aex_outcomes.lifecycle.hashing import candidate_hash, output_hash
+from aex_outcomes.lifecycle.transitions import Refused, known_attempt, received
+from aex_runtime.errors import Conflict, InvalidRequest, NotFound
+from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.admit import contract_row
+from aex_verification.handlers.close import expire_contract
+from aex_verification.handlers.timers import VERIFY
+from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS, key_of
+from aex_verification.rules.records import AttemptRow
+
+RETRY_AFTER_S = 2
+
+
+async def submit_output(
+    deps: Deps, agent: Party, contract_id: str, candidate: Candidate, request: IdempotentRequest
+) -> tuple[Effect, bool]:
+    """Take a candidate in. Answers the effect on the attempt, and whether the candidate was known already.
+
+    Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
+    for what I-JSON cannot hold.
+    """
+    row = await contract_row(deps, contract_id)
+    if row.agent_id != agent.id:
+        raise NotFound("contract_not_found", "No such contract")
+    _refuse_unknown_artifacts(candidate)
+    whole, output = await _hashes(candidate)
+    attempt_id = deps.ids.new("att")
+    known = False
+
+    async def take_in(unit: Unit) -> str:
+        nonlocal known
+        stored = await unit.get(CONTRACTS, key_of(contract_id))
+        if stored is None:
+            raise NotFound("contract_not_found", "No such contract")
+        state = stored.record.state
+        earlier = known_attempt(state, whole)
+        known = earlier is not None
+        if earlier is not None:
+            return earlier
+        taken = received(state, attempt_id, whole, unit.now)
+        unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": taken}))
+        unit.create(CANDIDATES, key_of(attempt_id), candidate)
+        attempt = AttemptRow(
+            attempt_id=attempt_id,
+            contract_id=contract_id,
+            candidate_key=key_of(attempt_id),
+            candidate_hash=whole,
+            output_hash=output,
+            agent_org=agent.org,
+            status=AttemptStatus.QUEUED,
+            platform_latency_ms=taken.agent_ms,
+            received_at=unit.now,
+        )
+        unit.create(ATTEMPTS, key_of(attempt_id), attempt)
+        enqueue(unit, deps, contract_id, attempt_id)
+        return attempt_id
+
+    try:
+        effect = await run_idempotent(deps.unit_of_work, request, take_in)
+    except Refused as refusal:
+        if refusal.code == "deadline_passed":
+            await expire_contract(deps, contract_id)
+        raise Conflict(refusal.code, str(refusal), retry_after_s=RETRY_AFTER_S if refusal.retry else None) from refusal
+    return effect, known
+
+
+def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
+    """Queue an attempt for the workers, and a timer for the case that they lose it."""
+    unit.emit(
+        "output.submitted", contract_id, OutputSubmitted(contract_id=contract_id, attempt_id=attempt_id), attempt_id
+    )
+    unit.set_timer(VERIFY, attempt_id, unit.now + deps.policy.lease, {"contract_id": contract_id})
+
+
+async def _hashes(candidate: Candidate) -> tuple[str, str]:
+    # Off the loop: ten megabytes take their time, and health checks should not wait for them.
+    try:
+        return await asyncio.to_thread(lambda: (candidate_hash(candidate), output_hash(candidate.output)))
+    except NotCanonical as error:
+        raise InvalidRequest(
+            "not_canonical",
+            "The candidate holds a value that JSON cannot carry safely",
+            [Problem(path=error.path, code="not_canonical", message=error.problem)],
+        ) from error
+
+
+def _refuse_unknown_artifacts(candidate: Candidate) -> None:
+    unknown = [
+        Problem(path=f"/artifacts/{position}/sha256", code="unknown_artifact", message="No such artifact was uploaded")
+        for position, artifact in enumerate(candidate.artifacts)
+        if artifact.sha256 is not None
+    ]
+    if unknown:
+        raise InvalidRequest("unknown_artifact", "The candidate names artifacts that were not uploaded", unknown)

@@ -1,0 +1,60 @@
+"""Verdicts from the engine, in a confined worker process: never on the event loop."""
+
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from aex_models.results import VerificationResult
+from aex_outcomes.confinement.errors import ConfinementError
+from aex_verification.ports import Judgement, JudgeRequest
+from aex_verification.rules.records import Facts
+
+JOB = "aex_outcomes.engine.job:verify_candidate"
+
+
+class Runner(Protocol):
+    """Runs a named job somewhere safe: a worker pool."""
+
+    async def run(self, job: str, payload: dict[str, Any], *, lane: str = "") -> dict[str, Any]: ...
+
+
+class ConfinedJudge:
+    """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others."""
+
+    def __init__(self, pool: Runner, config: dict[str, Any]) -> None:
+        self._pool = pool
+        self._config = config
+
+    async def judge(self, request: JudgeRequest) -> Judgement:
+        """The engine's judgement; what happens to the worker is the platform's failure, not the candidate's."""
+        payload = job_payload(request, self._config)
+        try:
+            answer = await self._pool.run(JOB, payload, lane=request.awarded.award.consumer.id)
+        except ConfinementError as error:
+            return Judgement(None, Facts(), error=type(error).__name__)
+        try:
+            return Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
+        except (ValidationError, KeyError) as error:
+            # The answer comes from a process that touched hostile data; its text is not for the log.
+            return Judgement(None, Facts(), error=f"UnreadableAnswer ({type(error).__name__})")
+
+
+def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]:
+    """What the worker is sent: all that the verdict reads, as JSON."""
+    work = request.awarded.work
+    criteria = work.success_criteria
+    return {
+        "contract_id": request.contract_id,
+        "success_criteria": criteria.model_dump(mode="json") if criteria else None,
+        "work_input": work.input,
+        "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
+        "output": request.candidate.output,
+        "execution_metadata": request.candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
+        "platform_latency_ms": request.platform_latency_ms,
+        "config": config,
+    }
+
+
+def facts_of(answer: dict[str, Any]) -> Facts:
+    """What governance needs, out of the worker's answer."""
+    return Facts.model_validate({name: answer.get(name) for name in Facts.model_fields})

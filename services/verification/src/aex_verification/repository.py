@@ -1,0 +1,56 @@
+"""What verification keeps, and the only place that knows the collections' names."""
+
+from typing import Any
+
+from aex_models.canonical import sha256_hex
+from aex_models.contract import Candidate
+from aex_models.events import ContractAwarded
+from aex_models.outcome import OutcomeRecord
+from aex_runtime.clock import epoch_micros
+from aex_runtime.store.port import Collection, Index
+from aex_runtime.store.table import Table
+from aex_verification.rules.records import AttemptRow, ContractRow
+
+
+def key_of(record_id: str) -> str:
+    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
+    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
+
+
+_PARTIES = (
+    Index(("agent_id",), "created_at", "desc"),
+    Index(("consumer_id",), "created_at", "desc"),
+    Index((), "created_at", "desc"),
+)
+
+_PARTIES_BY_STATUS = tuple(Index((*index.equal, "status"), index.order, index.direction) for index in _PARTIES)
+
+
+def _contract_index(row: ContractRow) -> dict[str, Any]:
+    return {
+        "agent_id": row.agent_id,
+        "consumer_id": row.consumer_id,
+        "status": row.state.status.value,
+        "created_at": epoch_micros(row.awarded_at),
+    }
+
+
+def _attempt_index(row: AttemptRow) -> dict[str, Any]:
+    return {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at)}
+
+
+def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
+    return {
+        "agent_id": record.agent_id,
+        "consumer_id": record.consumer_id,
+        "created_at": epoch_micros(record.created_at),
+    }
+
+
+CONTRACTS = Table(Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS), ContractRow, _contract_index)
+AWARDS = Table(Collection("verification-awards"), ContractAwarded)
+ATTEMPTS = Table(
+    Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)), AttemptRow, _attempt_index
+)
+CANDIDATES = Table(Collection("verification-candidates"), Candidate)
+OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)

@@ -1,0 +1,1 @@
+"""Verification's decisions: pure functions and frozen models."""

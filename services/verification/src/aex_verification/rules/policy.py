@@ -1,0 +1,21 @@
+"""The service's settings as the handlers need them."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from aex_runtime.backoff import Backoff
+
+SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
+"""Between the platform's own tries: after a verifier that broke down, while governance cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits and switches."""
+
+    max_system_retries: int = 5
+    """How often the platform tries again after its own failure, before an operator is asked."""
+    lease: timedelta = timedelta(seconds=90)
+    """After this time a verification that did not end is taken for lost and begun anew."""
+    governance_check: bool = True
+    """May be off only in the embedded default."""

@@ -1,0 +1,49 @@
+"""What verification remembers of a contract and of its attempts."""
+
+from aex_models.contract import AttemptStatus
+from aex_models.frozen import Frozen, Instant, Sha256
+from aex_models.governance import KeywordStats, ReferenceSimilarity
+from aex_models.results import Verdict, VerificationResult
+from aex_outcomes.lifecycle.state import ContractState
+
+
+class ContractRow(Frozen):
+    """One contract: whose it is, and its state. Small, because every step rewrites it."""
+
+    contract_id: str
+    work_id: str
+    consumer_id: str
+    agent_id: str
+    awarded_at: Instant
+    state: ContractState
+
+
+class Facts(Frozen):
+    """What governance needs to know of a candidate and may not compute: it never sees evaluation data."""
+
+    output_text: str | None = None
+    reference_similarity: ReferenceSimilarity | None = None
+    keyword_stats: KeywordStats | None = None
+
+
+class AttemptRow(Frozen):
+    """One verification of one candidate. The candidate lies beside it, written once."""
+
+    attempt_id: str
+    contract_id: str
+    candidate_key: str
+    candidate_hash: Sha256
+    output_hash: Sha256
+    agent_org: str | None = None
+    status: AttemptStatus
+    verdict: Verdict | None = None
+    counted: bool = False
+    feedback: str | None = None
+    result: VerificationResult | None = None
+    facts: Facts = Facts()
+    platform_latency_ms: float
+    """How long the contract had waited for the agent when this candidate came, all spans together."""
+    system_retries: int = 0
+    last_error: str | None = None
+    received_at: Instant
+    judged_at: Instant | None = None

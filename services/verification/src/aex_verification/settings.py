@@ -1,0 +1,24 @@
+"""Settings of the verification service, beside those that every service has."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from aex_runtime.settings import RuntimeSettings
+
+
+class Settings(RuntimeSettings):
+    """How candidates are verified."""
+
+    outcome_config: Path | None = None
+    """An `outcome-verification.yaml`; unset: the built-in extractors with their defaults."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 2
+    """Confined worker processes of this instance."""
+    verify_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    """After this time a verification is killed: a system error, never the agent's fault."""
+    worker_memory_mb: Annotated[int, Field(ge=128)] = 1024
+    max_system_retries: Annotated[int, Field(ge=0, le=100)] = 5
+    governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
+    max_waits: Annotated[int, Field(ge=0)] = 500
+    """Requests that may wait for a verdict at once."""

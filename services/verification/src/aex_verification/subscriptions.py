@@ -1,0 +1,54 @@
+"""Events and timers in: the same handlers as the API's."""
+
+from collections.abc import Mapping
+
+from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted
+from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.timer_entry import Timer
+from aex_verification.deps import Deps
+from aex_verification.handlers.admit import admit_contract
+from aex_verification.handlers.close import expire_contract
+from aex_verification.handlers.conclude import conclude_contract
+from aex_verification.handlers.review import review_outcome
+from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
+from aex_verification.handlers.verify_attempt import verify_attempt
+
+
+def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
+    """A handler for each topic that verification subscribes to."""
+
+    async def contract_awarded(event: Event) -> None:
+        await admit_contract(deps, ContractAwarded.model_validate(event.data))
+
+    async def output_submitted(event: Event) -> None:
+        job = OutputSubmitted.model_validate(event.data)
+        await verify_attempt(deps, job.contract_id, job.attempt_id)
+
+    async def outcome_reviewed(event: Event) -> None:
+        await review_outcome(deps, OutcomeReviewed.model_validate(event.data))
+
+    async def work_submitted(event: Event) -> None:
+        """Nothing to warm yet: works without custom code are open at once, and others are refused."""
+        del event
+
+    return {
+        "contract.awarded": contract_awarded,
+        "output.submitted": output_submitted,
+        "outcome.reviewed": outcome_reviewed,
+        "work.submitted": work_submitted,
+    }
+
+
+def timers(deps: Deps) -> Mapping[str, TimerHandler]:
+    """A handler for each kind of timer."""
+
+    async def deadline(timer: Timer) -> None:
+        await expire_contract(deps, timer.subject)
+
+    async def verify(timer: Timer) -> None:
+        await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
+
+    async def conclude(timer: Timer) -> None:
+        await conclude_contract(deps, timer.subject)
+
+    return {DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}

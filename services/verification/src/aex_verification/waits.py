@@ -1,0 +1,61 @@
+"""Requests that wait for a verdict: woken by this process's own work, or else by looking again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
+_LOOK_AGAIN_S = 0.5
+
+
+class Waits:
+    """A bounded number of waits, each for one attempt."""
+
+    def __init__(self, limit: int = 500) -> None:
+        self._limit = limit
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._count = 0
+
+    def wake(self, attempt_id: str) -> None:
+        """Whatever waits for this attempt looks again now."""
+        for event in self._waiting.get(attempt_id, ()):
+            event.set()
+
+    async def until(
+        self, attempt_id: str, seconds: float, look: Callable[[], Awaitable[T]], done: Callable[[T], bool]
+    ) -> T:
+        """`look` until it is `done` or the time is over; at once where too many wait already."""
+        seen = await look()
+        if done(seen) or seconds <= 0 or self._count >= self._limit:
+            return seen
+        woken = asyncio.Event()
+        self._waiting.setdefault(attempt_id, set()).add(woken)
+        self._count += 1
+        try:
+            return await self._watch(woken, seconds, look, done)
+        finally:
+            self._count -= 1
+            self._forget(attempt_id, woken)
+
+    async def _watch(
+        self, woken: asyncio.Event, seconds: float, look: Callable[[], Awaitable[T]], done: Callable[[T], bool]
+    ) -> T:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while True:
+            left = end - loop.time()
+            if left > 0:
+                # A verdict of another replica wakes nobody here: look again from time to time.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(woken.wait(), min(left, _LOOK_AGAIN_S))
+            woken.clear()
+            seen = await look()
+            if done(seen) or left <= 0:
+                return seen
+
+    def _forget(self, attempt_id: str, woken: asyncio.Event) -> None:
+        events = self._waiting[attempt_id]
+        events.discard(woken)
+        if not events:
+            del self._waiting[attempt_id]

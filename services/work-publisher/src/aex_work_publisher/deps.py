@@ -1,0 +1,26 @@
+"""What every handler is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from aex_outcomes.submission import Checked
+from aex_runtime.blobs.port import Blobs
+from aex_runtime.ids import Ids
+from aex_runtime.store.port import Store
+from aex_runtime.unit_of_work import UnitOfWork
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The service's collaborators, all injected."""
+
+    unit_of_work: UnitOfWork
+    store: Store
+    blobs: Blobs
+    ids: Ids
+    check: Callable[[Any], Checked]
+    """Everything that is wrong with a submission, what is odd about it, and what it can cost."""
+    fee_rate: Decimal
+    """The platform's share, frozen into the terms of each award."""

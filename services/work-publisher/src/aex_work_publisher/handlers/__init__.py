@@ -1,0 +1,1 @@
+"""Commands and readings, one a file: load, decide, save and emit."""

@@ -1,0 +1,53 @@
+"""Reading works and awards, by whoever may."""
+
+from aex_models.audiences import Audience
+from aex_models.contract import Award
+from aex_models.events import ContractAwarded
+from aex_models.work import Work, WorkStatus
+from aex_runtime.errors import NotFound
+from aex_runtime.http.pagination import PageRequest
+from aex_runtime.identity.principal import Principal
+from aex_runtime.store.table import Stored
+from aex_work_publisher.deps import Deps
+from aex_work_publisher.repository import Slice, find_award, find_work, get_evaluation, works_slice
+from aex_work_publisher.rules.awarding import awarded_contract
+from aex_work_publisher.rules.records import WorkRecord
+from aex_work_publisher.rules.visibility import may_see, visible_sets
+
+
+def visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
+    """The work, where it is there and `reader` may know of it. Raises `NotFound`."""
+    if found is None or not may_see(found.record, reader):
+        raise NotFound("work_not_found", "There is no such work")
+    return found
+
+
+async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
+    """A work; with its evaluation data for its consumer alone."""
+    record = visible(await find_work(deps.store, work_id), reader).record
+    if reader.role is not Audience.CONSUMER or record.evaluation is None:
+        return record.work
+    secrets = await get_evaluation(deps.blobs, record.evaluation)
+    return record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
+
+
+async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> Slice:
+    """A page of the works that `reader` may see, newest first, without evaluation data."""
+    return await works_slice(deps.store, visible_sets(reader, status), paging.after, paging.limit)
+
+
+async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:
+    """An award, for the two that it binds. Raises `NotFound`."""
+    award = await find_award(deps.store, contract_id)
+    if award is None or party.id not in {award.consumer.id, award.agent_id}:
+        raise NotFound("award_not_found", "There is no such award")
+    return award
+
+
+async def get_awarded_contract(deps: Deps, contract_id: str) -> ContractAwarded:
+    """What `contract.awarded` carried, for services that met the contract before the event. Raises `NotFound`."""
+    award = await find_award(deps.store, contract_id)
+    found = await find_work(deps.store, award.work_id) if award else None
+    if award is None or found is None:
+        raise NotFound("award_not_found", "There is no such award")
+    return awarded_contract(found.record, award)

@@ -1,0 +1,121 @@
+"""What work-publisher keeps, and the only place that knows the collections' names."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aex_models.canonical import canonical_bytes, sha256_hex
+from aex_models.contract import Award
+from aex_models.work import EvaluationBlob, EvaluationRef
+from aex_runtime.blobs.port import Blobs
+from aex_runtime.clock import epoch_micros
+from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store
+from aex_runtime.store.table import Stored, Table
+from aex_runtime.unit_of_work import Unit
+from aex_work_publisher.rules.records import WorkRecord
+
+EVALUATION_AREA = "evaluation"
+_ORDER = "created_at"
+_ID = re.compile(r"[a-z]{1,8}_[0-9a-f]{32}", re.ASCII)
+
+
+def _work_fields(record: WorkRecord) -> Fields:
+    return {
+        "consumer_id": record.consumer.id,
+        "agent_id": record.agent_id,
+        "status": record.status.value,
+        _ORDER: epoch_micros(record.work.created_at),
+    }
+
+
+WORKS = Table(
+    Collection(
+        "work-publisher-works",
+        tuple(
+            Index(equal, _ORDER, "desc")
+            for equal in (
+                ("consumer_id",),
+                ("consumer_id", "status"),
+                ("agent_id",),
+                ("agent_id", "status"),
+                ("status",),
+            )
+        ),
+    ),
+    WorkRecord,
+    _work_fields,
+)
+AWARDS = Table(Collection("work-publisher-awards"), Award)
+
+
+def key_of(record_id: str) -> str:
+    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
+    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
+
+
+async def find_work(store: Store, work_id: str) -> Stored[WorkRecord] | None:
+    """The work as last committed."""
+    return await WORKS.get(store, key_of(work_id)) if _ID.fullmatch(work_id) else None
+
+
+async def read_work(unit: Unit, work_id: str) -> Stored[WorkRecord] | None:
+    """The work inside a transaction."""
+    return await unit.get(WORKS, key_of(work_id)) if _ID.fullmatch(work_id) else None
+
+
+def create_work(unit: Unit, record: WorkRecord) -> None:
+    """Write a new work."""
+    unit.create(WORKS, key_of(record.work.work_id), record)
+
+
+def update_work(unit: Unit, seen: Stored[WorkRecord], record: WorkRecord) -> None:
+    """Write what became of a work that nobody else has changed meanwhile."""
+    unit.update(WORKS, seen, record)
+
+
+async def find_award(store: Store, contract_id: str) -> Award | None:
+    """The award of a contract."""
+    found = await AWARDS.get(store, key_of(contract_id)) if _ID.fullmatch(contract_id) else None
+    return found.record if found else None
+
+
+def create_award(unit: Unit, award: Award) -> None:
+    """Write an award. It is never changed."""
+    unit.create(AWARDS, key_of(award.contract_id), award)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some works, newest first; `after` is the position of the last where more follow."""
+
+    records: tuple[WorkRecord, ...]
+    after: tuple[Scalar, str] | None
+
+
+async def works_slice(
+    store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int
+) -> Slice:
+    """At most `limit` works of the union of the sets, newest first."""
+    found: dict[str, Stored[WorkRecord]] = {}
+    for equal in sets:  # a work that moves from one set to the next between two queries is found twice
+        page = await WORKS.find(store, equal, _ORDER, "desc", after=after, limit=limit + 1)
+        found.update((stored.document.key, stored) for stored in page)
+    newest = sorted(found.values(), key=_position, reverse=True)
+    shown = newest[:limit]
+    return Slice(tuple(stored.record for stored in shown), _position(shown[-1]) if len(newest) > limit else None)
+
+
+def _position(stored: Stored[WorkRecord]) -> tuple[int, str]:
+    return epoch_micros(stored.record.work.created_at), stored.document.key
+
+
+async def put_evaluation(blobs: Blobs, blob: EvaluationBlob) -> EvaluationRef:
+    """Store evaluation data where only verification and this service may read them."""
+    content = {name: value for name, value in blob.model_dump(mode="json").items() if value is not None}
+    stored = await blobs.put(EVALUATION_AREA, canonical_bytes(content))
+    return EvaluationRef(digest=stored.digest, size=stored.size)
+
+
+async def get_evaluation(blobs: Blobs, ref: EvaluationRef) -> EvaluationBlob:
+    """The evaluation data of a work."""
+    return EvaluationBlob.model_validate_json(await blobs.get(EVALUATION_AREA, ref.digest, max_bytes=ref.size))

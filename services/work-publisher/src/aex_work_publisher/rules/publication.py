@@ -1,0 +1,59 @@
+"""What a submission becomes."""
+
+from datetime import datetime
+
+from aex_models.events import WorkSubmitted
+from aex_models.governance import Party
+from aex_models.work import Evaluation, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
+from aex_work_publisher.rules.records import WorkRecord
+
+
+def secrets_of(submission: WorkSubmission, salt: str) -> EvaluationBlob | None:
+    """What goes into the evaluation blob; None where the submission has no secrets."""
+    if submission.evaluation is None and submission.science is None:
+        return None
+    return EvaluationBlob(salt=salt, evaluation=submission.evaluation, science=submission.science)
+
+
+def published(
+    submission: WorkSubmission, work_id: str, consumer: Party, evaluation: EvaluationRef | None, now: datetime
+) -> WorkRecord:
+    """The work as it is kept. It is open at once, unless its custom code has to be tried first."""
+    checking = _has_custom_code(submission.evaluation)
+    work = Work(
+        work_id=work_id,
+        consumer_id=consumer.id,
+        title=submission.title,
+        description=submission.description,
+        domain=submission.domain,
+        input=submission.input,
+        success_criteria=submission.success_criteria,
+        budget=submission.budget,
+        verification=submission.verification,
+        allow_claims=submission.allow_claims,
+        status=WorkStatus.CHECKING if checking else WorkStatus.OPEN,
+        created_at=now,
+    )
+    return WorkRecord(work=work, consumer=consumer, evaluation=evaluation)
+
+
+def submitted_event(record: WorkRecord) -> WorkSubmitted:
+    """What `work.submitted` carries."""
+    return WorkSubmitted(
+        work_id=record.work.work_id,
+        has_cpa=record.work.success_criteria is not None,
+        consumer_id=record.consumer.id,
+        domain=record.work.domain,
+        evaluation=record.evaluation,
+        custom_metrics=record.status is WorkStatus.CHECKING,
+    )
+
+
+def resubmission(work: Work) -> WorkSubmission:
+    """The submission that a work, its secrets included, came from: to lint and to quote it once more."""
+    fields = {name: getattr(work, name) for name in WorkSubmission.model_fields}
+    return WorkSubmission.model_construct(**fields)
+
+
+def _has_custom_code(evaluation: Evaluation | None) -> bool:
+    return evaluation is not None and bool(evaluation.custom_metrics)

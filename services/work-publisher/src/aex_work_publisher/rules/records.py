@@ -1,0 +1,29 @@
+"""What work-publisher keeps of a work."""
+
+from pydantic import model_validator
+
+from aex_models.frozen import Frozen
+from aex_models.governance import Party
+from aex_models.work import EvaluationRef, Work, WorkStatus
+
+
+class WorkRecord(Frozen):
+    """A work without its secrets, with who owns it, who has it, and where its evaluation data lie."""
+
+    work: Work
+    """Never with evaluation data or science: those lie in the evaluation blob alone."""
+    consumer: Party
+    evaluation: EvaluationRef | None = None
+    contract_id: str | None = None
+    agent_id: str | None = None
+
+    @model_validator(mode="after")
+    def _without_secrets(self) -> "WorkRecord":
+        if self.work.evaluation is not None or self.work.science is not None:
+            raise ValueError("evaluation data belong into their blob")
+        return self
+
+    @property
+    def status(self) -> WorkStatus:
+        """Where the work stands."""
+        return self.work.status

@@ -1,0 +1,19 @@
+"""`aex up` over sample services: `python -m tests.libs.cli.sample_suite DATA_DIR PORT READY_S STOP_S SAMPLE…`."""
+
+import sys
+from pathlib import Path
+
+from aex_cli.commands.up import run_suite
+from aex_cli.main import exit_code_of
+from aex_cli.suite.supervisor import SuitePolicy
+from tests.libs.cli.suites import sample_specs
+
+
+def main(data_dir: str, port: str, ready_s: str, stop_s: str, *samples: str) -> int:
+    specs = sample_specs(int(port), *samples)
+    policy = SuitePolicy(ready_s=float(ready_s), stop_s=float(stop_s))
+    return exit_code_of(lambda: run_suite(specs, Path(data_dir), None, policy))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

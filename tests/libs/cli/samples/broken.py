@@ -1,0 +1,3 @@
+"""A service that cannot start, and says why in its log."""
+
+raise SystemExit("the store is on fire")

@@ -1,0 +1,140 @@
+"""Sample suites for the tests: their specs, free ports, and `aex up` over them as a real process."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from aex_cli.suite.service_spec import ServiceSpec
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+PATIENCE_S = 40.0
+
+
+def sample_specs(port: int, *samples: str) -> list[ServiceSpec]:
+    """Sample services on consecutive ports, named after their module and place."""
+    return [
+        ServiceSpec(f"{sample}-{place}", f"tests.libs.cli.samples.{sample}", port + place)
+        for place, sample in enumerate(samples)
+    ]
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive ports that are free now."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            base: int = probe.getsockname()[1]
+        if base + count < 65_000 and all(_free(base + place) for place in range(count)):
+            return base
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def eventually(holds: Callable[[], bool], within_s: float = PATIENCE_S) -> bool:
+    """Whether it comes to hold."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return holds()
+
+
+@dataclass
+class RunningSuite:
+    """A started `aex up`, its output as it comes, and the processes below it."""
+
+    process: subprocess.Popen[str]
+    port: int
+    out: list[str] = field(default_factory=list)
+    err: list[str] = field(default_factory=list)
+    family: list[psutil.Process] = field(default_factory=list)
+
+    def until(self, text: str, lines: Callable[["RunningSuite"], list[str]]) -> str:
+        """Wait for a line that contains the text."""
+        found: list[str] = []
+
+        def seen() -> bool:
+            found[:] = [line for line in lines(self) if text in line]
+            return bool(found) or (self.process.poll() is not None)
+
+        assert eventually(seen), f"no {text!r}; out: {self.out}, err: {self.err}"
+        assert found, f"ended with {self.process.returncode}; out: {self.out}, err: {self.err}"
+        return found[0]
+
+    def ready(self) -> str:
+        """Wait for the ready line; remembers the services' processes."""
+        line = self.until("ready ", lambda suite: suite.out)
+        self.family = psutil.Process(self.process.pid).children(recursive=True)
+        return line
+
+    def told(self, text: str) -> str:
+        """Wait for a line on stderr."""
+        return self.until(text, lambda suite: suite.err)
+
+    def child(self, place: int) -> psutil.Process:
+        """The service that listens on the place's port."""
+        wanted = str(self.port + place)
+        below = psutil.Process(self.process.pid).children()
+        return next(child for child in below if child.environ().get("AEX_PORT") == wanted)
+
+    def left_over(self) -> list[psutil.Process]:
+        """The processes of the family that still run."""
+        return [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+    def gone(self) -> bool:
+        """Whether all of them have ended."""
+        return eventually(lambda: not self.left_over())
+
+    def wait(self) -> int:
+        """The exit code."""
+        return self.process.wait(PATIENCE_S)
+
+
+def _collect(stream: Iterable[str], lines: list[str]) -> None:
+    for line in stream:
+        lines.append(line.rstrip())  # noqa: PERF401 others read the list as it grows
+
+
+@contextmanager
+def aex_up(
+    data_dir: Path, *samples: str, port: int | None = None, ready_s: float = 60, stop_s: float = 10
+) -> Iterator[RunningSuite]:
+    """`aex up` over sample services; whatever is left of it is killed at the end."""
+    base = free_ports(len(samples)) if port is None else port
+    with subprocess.Popen(  # noqa: S603 our own interpreter
+        [sys.executable, "-m", "tests.libs.cli.sample_suite", *map(str, (data_dir, base, ready_s, stop_s)), *samples],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        suite = RunningSuite(process, base)
+        readers = [
+            threading.Thread(target=_collect, args=(stream, lines))
+            for stream, lines in ((process.stdout, suite.out), (process.stderr, suite.err))
+            if stream is not None
+        ]
+        for reader in readers:
+            reader.start()
+        try:
+            yield suite
+        finally:
+            process.kill()
+            for each in suite.left_over():
+                each.kill()
+            for reader in readers:
+                reader.join()

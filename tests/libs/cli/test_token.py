@@ -1,0 +1,50 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jwt
+import pytest
+
+from aex_cli.main import call
+
+
+def minted(tmp_path: Path, *arguments: str) -> dict[str, object]:
+    """The claims of a token that `aex token` printed, checked against the published key set."""
+    printed = subprocess.run(  # noqa: S603 our own interpreter
+        [sys.executable, "-m", "aex_cli", "token", "--data-dir", str(tmp_path), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stderr == ""
+    token = printed.stdout.removesuffix("\n")
+    keys = jwt.PyJWKSet.from_dict(json.loads(next((tmp_path / "keys").glob("*.jwks.json")).read_text()))
+    claims: dict[str, object] = jwt.decode(token, keys.keys[0], algorithms=["EdDSA"], audience="settlement")
+    return claims
+
+
+@pytest.mark.slow
+def test_the_token_alone_is_printed_and_its_key_made_on_the_way(tmp_path: Path) -> None:
+    claims = minted(tmp_path, "--role", "consumer", "--sub", "acme", "--org", "acme-corp", "--ttl", "90s")
+    assert (claims["role"], claims["sub"], claims["org"]) == ("consumer", "acme", "acme-corp")
+    assert claims["aud"] == ["work-publisher", "verification", "governance", "settlement"]
+    assert int(str(claims["exp"])) - int(str(claims["iat"])) == 90
+    assert "org" not in minted(tmp_path, "--role", "agent", "--sub", "solver")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--role", "agent", "--sub", "two words"], "--sub"),
+        (["--role", "agent", "--sub", "a", "--org", ""], "--org"),
+        (["--role", "agent", "--sub", "a", "--ttl", "forever"], "12h"),
+    ],
+)
+def test_mistakes_are_named(
+    arguments: list[str], names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["token", "--data-dir", str(tmp_path), *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert names in captured.err

@@ -1,0 +1,133 @@
+"""The cost of an outcome, against exact rationals and case by case."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from aex_models.contract import Terms
+from aex_models.cost import billing_impact, cost
+from aex_models.governance import Action, GovernanceResult
+from aex_models.money import MAX_AMOUNT, format_amount
+from aex_models.results import Verdict, VerificationResult
+from aex_models.settlement import Cost
+from aex_models.work import BasePolicy
+from tests.libs.models.results import CONTRACT, a_criterion, a_result, results, terms
+
+
+def exact(agreed: Terms, result: VerificationResult) -> dict[str, Fraction]:
+    """The formulas of spec file 6, in rationals."""
+    indeterminate = result.verdict is Verdict.INDETERMINATE
+    rejected = result.governance.action is Action.REJECT
+    unpaid = agreed.base_policy is BasePolicy.ON_SUCCESS and not result.success
+    base = Fraction(0) if indeterminate or rejected or unpaid else Fraction(agreed.cpc_rate)
+    gross_bonus = Fraction(0) if indeterminate or rejected else Fraction(result.bonus)
+    gross_penalty = Fraction(0) if indeterminate else Fraction(result.penalty)
+    bonus = gross_bonus if agreed.max_cpa_total is None else min(gross_bonus, Fraction(agreed.max_cpa_total))
+    capped = (
+        gross_penalty if agreed.max_penalty_total is None else min(gross_penalty, Fraction(agreed.max_penalty_total))
+    )
+    total = max(base + bonus - capped, Fraction(0))
+    penalty = base + bonus - total
+    return {
+        "base": base,
+        "bonus": bonus,
+        "penalty": penalty,
+        "total": total,
+        "bonus_capped": gross_bonus - bonus,
+        "penalty_waived": gross_penalty - penalty,
+        "fee": Fraction(round(total * Fraction(agreed.fee_rate) * 10**6), 10**6),
+    }
+
+
+@given(terms, results())
+@settings(max_examples=500)
+def test_every_cost_equals_the_exact_one(agreed: Terms, result: VerificationResult) -> None:
+    amounts = cost(agreed, result)
+    for name, expected in exact(agreed, result).items():
+        assert Fraction(getattr(amounts, name)) == expected, name
+    assert amounts.base + amounts.bonus - amounts.penalty == amounts.total
+    assert 0 <= amounts.fee <= amounts.total
+    assert Cost.model_validate_json(amounts.model_dump_json()) == amounts
+
+
+def shown(amounts: Cost, names: str) -> str:
+    """Some of a cost's amounts, as they are written."""
+    return " ".join(format_amount(getattr(amounts, name)) for name in names.split())
+
+
+def priced(**changes: Any) -> Terms:
+    return Terms(**({"cpc_rate": Decimal("1.00")} | changes))
+
+
+def test_a_judged_candidate_costs_the_base() -> None:
+    amounts = cost(priced(), a_result(verdict=Verdict.REJECTED, success=False))
+    assert shown(amounts, "base total") == "1.00 1.00"
+
+
+def test_nothing_judged_costs_nothing() -> None:
+    amounts = cost(priced(), None, CONTRACT)
+    assert amounts.total == 0
+    assert amounts.contract_id == CONTRACT
+    assert amounts.lines == ()
+
+
+def test_on_success_a_rejected_candidate_costs_no_base() -> None:
+    agreed = priced(base_policy=BasePolicy.ON_SUCCESS)
+    assert cost(agreed, a_result(verdict=Verdict.REJECTED, success=False)).total == 0
+    assert cost(agreed, a_result()).total == 1
+
+
+def test_an_outcome_that_governance_rejected_costs_neither_base_nor_bonus() -> None:
+    amounts = cost(priced(), a_result(bonus="5.00", governance=GovernanceResult(action=Action.REJECT)))
+    assert shown(amounts, "base bonus bonus_capped total") == "0.00 0.00 0.00 0.00"
+
+
+def test_an_indeterminate_verdict_costs_nobody_anything() -> None:
+    amounts = cost(priced(), a_result(verdict=Verdict.INDETERMINATE, success=False, bonus="5.00", penalty="2.00"))
+    assert shown(amounts, "base bonus penalty penalty_waived total") == "0.00 0.00 0.00 0.00 0.00"
+
+
+@pytest.mark.parametrize(
+    ("cap", "bonus", "taken_away"), [(None, "5.00", "0"), ("0", "0", "5.00"), ("3.00", "3.00", "2.00")]
+)
+def test_an_absent_cap_is_no_cap_and_a_cap_of_0_is_0(cap: str | None, bonus: str, taken_away: str) -> None:
+    amounts = cost(priced(max_cpa_total=cap), a_result(bonus="5.00"))
+    assert (amounts.bonus, amounts.bonus_capped) == (Decimal(bonus), Decimal(taken_away))
+
+
+def test_the_total_never_falls_below_0_and_the_rest_is_waived() -> None:
+    amounts = cost(priced(), a_result(bonus="0.50", penalty="4.00"))
+    assert shown(amounts, "penalty penalty_waived total") == "1.50 2.50 0.00"
+
+
+def test_a_capped_penalty_is_waived_in_part() -> None:
+    amounts = cost(priced(max_penalty_total="0.25"), a_result(penalty="4.00"))
+    assert shown(amounts, "penalty penalty_waived total") == "0.25 3.75 0.75"
+
+
+def test_the_fee_is_a_share_of_the_total() -> None:
+    assert cost(priced(fee_rate="0.05"), a_result(bonus="1.00")).fee == Decimal("0.10")
+
+
+def test_each_criterion_has_a_line_with_its_gross_amount() -> None:
+    met = a_criterion("rougeL", bonus="2.00", penalty="9.00")
+    missed = a_criterion("rouge1", bonus="9.00", penalty="0.30", met=False, secret=True)
+    lines = cost(priced(), a_result(criterion_results=(met, missed))).lines
+    assert [(line.metric, line.met, line.amount) for line in lines] == [
+        ("rougeL", True, Decimal("2.00")),
+        ("rouge1", False, Decimal("-0.30")),
+    ]
+    assert [line.secret for line in lines] == [False, True]
+
+
+def test_the_largest_amounts_still_make_a_cost() -> None:
+    amounts = cost(priced(cpc_rate=MAX_AMOUNT, fee_rate="1"), a_result(bonus=MAX_AMOUNT))
+    assert amounts.total == amounts.fee == 2 * MAX_AMOUNT
+
+
+def test_billing_impact_carries_the_four_amounts() -> None:
+    impact = billing_impact(cost(priced(), a_result(bonus="0.50", penalty="0.20")))
+    assert impact.model_dump(mode="json") == {"base": "1.00", "bonus": "0.50", "penalty": "0.20", "total": "1.30"}

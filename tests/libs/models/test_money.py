@@ -1,0 +1,186 @@
+"""Money is read from its own digits, kept exactly, and written back in plain digits."""
+
+import re
+from decimal import Decimal, Inexact, localcontext
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from aex_models.money import (
+    MAX_AMOUNT,
+    MAX_TOTAL,
+    Money,
+    Rate,
+    SignedMoney,
+    SumMoney,
+    TotalMoney,
+    format_amount,
+    from_micros,
+    parse_amount,
+    parse_sum,
+    share,
+    to_micros,
+)
+from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
+
+money: TypeAdapter[Decimal] = TypeAdapter(Money)
+any_micros = st.integers(-(10**15), 10**15)
+
+
+@given(any_micros)
+@example(0)
+@example(-1)
+@example(10**15)
+def test_an_amount_survives_writing_and_reading(micros: int) -> None:
+    text = format_amount(from_micros(micros))
+    assert Fraction(text) == Fraction(micros, 10**6)
+    assert re.fullmatch(r"-?[0-9]+\.[0-9]{2,6}", text)
+    assert to_micros(parse_amount(text)) == micros
+
+
+@given(st.integers(-(10**28), 10**28))
+def test_a_sum_of_many_amounts_survives_writing_and_reading(micros: int) -> None:
+    assert to_micros(parse_sum(format_amount(from_micros(micros)))) == micros
+
+
+@given(st.integers(0, 10**15), st.integers(0, 10**6))
+@example(500_000, 1)
+@example(1_500_000, 1)
+@example(2_500_000, 1)
+def test_a_share_is_rounded_half_even_to_a_micro(amount: int, rate: int) -> None:
+    exact = Fraction(amount, 10**6) * Fraction(rate, 10**6)
+    assert to_micros(share(from_micros(amount), from_micros(rate))) == round(exact * 10**6)
+
+
+@pytest.mark.parametrize(
+    ("given_as", "amount"),
+    [
+        ("0.25", "0.25"),
+        ("-3", "-3"),
+        ("1000000000.000000", "1000000000"),
+        ("-0", "0"),
+        (7, "7"),
+        (JsonFloat("0.1"), "0.1"),
+        (JsonFloat("123456789.123456"), "123456789.123456"),
+        (0.1, "0.1"),
+        (Decimal("1.5000000000"), "1.5"),
+        (Decimal("2E+3"), "2000"),
+    ],
+)
+def test_an_amount_is_read_from_its_own_digits(given_as: Any, amount: str) -> None:
+    read = parse_amount(given_as)
+    assert read == Decimal(amount)
+    assert not (read == 0 and read.is_signed())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " 1", "1 ", "1\n", "+1", ".5", "1.", "1e3", "1E-2", "1_000", "1,000", "0x10", "٣", "007", "1.2345678",
+        "0.2500000", "NaN", "Infinity", "--1", "1.2.3", "$1",
+    ],
+)  # fmt: skip
+def test_text_that_is_no_plain_amount_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="Not an amount of money"):
+        parse_amount(text)
+    with pytest.raises(ValueError, match="Not an amount of money"):
+        parse_amount(JsonFloat(text) if text in {"1e3", "1E-2", "0.2500000", "NaN", "Infinity"} else text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True, None, [], {}, b"1", float("nan"), float("inf"), -float("inf"), 1e300, 1e-7, 10**400,
+        Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("0.0000001"), Decimal("1E+999999"),
+        Decimal("1E-999999"), Decimal("1." + "0" * 40 + "1"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_no_amount_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Not an amount of money"):
+        parse_amount(value)
+
+
+@pytest.mark.parametrize("value", ["1000000000.000001", "-1000000001", 10**10, Decimal("1E+12"), 1e12])
+def test_an_amount_beyond_the_limit_is_refused_as_too_large(value: Any) -> None:
+    with pytest.raises(ValueError, match="at most 1000000000"):
+        parse_amount(value)
+
+
+def test_the_largest_total_fits_into_an_integer_that_every_json_reader_holds() -> None:
+    assert to_micros(MAX_TOTAL) == MAX_SAFE_INTEGER
+    assert to_micros(2 * MAX_AMOUNT) <= MAX_SAFE_INTEGER
+    total: TypeAdapter[Decimal] = TypeAdapter(TotalMoney)
+    assert total.validate_python("9007199254.740991") == MAX_TOTAL
+    with pytest.raises(ValidationError, match="at most"):
+        total.validate_python("9007199254.740992")
+
+
+def test_a_balance_has_no_limit_and_a_sign() -> None:
+    balance: TypeAdapter[Decimal] = TypeAdapter(SumMoney)
+    text = b'"-123456789012345678901234.123456"'
+    assert balance.dump_json(balance.validate_json(text)) == text
+
+
+@pytest.mark.parametrize("adapter", [TypeAdapter(Money), TypeAdapter(TotalMoney), TypeAdapter(Rate)])
+def test_money_is_never_negative(adapter: TypeAdapter[Decimal]) -> None:
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        adapter.validate_python("-0.01")
+
+
+def test_a_rate_lies_between_0_and_1() -> None:
+    rate: TypeAdapter[Decimal] = TypeAdapter(Rate)
+    assert rate.validate_python("1.000000") == 1
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        rate.validate_python("1.000001")
+
+
+def test_signed_money_has_a_sign() -> None:
+    signed: TypeAdapter[Decimal] = TypeAdapter(SignedMoney)
+    assert signed.dump_json(signed.validate_python("-2.5")) == b'"-2.50"'
+
+
+def test_json_carries_money_as_a_string_and_python_as_a_decimal() -> None:
+    assert money.dump_json(Decimal(10)) == b'"10.00"'
+    assert money.dump_python(Decimal(10)) == Decimal(10)
+
+
+@given(any_micros)
+def test_the_contexts_precision_does_not_touch_money(micros: int) -> None:
+    with localcontext() as context:
+        context.prec = 2
+        amount = from_micros(micros)
+        assert to_micros(amount) == micros
+        assert parse_amount(format_amount(amount)) == amount
+        assert share(amount.copy_abs(), Decimal(1)) == from_micros(abs(micros))
+
+
+def test_printing_never_rounds() -> None:
+    with pytest.raises(Inexact):
+        format_amount(Decimal("0.0000001"))
+    with pytest.raises(ValueError, match="at most six decimals"):
+        to_micros(Decimal("0.0000001"))
+    with pytest.raises(ValueError, match="at most six decimals"):
+        to_micros(Decimal("Infinity"))
+
+
+@given(st.from_regex(r"\A-?[0-9]{1,11}(\.[0-9]{1,7})?\Z") | st.text(max_size=12))
+def test_the_documented_pattern_takes_what_the_reader_takes(text: str) -> None:
+    for adapter in (TypeAdapter(Money), TypeAdapter(Rate)):
+        pattern = adapter.json_schema(mode="validation")["anyOf"][0]["pattern"]
+        try:
+            adapter.validate_python(text)
+            taken = True
+        except ValidationError:
+            taken = False
+        documented = re.search(pattern.replace("$", r"\Z"), text, re.ASCII) is not None
+        assert taken == documented or re.fullmatch(r"-0(\.0+)?", text)
+
+
+@given(any_micros)
+def test_what_is_written_matches_the_documented_pattern(micros: int) -> None:
+    pattern = TypeAdapter(SignedMoney).json_schema(mode="serialization")["pattern"]
+    assert re.search(pattern, format_amount(from_micros(micros)))

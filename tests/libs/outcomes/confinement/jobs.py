@@ -1,0 +1,247 @@
+"""Jobs for the pool's tests: honest ones, broken ones and hostile ones. They run in worker processes alone."""
+
+import asyncio
+import ctypes
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = __name__
+_kept: list[Any] = []
+
+
+def echo(payload: dict[str, Any]) -> dict[str, Any]:
+    return payload
+
+
+def nothing(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    return {}
+
+
+async def echo_async(payload: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    return payload
+
+
+def who(payload: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(payload.get("sleep_s", 0))
+    return {"pid": os.getpid(), "tag": payload.get("tag")}
+
+
+def fail(payload: dict[str, Any]) -> dict[str, Any]:
+    raise ValueError(payload["message"])
+
+
+def exit_interpreter(payload: dict[str, Any]) -> dict[str, Any]:
+    sys.exit(payload["status"])
+
+
+def not_json(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"value": {"nan": float("nan"), "object": object(), "surrogate": "\ud800"}[payload["what"]]}
+
+
+def not_a_dict(payload: dict[str, Any]) -> Any:
+    del payload
+    return [1, 2, 3]
+
+
+def big_integer(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    return {"value": 2**60}
+
+
+def loop(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    while True:
+        pass
+
+
+def native(payload: dict[str, Any]) -> dict[str, Any]:
+    """One operation of the interpreter's own that takes minutes and looks at no signal."""
+    return {"digits": (3 ** payload["power"]) % 10}
+
+
+def burn(payload: dict[str, Any]) -> dict[str, Any]:
+    until = time.monotonic() + payload["seconds"]
+    while time.monotonic() < until:
+        sum(range(1000))
+    return {}
+
+
+def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    """Ask for memory without end, and touch it. Keeps what it has where told to survive the refusal."""
+    kept = _kept if payload.get("keep") else []
+    for _ in range(payload["chunks"]):
+        kept.append(b"x" * payload["bytes"])
+    return {"held": len(kept)}
+
+
+def sit_on_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    """Take all that is given, and then stay with it."""
+    try:
+        while True:
+            _kept.append(bytearray(1 << 20))
+    except MemoryError:
+        time.sleep(payload["sleep_s"])
+    return {}
+
+
+def leak(payload: dict[str, Any]) -> dict[str, Any]:
+    _kept.append(b"x" * payload["bytes"])
+    return {"pid": os.getpid()}
+
+
+def exit_hard(payload: dict[str, Any]) -> dict[str, Any]:
+    os._exit(payload["status"])
+
+
+def segfault(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    ctypes.string_at(0)
+    return {}
+
+
+def abort(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    os.abort()
+
+
+def _pipe() -> int:
+    """The worker's end of its pair of sockets, found as an attacker would find it."""
+    for number in range(3, 64):
+        try:
+            if Path(f"/proc/self/fd/{number}").readlink().name.startswith("socket:"):
+                return number
+        except OSError:
+            continue
+    raise LookupError("no socket")
+
+
+def garbage(payload: dict[str, Any]) -> dict[str, Any]:
+    os.write(_pipe(), bytes.fromhex(payload["hex"]))
+    return {"honest": True}
+
+
+def speak_later(payload: dict[str, Any]) -> dict[str, Any]:
+    """Answer honestly, and then write once more, when the next job may be running."""
+
+    def speak() -> None:
+        time.sleep(payload["after_s"])
+        body = b'{"result":{"forged":true},"retire":false}'
+        os.write(_pipe(), len(body).to_bytes(4, "big") + body)
+
+    threading.Thread(target=speak, daemon=True).start()
+    return {"pid": os.getpid()}
+
+
+def close_pipe_and_stay(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    os.close(_pipe())
+    time.sleep(60)
+    return {}
+
+
+def chatter(payload: dict[str, Any]) -> dict[str, Any]:
+    print("not an answer" * 1000)  # noqa: T201 that is the point
+    sys.stderr.write("nor this\n")
+    os.write(1, b"\x00\x00\x00\x02{}")
+    return {"stdin": sys.stdin.read(), **payload}
+
+
+def huge(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"text": "x" * payload["bytes"]}
+
+
+def surroundings(payload: dict[str, Any]) -> dict[str, Any]:
+    del payload
+    return {
+        "environment": dict(os.environ),
+        "folder": str(Path.cwd()),
+        "session": os.getsid(0) == os.getpid() == os.getpgrp(),
+        "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "descriptors": sorted(map(int, os.listdir("/proc/self/fd"))),
+        "core": resource.getrlimit(resource.RLIMIT_CORE)[1],
+        "file_size": resource.getrlimit(resource.RLIMIT_FSIZE)[1],
+        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+        "uid": os.getuid(),
+        "status": dict(
+            line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line
+        ),
+        "streams": [str(Path(f"/proc/self/fd/{number}").readlink()) for number in range(3)],
+    }
+
+
+def attempt(payload: dict[str, Any]) -> dict[str, Any]:
+    """Try something that a worker may not do; tells the errno, or 0 where it went through."""
+    try:
+        _ATTEMPTS[payload["what"]](payload)
+    except OSError as error:
+        return {"errno": error.errno}
+    return {"errno": 0}
+
+
+def _fork(_: dict[str, Any]) -> None:
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def _raise_limit(_: dict[str, Any]) -> None:
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except ValueError as error:
+        raise PermissionError(1, str(error)) from None
+
+
+def _raw(number: int, *arguments: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def _outlive_parent(_: dict[str, Any]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(1, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+_ATTEMPTS = {
+    "fork": _fork,
+    "exec": lambda _: os.execv("/bin/true", ["true"]),
+    "spawn": lambda _: os.posix_spawn("/bin/true", ["true"], {}),
+    "socket": lambda _: socket.socket().close(),
+    "unix socket": lambda _: socket.socket(socket.AF_UNIX).close(),
+    "kill the service": lambda _: os.kill(os.getppid(), signal.SIGTERM),
+    "look at the service": lambda _: os.kill(os.getppid(), 0),
+    "limit the service": lambda _: resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1)),
+    "slow the service": lambda _: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
+    "write": lambda job: Path(job["path"]).write_text("x"),
+    "truncate": lambda job: os.truncate(job["path"], 0),
+    "delete": lambda job: Path(job["path"]).unlink(),
+    "rename": lambda job: Path(job["path"]).rename(job["path"] + ".moved"),
+    "chmod": lambda job: Path(job["path"]).chmod(0o777),
+    "make folder": lambda job: Path(job["path"] + ".folder").mkdir(),
+    "memory file": lambda _: os.close(os.memfd_create("x")),
+    "more memory": _raise_limit,
+    "outlive the service": _outlive_parent,
+    "io_uring": lambda _: _raw(425, 8, 0),
+    "a young call": lambda _: _raw(460),
+}
+
+
+def use_thread(payload: dict[str, Any]) -> dict[str, Any]:
+    seen: list[int] = []
+    thread = threading.Thread(target=lambda: seen.append(payload["value"]))
+    thread.start()
+    thread.join()
+    return {"seen": seen}
+
+
+def warmed(payload: dict[str, Any]) -> dict[str, Any]:
+    return {name: name in sys.modules for name in payload["modules"]}

@@ -1,0 +1,36 @@
+"""A service that hangs where the environment says so."""
+
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from aex_runtime.process import StopBounds, serve
+
+HANGS = "SAMPLE_HANGS"
+HANG_S = 600
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    yield
+    if os.environ.get(HANGS) == "at the end":
+        time.sleep(HANG_S)  # noqa: ASYNC251 a loop that is stuck is the point
+
+
+def create_app() -> FastAPI:
+    if os.environ.get(HANGS) == "at the start":
+        time.sleep(HANG_S)
+    app = FastAPI(lifespan=_lifespan)
+
+    @app.get("/readyz")
+    def ready() -> str:
+        return "ready"
+
+    return app
+
+
+if __name__ == "__main__":
+    serve("tests.libs.runtime.process.sample:create_app", StopBounds(drain_s=1, hard_exit_s=2))

@@ -1,0 +1,143 @@
+"""`serve` in real processes."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.libs.runtime.process.sample import HANGS
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[4]
+PATIENCE_S = 30
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class Served:
+    """A running service and our end of its pipe."""
+
+    process: subprocess.Popen[str]
+    port: int
+    pipe: int
+
+    def until_ready(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            try:
+                httpx.get(f"http://127.0.0.1:{self.port}/readyz", trust_env=False).raise_for_status()
+            except httpx.TransportError:
+                time.sleep(0.05)
+            else:
+                return
+        pytest.fail("never ready")
+
+    def close_pipe(self) -> None:
+        os.close(self.pipe)
+        self.pipe = -1
+
+    def ended(self) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def served(**environment: str) -> Iterator[Served]:
+    port = free_port()
+    read_end, write_end = os.pipe()
+    fixed = {"PYTHONPATH": str(ROOT), "AEX_PORT": str(port), "AEX_PARENT_FD": str(read_end)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.libs.runtime.process.sample"],
+        env={**os.environ, **fixed, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(read_end,),
+    ) as process:
+        os.close(read_end)
+        running = Served(process, port, write_end)
+        try:
+            yield running
+        finally:
+            process.kill()
+            if running.pipe >= 0:
+                running.close_pipe()
+
+
+def test_the_service_ends_when_the_parents_pipe_closes() -> None:
+    with served() as service:
+        service.until_ready()
+        service.close_pipe()
+        code, out, _ = service.ended()
+        assert (code, out) == (0, "")
+
+
+def test_a_parent_that_dies_during_a_start_that_hangs_is_followed_too() -> None:
+    with served(**{HANGS: "at the start"}) as service:
+        time.sleep(2)
+        assert service.process.poll() is None
+        service.close_pipe()
+        assert service.ended()[0] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_service_and_stdout_stays_empty(number: signal.Signals) -> None:
+    with served() as service:
+        service.until_ready()
+        service.process.send_signal(number)
+        code, out, err = service.ended()
+        assert (code, out) == (0, "")
+        assert {json.loads(line)["service"] for line in err.splitlines()} == {"tests"}
+
+
+def test_a_service_that_hangs_at_its_end_ends_itself_and_shows_where_it_hung() -> None:
+    with served(**{HANGS: "at the end"}) as service:
+        service.until_ready()
+        begin = time.monotonic()
+        service.close_pipe()
+        code, _, err = service.ended()
+        assert code == 1
+        assert time.monotonic() - begin < 8
+        assert "in _lifespan" in err
+
+
+def test_a_wrong_configuration_is_one_line_that_names_the_setting_and_no_secret() -> None:
+    with served(AEX_STORE_URL="mysql://root:hunter2@db/x", AEX_LOG_LEVEL="loud") as service:
+        code, out, err = service.ended()
+        assert (code, out) == (2, "")
+        assert "log_level" in err
+        assert "Traceback" not in err
+        assert "hunter2" not in err
+    with served(AEX_STORE_URL="mysql://root:hunter2@db/x") as service:
+        code, _, err = service.ended()
+        assert code == 2
+        assert "AEX_STORE_URL" in err
+        assert "sqlite://" in err
+        assert err.count("\n") == 1
+        assert "hunter2" not in err
+
+
+def test_a_port_that_is_taken_ends_the_service_with_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with served(AEX_PORT=str(port)) as service:
+            code, _, err = service.ended()
+            assert code not in {0, None}
+            assert "address already in use" in err

@@ -1,0 +1,179 @@
+"""The SQLite store under failure: what callers get, and that it recovers."""
+
+import asyncio
+import sqlite3
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from aex_runtime.store.port import Query, StoreError, StoreUnavailable, Transaction
+from aex_runtime.store.sqlite import SQLiteStore
+from aex_runtime.store.sqlite_file import StoreFile
+from tests.store.contract import WORKS, increment, keys, read, write
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SQLiteStore]:
+    store = SQLiteStore(tmp_path / "new" / "folders" / "store.sqlite3", busy_s=0.2)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folders" / "store.sqlite3"
+
+
+async def test_files_and_folders_are_private(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    modes = {place.name: stat.S_IMODE(place.stat().st_mode) for place in path.parent.iterdir()}
+    assert modes == {"store.sqlite3": 0o600, "store.sqlite3-wal": 0o600, "store.sqlite3-shm": 0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_nothing_is_touched_before_the_first_use(store: SQLiteStore, path: Path) -> None:
+    await store.close()
+    assert not path.parent.exists()
+
+
+def test_every_commit_is_synced(tmp_path: Path) -> None:
+    connection = StoreFile(tmp_path / "store.sqlite3", 1.0).connect(read_only=False)
+    found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    connection.close()
+    assert found == ["wal", 2]  # 2: FULL
+
+
+async def test_locked_file_is_unavailable_and_recovers(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+        await write(store, "w2")
+    assert (await read(store, "w1")).key == "w1"  # readers wait for nobody
+    other.execute("ROLLBACK")
+    other.close()
+    await write(store, "w2")
+    assert await store.get(WORKS, "w2") is not None
+
+
+async def test_event_loop_runs_on_while_the_disk_waits(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(write(store, "w2"))
+    longest = 0.0
+    while not waiting.done():
+        before = time.perf_counter()
+        await asyncio.sleep(0.005)
+        longest = max(longest, time.perf_counter() - before)
+    other.close()
+    assert isinstance(waiting.exception(), StoreUnavailable)
+    assert longest < 0.15  # the lock was waited for 0.2 s
+
+
+async def test_deadline_holds_where_the_disk_does_not_answer(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "store.sqlite3", busy_s=1.0, deadline_s=0.2)
+    await store.ping()
+    other = sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match=r"no answer within 0\.2 s"):
+        await write(store, "w1")
+    other.execute("ROLLBACK")
+    other.close()
+    await store.close()
+
+
+async def test_abandoned_transaction_that_was_not_begun_never_is(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    first = asyncio.create_task(write(store, "first"))
+    await asyncio.sleep(0.05)  # the writer waits for the lock with `first` in its hands
+    second = asyncio.create_task(write(store, "second"))
+    await asyncio.sleep(0.01)
+    second.cancel()
+    other.execute("ROLLBACK")
+    other.close()
+    await first
+    await write(store, "third")
+    assert [document and document.key for document in await store.get_many(WORKS, ["first", "second", "third"])] == [
+        "first",
+        None,
+        "third",
+    ]
+
+
+async def test_unreachable_folder_is_unavailable_and_recovers(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where a folder should be")
+    store = SQLiteStore(tmp_path / "data" / "store.sqlite3")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="data"):
+            await store.ping()
+    (tmp_path / "data").unlink()
+    await store.ping()
+    await store.close()
+
+
+async def test_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "store.sqlite3").write_bytes(b"no database" * 1_000)
+    store = SQLiteStore(tmp_path / "store.sqlite3")
+    with pytest.raises(StoreUnavailable, match="SQLITE_NOTADB"):
+        await store.ping()
+    await store.close()
+
+
+async def test_file_of_another_layout_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "store.sqlite3")
+    connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    store = SQLiteStore(tmp_path / "store.sqlite3")
+    with pytest.raises(StoreError, match="layout 7"):
+        await store.ping()
+    await store.close()
+
+
+async def test_file_that_is_gone_is_noticed_and_not_made_anew(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    path.rename(path.with_name("elsewhere"))  # noqa: ASYNC240 no time passes here
+    for _ in range(4):
+        with pytest.raises(StoreUnavailable, match="gone"):
+            await store.ping()
+    with pytest.raises(StoreUnavailable, match="gone"):
+        await write(store, "w2")
+    path.write_bytes(b"")  # noqa: ASYNC240
+    with pytest.raises(StoreUnavailable, match="or another one"):
+        await write(store, "w2")
+
+
+async def test_close_finishes_what_was_begun(store: SQLiteStore, path: Path) -> None:
+    begun = [asyncio.create_task(write(store, f"k{number}")) for number in range(100)]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*begun)
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await store.get(WORKS, "k1")
+    again = SQLiteStore(path)
+    assert len(await keys(again, Query(WORKS, limit=1_000))) == 100
+    await again.close()
+
+
+async def test_fifty_concurrent_increments_with_the_waits_of_production(store: SQLiteStore) -> None:
+    await write(store, "w1", b"0")
+    await asyncio.gather(*(store.transact(increment("w1")) for _ in range(50)))
+    assert (await read(store, "w1")).body == b"50"
+
+
+async def test_transaction_that_only_reads_needs_no_write_lock(store: SQLiteStore, path: Path) -> None:
+    for key in ("a", "b"):
+        await write(store, key)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    async def fn(transaction: Transaction) -> list[bool]:
+        return [await transaction.get(WORKS, key) is not None for key in ("a", "b", "c")]
+
+    assert await store.transact(fn) == [True, True, False]
+    other.close()

@@ -1,0 +1,24 @@
+"""Validation requests for the tests."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from aex_models.governance import ValidationRequest
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def asked(**changes: Any) -> ValidationRequest:
+    """A request about an honest attempt, less what the test changes."""
+    plain: dict[str, Any] = {
+        "attempt_id": "att_1",
+        "contract_id": "ctr_1",
+        "work_id": "work_1",
+        "domain": "general",
+        "agent": {"id": "bot"},
+        "consumer": {"id": "acme"},
+        "extracted_metrics": {"rougeL": 0.5, "latency_ms": 900.0},
+        "output_hash": "0" * 64,
+        "received_at": NOW,
+    }
+    return ValidationRequest.model_validate({**plain, **changes})

@@ -1,0 +1,15 @@
+"""A desk on each embedded store."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.services.settlement.desk import Desk, desk_over, open_store
+from tests.services.settlement.outcomes import NOON
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with open_store(request.param, tmp_path) as store:
+        yield desk_over(store, NOON)

@@ -1,0 +1,84 @@
+"""Deposits and adjustments: everything that is wrong is said at once."""
+
+import pytest
+
+from aex_models.settlement import Posting, TransactionKind, TransactionRequest
+from aex_settlement.rules.accounts import is_account, is_consumer_account
+from aex_settlement.rules.requested import transaction_problems
+
+
+def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tuple[str, str]]:
+    """The problems' paths and codes."""
+    postings = tuple(
+        Posting(account=side[0], amount=side[1], currency=side[2] if len(side) > 2 else "USD") for side in sides
+    )
+    request = TransactionRequest.model_validate({"kind": kind, "postings": postings, "reason": "because"})
+    return [(problem.path, problem.code) for problem in transaction_problems(request)]
+
+
+def test_a_deposit_debits_cash_and_credits_consumers() -> None:
+    assert found("deposit", ("platform:cash", 5), ("consumer:acme", -5)) == []
+    assert found("deposit", ("platform:cash", 5), ("consumer:acme", -3), ("consumer:globex", -2)) == []
+
+
+def test_a_deposit_the_wrong_way_round_is_refused() -> None:
+    assert found("deposit", ("platform:cash", -5), ("consumer:acme", 5)) == [
+        ("/postings/0/amount", "not_a_deposit"),
+        ("/postings/1/amount", "not_a_deposit"),
+    ]
+
+
+def test_a_deposit_pays_no_agent() -> None:
+    assert found("deposit", ("platform:cash", 5), ("agent:bot", -5)) == [("/postings/1/account", "not_a_deposit")]
+
+
+def test_an_adjustment_moves_money_between_any_accounts() -> None:
+    assert found("adjustment", ("agent:bot", 5), ("platform:fees", -4), ("consumer:acme", -1)) == []
+
+
+def test_an_unbalanced_transaction_is_told_its_sum() -> None:
+    request = TransactionRequest(
+        kind=TransactionKind.ADJUSTMENT,
+        postings=(
+            Posting(account="agent:bot", amount=1_500_000, currency="USD"),
+            Posting(account="consumer:acme", amount=-1_000_000, currency="USD"),
+        ),
+        reason="because",
+    )
+    assert [problem.message for problem in transaction_problems(request)] == [
+        "Postings sum to +500000 micros (0.50 USD), not to 0"
+    ]
+
+
+def test_currencies_are_not_mixed() -> None:
+    assert found("adjustment", ("agent:bot", 5, "EUR"), ("consumer:acme", -5, "USD")) == [
+        ("/postings", "mixed_currencies")
+    ]
+
+
+def test_everything_wrong_comes_in_one_answer() -> None:
+    assert found("adjustment", ("bot", 5), ("agent:", 0), ("platform:gold", -4)) == [
+        ("/postings/0/account", "unknown_account"),
+        ("/postings/1/account", "unknown_account"),
+        ("/postings/1/amount", "zero_amount"),
+        ("/postings/2/account", "unknown_account"),
+        ("/postings", "unbalanced"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["consumer:acme", "agent:org/bot-1@x.y", "platform:cash", "platform:fees"])
+def test_accounts_have_these_names(name: str) -> None:
+    assert is_account(name)
+    assert is_consumer_account(name) == name.startswith("consumer:")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", "acme", "consumer:", "consumer:a b", "platform:gold", "platform:cash\n", "Consumer:acme", "service:x",
+        "consumer:" + "a" * 129,
+    ],
+)  # fmt: skip
+def test_no_other_name_is_an_account(name: str) -> None:
+    assert not is_account(name)
+    assert not is_consumer_account(name)
