@@ -327,6 +327,14 @@ class Transactions:
 
         assert await store.transact(fn)
 
+    async def test_key_that_nobody_can_write_may_be_looked_for(self, store: Store) -> None:
+        async def fn(transaction: Transaction) -> None:
+            assert await transaction.get(WORKS, "\ud800") is None
+            transaction.put(WORKS, "w1", b"1", {})
+
+        await store.transact(fn)
+        assert (await read(store, "w1")).body == b"1"
+
     async def test_fifty_concurrent_increments_add_fifty(self, store: Store) -> None:
         await write(store, "w1", b"0", state="open", due=1)
         runs: list[str] = []

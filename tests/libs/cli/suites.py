@@ -1,13 +1,14 @@
 """Sample suites for the tests: their specs, free ports, and `aex up` over them as a real process."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,12 +30,11 @@ def sample_specs(port: int, *samples: str) -> list[ServiceSpec]:
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` consecutive ports that are free now."""
+    """The first of `count` consecutive ports that are free now, below those that outgoing connections are given."""
+    chance = random.SystemRandom()
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            base: int = probe.getsockname()[1]
-        if base + count < 65_000 and all(_free(base + place) for place in range(count)):
+        base = chance.randrange(10_000, 32_000)
+        if all(_free(base + place) for place in range(count)):
             return base
 
 
@@ -78,8 +78,12 @@ class RunningSuite:
     def ready(self) -> str:
         """Wait for the ready line; remembers the services' processes."""
         line = self.until("ready ", lambda suite: suite.out)
-        self.family = psutil.Process(self.process.pid).children(recursive=True)
+        self.family = self.below()
         return line
+
+    def below(self) -> list[psutil.Process]:
+        """All processes below `aex up` now."""
+        return psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
 
     def told(self, text: str) -> str:
         """Wait for a line on stderr."""
@@ -93,7 +97,7 @@ class RunningSuite:
 
     def left_over(self) -> list[psutil.Process]:
         """The processes of the family that still run."""
-        return [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+        return [each for each in self.family if _runs(each)]
 
     def gone(self) -> bool:
         """Whether all of them have ended."""
@@ -102,6 +106,13 @@ class RunningSuite:
     def wait(self) -> int:
         """The exit code."""
         return self.process.wait(PATIENCE_S)
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _collect(stream: Iterable[str], lines: list[str]) -> None:
@@ -115,7 +126,7 @@ def aex_up(
 ) -> Iterator[RunningSuite]:
     """`aex up` over sample services; whatever is left of it is killed at the end."""
     base = free_ports(len(samples)) if port is None else port
-    with subprocess.Popen(  # noqa: S603 our own interpreter
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.libs.cli.sample_suite", *map(str, (data_dir, base, ready_s, stop_s)), *samples],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -133,8 +144,10 @@ def aex_up(
         try:
             yield suite
         finally:
+            suite.family += suite.below()
             process.kill()
             for each in suite.left_over():
-                each.kill()
+                with suppress(psutil.NoSuchProcess):  # it may end by itself in between
+                    each.kill()
             for reader in readers:
                 reader.join()

@@ -23,7 +23,7 @@ time.sleep(float(sys.argv[3]))
 
 def hold(lock: Path, seconds: float, pid: str = "") -> "subprocess.Popen[str]":
     """Another process that holds the lock, and wrote its own process id into it or the one that is given."""
-    process = subprocess.Popen(  # noqa: S603 our own interpreter
+    process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(lock), pid, str(seconds)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None

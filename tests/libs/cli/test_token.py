@@ -11,7 +11,7 @@ from aex_cli.main import call
 
 def minted(tmp_path: Path, *arguments: str) -> dict[str, object]:
     """The claims of a token that `aex token` printed, checked against the published key set."""
-    printed = subprocess.run(  # noqa: S603 our own interpreter
+    printed = subprocess.run(
         [sys.executable, "-m", "aex_cli", "token", "--data-dir", str(tmp_path), *arguments],
         capture_output=True,
         text=True,

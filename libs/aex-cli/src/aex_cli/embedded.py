@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from aex_cli.errors import Failed, UserError
 from aex_runtime.bus.port import BusError
-from aex_runtime.logs import configure_logging
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.port import StoreError
@@ -19,15 +18,13 @@ _SQLITE = "sqlite:///"
 def read_settings(data_dir: Path) -> RuntimeSettings:
     """The settings that the services would read, on this data directory. Raises `UserError`."""
     try:
-        settings = RuntimeSettings(data_dir=data_dir.expanduser().resolve())
+        return RuntimeSettings(data_dir=data_dir.expanduser().resolve())
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}"
             for each in error.errors(include_input=False)
         )
         raise UserError(problems, "correct the AEX_… variable") from None
-    configure_logging("aex", "warning", "console")
-    return settings
 
 
 def has_store(settings: RuntimeSettings, service: str) -> bool:

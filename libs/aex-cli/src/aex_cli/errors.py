@@ -2,7 +2,7 @@
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: what is wrong, and what to do about it. Shown as one line, never as a traceback."""
+    """A mistake that the user can mend: what is wrong, and what to do about it. One line, never a traceback."""
 
     exit_code = 2
 

@@ -87,7 +87,7 @@ def _as_command(name: str, found: object) -> Command:
     if not isinstance(app, typer.Typer):
         if not callable(found):
             raise TypeError(f"{found!r} is neither a typer.Typer nor a function")
-        app = typer.Typer()
+        app = typer.Typer(add_completion=False)
         app.command(name)(found)
     command = typer.main.get_command(app)
     if not isinstance(command, TyperCommand | TyperGroup):

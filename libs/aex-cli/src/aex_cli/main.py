@@ -13,13 +13,11 @@ from aex_cli.lazy_commands import LazyGroup
 from aex_cli.output import complain, write_line
 
 EXAMPLES = """
-[bold]Examples[/bold]
+Examples:
 
-  aex up                                   the whole suite on this machine
-
-  aex token --role consumer --sub acme     a bearer token for it
-
-  aex deadletters list                     what no handler could deal with
+- `aex up`: the whole suite on this machine
+- `aex token --role consumer --sub acme`: a bearer token for it
+- `aex deadletters list`: what no handler could deal with
 """
 
 
@@ -42,7 +40,7 @@ def root(
 
 def build_app() -> typer.Typer:
     """The command with its lazy sub-commands."""
-    app = typer.Typer(name="aex", cls=LazyGroup, rich_markup_mode="rich", epilog=EXAMPLES)
+    app = typer.Typer(name="aex", cls=LazyGroup, rich_markup_mode="markdown", epilog=EXAMPLES)
     app.callback(invoke_without_command=True)(root)
     return app
 

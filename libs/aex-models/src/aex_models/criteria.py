@@ -139,14 +139,13 @@ class SuccessCriteria(Frozen):
     def _no_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
         seen: dict[str, int] = {}
         for position, criterion in enumerate(criteria):
-            identity = f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
-            if identity in seen:
+            first = seen.setdefault(identity(criterion), position)
+            if first != position:
                 raise PydanticCustomError(
                     "duplicate_criterion",
                     "Criteria {first} and {second} are the same: metric {metric}, comparison and threshold",
-                    {"first": seen[identity], "second": position, "metric": criterion.metric},
+                    {"first": first, "second": position, "metric": criterion.metric},
                 )
-            seen[identity] = position
         return criteria
 
     @field_validator("criteria")
@@ -160,6 +159,11 @@ class SuccessCriteria(Frozen):
                     {"name": name, "limit": str(MAX_AMOUNT)},
                 )
         return criteria
+
+
+def identity(criterion: SuccessCriterion) -> str:
+    """Equal for criteria of the same metric, comparison and threshold."""
+    return f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
 
 
 def _identity(threshold: Any) -> str:

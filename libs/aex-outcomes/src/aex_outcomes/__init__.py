@@ -1,1 +1,49 @@
-"""The outcome verification framework: engine, extractors, lifecycle, confined workers."""
+"""The outcome verification framework: engine, extractors, lifecycle, confined workers.
+
+Names load on first use: importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aex_outcomes.catalog import Catalog as Catalog
+    from aex_outcomes.config import OutcomeConfig as OutcomeConfig
+    from aex_outcomes.config import load_config as load_config
+    from aex_outcomes.engine.verification import VerificationEngine as VerificationEngine
+    from aex_outcomes.extractors.classification import ClassificationExtractor as ClassificationExtractor
+    from aex_outcomes.extractors.contains import ContainsExtractor as ContainsExtractor
+    from aex_outcomes.extractors.latency import LatencyExtractor as LatencyExtractor
+    from aex_outcomes.extractors.protocol import AgentFault as AgentFault
+    from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
+    from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
+    from aex_outcomes.linter import lint as lint
+    from aex_outcomes.quotation import quote as quote
+
+_HOMES = {
+    "AgentFault": "extractors.protocol",
+    "Catalog": "catalog",
+    "ClassificationExtractor": "extractors.classification",
+    "ContainsExtractor": "extractors.contains",
+    "LatencyExtractor": "extractors.latency",
+    "MetricExtractor": "extractors.protocol",
+    "OutcomeConfig": "config",
+    "TextQualityExtractor": "extractors.text_quality",
+    "VerificationEngine": "engine.verification",
+    "lint": "linter",
+    "load_config": "config",
+    "quote": "quotation",
+}
+"""Public name → the module that it lives in."""
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 the table above is the one list
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 import structlog
+from opentelemetry.trace import TracerProvider
 
 from aex_runtime.backoff import Backoff
 from aex_runtime.bus.consumer import Consumer
@@ -21,6 +23,7 @@ from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPump
 from aex_runtime.outbox_entry import outbox_table
 from aex_runtime.store.port import Store
+from aex_runtime.telemetry import continue_trace
 from aex_runtime.timer_entry import timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed
@@ -50,11 +53,22 @@ class Background:
 
     @asynccontextmanager
     async def running(
-        self, subscriptions: Mapping[str, EventHandler], timers: Mapping[str, TimerHandler]
+        self,
+        subscriptions: Mapping[str, EventHandler],
+        timers: Mapping[str, TimerHandler],
+        tracers: TracerProvider | None = None,
     ) -> AsyncIterator[None]:
         """Everything, from here to the end of the block; then what makes work stops before what publishes it."""
         self._sweeper = TimerSweeper(self._service, self._store, self.leases, self._clock, timers, self._ids)
-        consumer = Consumer(self._service, self._bus, self.dead_letters, self._clock, self._ids, subscriptions)
+        consumer = Consumer(
+            self._service,
+            self._bus,
+            self.dead_letters,
+            self._clock,
+            self._ids,
+            subscriptions,
+            trace=partial(continue_trace, provider=tracers),
+        )
         purge = IdempotencyPurge(self._service, self._store, self._clock, self._ids, self.leases)
         pieces: dict[str, Callable[[], Awaitable[None]]] = {"idempotency-purge": purge.run}
         if subscriptions:

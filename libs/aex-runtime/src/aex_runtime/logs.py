@@ -1,15 +1,16 @@
 """Structured logs on stderr: JSON lines, or coloured text on a console. Secrets do not get that far."""
 
+import json
 import logging
 import sys
 from collections.abc import MutableMapping
 from typing import Any, Literal
 
 import structlog
+from opentelemetry import trace
 from structlog.typing import Processor
 
 from aex_runtime.redaction import redact, without_messages
-from aex_runtime.telemetry import current_trace
 
 Event = MutableMapping[str, Any]
 
@@ -23,14 +24,12 @@ def configure_logging(service: str, level: str = "info", form: Literal["json", "
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         _name_of(service),
-        _trace_ids,
+        _trace_id,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         without_messages,
         redact,
     ]
-    render: Processor = (
-        structlog.processors.JSONRenderer(default=str) if form == "json" else structlog.dev.ConsoleRenderer()
-    )
+    render: Processor = _as_json if form == "json" else structlog.dev.ConsoleRenderer()
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*shared, render],
@@ -57,8 +56,15 @@ def _name_of(service: str) -> Processor:
     return add
 
 
-def _trace_ids(_logger: Any, _method: str, event: Event) -> Event:
-    traceparent = current_trace().get("traceparent")
-    if traceparent is not None:
-        event["trace_id"] = traceparent.split("-")[1]
+def _trace_id(_logger: Any, _method: str, event: Event) -> Event:
+    found = trace.get_current_span().get_span_context()
+    if found.is_valid:
+        event["trace_id"] = trace.format_trace_id(found.trace_id)
     return event
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=str)
+
+
+def _as_json(_logger: Any, _method: str, event: Event) -> str:
+    return _ENCODER.encode(event)

@@ -4,6 +4,7 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 Event = MutableMapping[str, Any]
@@ -21,7 +22,10 @@ _MAX_FRAMES = 30
 def redact(_logger: Any, _method: str, event: Event) -> Event:
     """A structlog processor: hides values under secret names, tokens inside texts, and the tails of long texts."""
     for name, value in event.items():
-        event[name] = REDACTED if _SECRET_NAMES.search(name) else _clean(value)
+        if _is_secret(name):
+            event[name] = REDACTED
+        elif not isinstance(value, int | float):
+            event[name] = _clean(value)
     return event
 
 
@@ -56,11 +60,16 @@ def describe(error: BaseException) -> list[dict[str, Any]]:
     return chain
 
 
+@lru_cache(maxsize=1_024)  # names of log fields are few and come again with each line
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAMES.search(name) is not None
+
+
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return _clean_text(value)
     if isinstance(value, Mapping):
-        return {name: REDACTED if _SECRET_NAMES.search(str(name)) else _clean(item) for name, item in value.items()}
+        return {name: REDACTED if _is_secret(str(name)) else _clean(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(item) for item in value]
     return value

@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from opentelemetry.trace import TracerProvider
+
 from aex_runtime.background import Background
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import Blobs
@@ -61,6 +63,8 @@ class ServiceParts:
     work: Background
     """The outbox pump, the leases, the dead letters, and what runs behind the requests."""
     owns_backends: bool
+    tracers: TracerProvider | None = None
+    """Where spans are exported; see `telemetry.recording_tracers`."""
     version: str = field(default_factory=lambda: version("aex-runtime"))
 
     def probes(self) -> dict[str, Probe]:
@@ -75,7 +79,7 @@ class ServiceParts:
         self, subscriptions: Mapping[str, EventHandler], timers: Mapping[str, TimerHandler]
     ) -> AbstractAsyncContextManager[None]:
         """Consumer, outbox pump and timers, running while it is entered."""
-        return self.work.running(subscriptions, timers)
+        return self.work.running(subscriptions, timers, self.tracers)
 
     async def close(self) -> None:
         """Let go of the backends that `assemble` opened."""
@@ -84,7 +88,12 @@ class ServiceParts:
             await self.backends.store.close()
 
 
-def assemble(service: str, settings: RuntimeSettings, backends: Backends | None = None) -> ServiceParts:
+def assemble(
+    service: str,
+    settings: RuntimeSettings,
+    backends: Backends | None = None,
+    tracers: TracerProvider | None = None,
+) -> ServiceParts:
     """The parts of a service. Makes the data directory and its key where they are missing.
 
     Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `ValueError` for an unknown URL.
@@ -105,4 +114,5 @@ def assemble(service: str, settings: RuntimeSettings, backends: Backends | None 
         cursor_key=key.secret_for("page cursors"),
         work=work,
         owns_backends=backends is None,
+        tracers=tracers,
     )

@@ -8,12 +8,13 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from aex_runtime.tracing import PropagatingTracerProvider
+from aex_runtime.tracing import PropagatingTracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
 
 _PROPAGATOR = TraceContextTextMapPropagator()
+_UNRECORDED = PropagatingTracer()
 
 
 def current_trace() -> dict[str, str]:
@@ -28,19 +29,22 @@ def continue_trace(
     traceparent: str | None, tracestate: str | None, name: str, provider: trace.TracerProvider | None = None
 ) -> Iterator[trace.Span]:
     """Run the block in a span called `name` under the given context; in a new trace where that is absent or bad."""
-    carrier = {"traceparent": traceparent, "tracestate": tracestate}
-    parent = _PROPAGATOR.extract({key: value for key, value in carrier.items() if value}, Context())
-    tracer = (provider or PropagatingTracerProvider()).get_tracer("aex")
+    parent = Context()
+    if traceparent:
+        carrier = {"traceparent": traceparent, "tracestate": tracestate or ""}
+        parent = _PROPAGATOR.extract(carrier, parent)
+    tracer = _UNRECORDED if provider is None else provider.get_tracer("aex")
     span = tracer.start_span(name, parent, trace.SpanKind.CONSUMER)
     # Messages of exceptions may quote evaluation data: they are not recorded.
     with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
         yield span
 
 
-def tracer_provider(service: str, processors: Sequence["SpanProcessor"] = ()) -> trace.TracerProvider:
-    """A service's tracers. Without processors (exporters) spans are not recorded, their context travels all the same."""
-    if not processors:
-        return PropagatingTracerProvider()
+def recording_tracers(service: str, processors: Sequence["SpanProcessor"]) -> trace.TracerProvider:
+    """Tracers that record spans and hand them to `processors` (exporters).
+
+    A service without exporters needs none: its spans carry their context on, unrecorded.
+    """
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 80 ms that a service without exporters saves
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 

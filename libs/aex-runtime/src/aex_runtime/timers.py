@@ -16,6 +16,7 @@ from aex_runtime.handlers import Poison, RetryLater, TimerHandler
 from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
+from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
 from aex_runtime.timer_entry import Timer, timers_table
@@ -163,6 +164,7 @@ class TimerSweeper:
             reason, delay = poison.reason, self._policy.backoff.cap
         except Exception as error:  # noqa: BLE001 one timer must not stop the others
             reason = describe_failure(error)
+            _log.warning("timer_failed", failures=failures, exception=describe_exception(error))
         else:
             return None
         _log.warning("timer_retried", reason=reason, failures=failures, retry_in_s=delay.total_seconds())

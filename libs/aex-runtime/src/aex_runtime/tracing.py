@@ -3,8 +3,6 @@
 The SDK costs 80 ms to import and time for each span; a service without an exporter needs neither.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from random import SystemRandom
 from typing import Any
 
@@ -12,37 +10,25 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-_RANDOM = SystemRandom()
-
 
 class PropagatingTracer(trace.Tracer):
     """Makes spans with ids of their own, in the trace and with the sampling decision of their parent."""
 
-    def start_span(self, name: str, context: Context | None = None, *args: Any, **kwargs: Any) -> trace.Span:
+    def __init__(self) -> None:
+        self._random = SystemRandom()
+
+    def start_span(self, name: str, context: Context | None = None, *_: Any, **__: Any) -> trace.Span:  # noqa: ARG002 OpenTelemetry's signature
         parent = trace.get_current_span(context).get_span_context()
-        span_id = _RANDOM.getrandbits(64) or 1
-        if not parent.is_valid:
-            return NonRecordingSpan(SpanContext(_RANDOM.getrandbits(128) or 1, span_id, is_remote=False))
+        known = parent.is_valid
         return NonRecordingSpan(
             SpanContext(
-                parent.trace_id,
-                span_id,
+                parent.trace_id if known else self._random.getrandbits(128) or 1,
+                self._random.getrandbits(64) or 1,
                 is_remote=False,
-                trace_flags=TraceFlags(parent.trace_flags),
+                trace_flags=TraceFlags(parent.trace_flags if known else 0),
                 trace_state=parent.trace_state,
             )
         )
 
-    @contextmanager
-    def start_as_current_span(
-        self, name: str, context: Context | None = None, *args: Any, **kwargs: Any
-    ) -> Iterator[trace.Span]:
-        with trace.use_span(self.start_span(name, context), record_exception=False) as span:
-            yield span
-
-
-class PropagatingTracerProvider(trace.TracerProvider):
-    """Gives out propagating tracers."""
-
-    def get_tracer(self, instrumenting_module_name: str, *args: Any, **kwargs: Any) -> trace.Tracer:
-        return PropagatingTracer()
+    def start_as_current_span(self, name: str, context: Context | None = None, *_: Any, **__: Any) -> Any:
+        return trace.use_span(self.start_span(name, context), record_exception=False)

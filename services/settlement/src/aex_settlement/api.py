@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel
 
-from aex_models.audiences import Audience, Disclosure, project
-from aex_models.settlement import Settlement, SettlementStatus, TransactionRequest
+from aex_models.audiences import Audience, project
+from aex_models.settlement import SettlementStatus, TransactionRequest
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page, page_request
@@ -60,7 +60,7 @@ def _settlement_routes(router: APIRouter, deps: Deps) -> None:
         equal = {name: str(value) for name, value in given.items() if value is not None}
         wanted = SettlementFilter(equal, first_day, last_day)
         found = await list_settlements(deps, reader, wanted, paging.after, paging.limit)
-        return page([_settlement(each, reader) for each in found.records], found.after, paging)
+        return page([_shown(each, reader) for each in found.records], found.after, paging)
 
     @router.get("/settlements/breakdown")  # before {contract_id}, which would take it for a contract
     async def get_breakdown(
@@ -76,7 +76,7 @@ def _settlement_routes(router: APIRouter, deps: Deps) -> None:
     @router.get("/settlements/{contract_id}")
     async def get_settlement(reader: Reader, contract_id: ContractId) -> dict[str, Any]:
         """What a contract cost, line by line, with all its revisions."""
-        return _settlement(await read_settlement(deps, reader, contract_id), reader)
+        return _shown(await read_settlement(deps, reader, contract_id), reader)
 
 
 def _ledger_routes(router: APIRouter, deps: Deps) -> None:
@@ -110,8 +110,5 @@ def _account_routes(router: APIRouter, deps: Deps) -> None:
 
 
 def _shown(answer: BaseModel, reader: Principal) -> dict[str, Any]:
+    """What this reader may see of an answer; a settlement carries its own feedback level."""
     return project(answer, reader.role)
-
-
-def _settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
-    return project(settlement, reader.role, Disclosure(level=settlement.disclosure))

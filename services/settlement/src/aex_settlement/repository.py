@@ -18,7 +18,8 @@ from aex_settlement.rules.periods import Period
 M = TypeVar("M", bound=BaseModel)
 FILTERS = ("agent_id", "consumer_id", "domain", "status")
 """What settlements can be listed by, in any combination."""
-_BATCH = 500
+_BATCH = 200
+"""How many records are read at once: few enough that decoding them does not hold the event loop for long."""
 
 
 def _settlement_fields(settlement: Settlement) -> Fields:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from aex_outcomes.catalog import Catalog
 from aex_runtime.blobs.port import Blobs
 from aex_runtime.clock import Clock
 from aex_runtime.ids import Ids
@@ -9,6 +10,7 @@ from aex_runtime.store.port import Store
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_verification.ports import Awards, Governance, Judge
 from aex_verification.rules.policy import Policy
+from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 
 
@@ -25,4 +27,6 @@ class Deps:
     governance: Governance
     awards: Awards
     waits: Waits
+    under_way: UnderWay
     policy: Policy
+    catalog: Catalog

@@ -45,6 +45,7 @@ def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]
     criteria = work.success_criteria
     return {
         "contract_id": request.contract_id,
+        "verification_id": f"ver_{request.attempt_id.removeprefix('att_')}",
         "success_criteria": criteria.model_dump(mode="json") if criteria else None,
         "work_input": work.input,
         "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
@@ -57,4 +58,4 @@ def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]
 
 def facts_of(answer: dict[str, Any]) -> Facts:
     """What governance needs, out of the worker's answer."""
-    return Facts.model_validate({name: answer.get(name) for name in Facts.model_fields})
+    return Facts.model_validate({name: answer[name] for name in Facts.model_fields})

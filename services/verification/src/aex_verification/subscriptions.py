@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted
-from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.handlers import EventHandler, RetryLater, TimerHandler
 from aex_runtime.timer_entry import Timer
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import admit_contract
@@ -46,6 +46,9 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
         await expire_contract(deps, timer.subject)
 
     async def verify(timer: Timer) -> None:
+        if timer.subject in deps.under_way:
+            # A queue of workers may be longer than the lease: look again later instead of judging twice.
+            raise RetryLater(deps.policy.lease, "the attempt is under way here")
         await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
 
     async def conclude(timer: Timer) -> None:

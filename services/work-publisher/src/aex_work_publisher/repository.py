@@ -92,9 +92,7 @@ class Slice:
     after: tuple[Scalar, str] | None
 
 
-async def works_slice(
-    store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int
-) -> Slice:
+async def works_slice(store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int) -> Slice:
     """At most `limit` works of the union of the sets, newest first."""
     found: dict[str, Stored[WorkRecord]] = {}
     for equal in sets:  # a work that moves from one set to the next between two queries is found twice

@@ -118,6 +118,16 @@ def test_a_deadline_with_nothing_judged_ends_at_once() -> None:
     assert state.final
 
 
+def test_a_timer_that_fires_at_the_very_deadline_expires_the_contract() -> None:
+    state = fresh()
+    assert expiring(state, state.deadline).status is ContractStatus.EXPIRED
+
+
+def test_a_candidate_at_the_very_deadline_is_in_time() -> None:
+    state = fresh()
+    assert received(state, "att_a", hash_of("a"), state.deadline).status is ContractStatus.VERIFYING
+
+
 def test_a_deadline_with_something_judged_closes_on_it() -> None:
     state = expiring(try_once(fresh(), "a", Verdict.REJECTED, 0.4), LATER)
     assert (state.closing, state.current_attempt) == (ContractStatus.EXPIRED, "att_a")

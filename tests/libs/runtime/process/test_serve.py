@@ -15,18 +15,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.libs.cli.suites import free_ports
 from tests.libs.runtime.process.sample import HANGS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[4]
 PATIENCE_S = 30
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass
@@ -60,7 +54,7 @@ class Served:
 
 @contextmanager
 def served(**environment: str) -> Iterator[Served]:
-    port = free_port()
+    port = free_ports(1)
     read_end, write_end = os.pipe()
     fixed = {"PYTHONPATH": str(ROOT), "AEX_PORT": str(port), "AEX_PARENT_FD": str(read_end)}
     with subprocess.Popen(

@@ -53,10 +53,11 @@ def test_later_commit_of_a_group_sees_the_earlier(connection: sqlite3.Connection
 
 
 def test_unwritable_commit_leaves_its_neighbours_alone(connection: sqlite3.Connection) -> None:
-    odd = Commit(((("group-works", "\ud800"), 0),), creating("odd").writes)
+    odd = Commit(writes=(*creating("odd").writes, Write("put", WORKS, "\ud800")))
     good, refused, also_good = GroupWriter()(connection, [creating("a"), odd, creating("b")])
     assert (good, also_good) == (True, True)
     assert isinstance(refused, UnicodeEncodeError)
+    assert select(connection, "group-works", "odd") is None
 
 
 def test_group_that_fails_as_a_whole_leaves_nothing(connection: sqlite3.Connection, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from aex_cli.embedded import read_settings
 from aex_cli.errors import UserError
 from aex_cli.output import write_json, write_line, write_rows
 from aex_cli.suite.service_spec import MODULES
+from aex_runtime.logs import configure_logging
 from aex_runtime.settings import RuntimeSettings
 
 app = typer.Typer(
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
+    add_completion=False,
     no_args_is_help=True,
     help="Messages that a service gave up on: list them, replay them. Works beside a running suite.",
 )
@@ -27,7 +29,7 @@ DataDir = Annotated[Path, typer.Option(help="The suite's data directory.")]
 DEFAULT_DIR = Path(".aex")
 
 
-@app.command("list", epilog="Example:  aex deadletters list --service settlement --json")
+@app.command("list", epilog="Example: `aex deadletters list --service settlement --json`")
 def list_command(
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
@@ -45,7 +47,7 @@ def list_command(
         write_line("no dead letters")
 
 
-@app.command("replay", epilog="Example:  aex deadletters replay --all --service settlement")
+@app.command("replay", epilog="Example: `aex deadletters replay --all --service settlement`")
 def replay_command(
     letter: Annotated[str | None, typer.Argument(help="The id that `list` shows.", metavar="ID")] = None,
     every: Annotated[bool, typer.Option("--all", help="All dead letters of one service.")] = False,
@@ -79,6 +81,7 @@ def _settings(data_dir: Path) -> RuntimeSettings:
     settings = read_settings(data_dir)
     if settings.store_url is None and not settings.data_dir.is_dir():
         raise UserError(f"there is no data directory {data_dir}", "name the suite's with --data-dir")
+    configure_logging("aex", "warning", "console")
     return settings
 
 

@@ -16,11 +16,11 @@ from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.ids import RandomIds
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 _NAME: TypeAdapter[str] = TypeAdapter(Identifier)
 
 
-@app.command(epilog='Example:  curl -H "Authorization: Bearer $(aex token --role consumer --sub acme)" …')
+@app.command(epilog='Example: `curl -H "Authorization: Bearer $(aex token --role consumer --sub acme)" …`')
 def token(
     role: Annotated[Audience, typer.Option(help="What the bearer may do.")],
     sub: Annotated[str, typer.Option(help="Who the bearer is.")],

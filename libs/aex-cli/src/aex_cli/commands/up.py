@@ -21,11 +21,11 @@ from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import ServiceSpec, default_suite, ready_line
 from aex_cli.suite.supervisor import SuiteFailed, SuitePolicy, Supervisor
 
-app = typer.Typer(rich_markup_mode="rich")
+app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 LAST_BASE = 65_532
 
 
-@app.command(epilog="Example:  aex up --data-dir ~/aex --port-base 9081")
+@app.command(epilog="Example: `aex up --data-dir ~/aex --port-base 9081`")
 def up(
     data_dir: Annotated[Path, typer.Option(help="Where everything is kept; made on first start.")] = Path(".aex"),
     port_base: Annotated[

@@ -59,6 +59,8 @@ class Supervisor:
             asked = asyncio.create_task(stop.asked.wait())
             try:
                 await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
+                if asked.done():
+                    self._notify("stopping; a second Ctrl-C kills at once")
             finally:
                 await _cancelled(work, asked)
                 await self._stop_all(stop)

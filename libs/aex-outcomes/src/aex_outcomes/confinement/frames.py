@@ -20,7 +20,7 @@ class BrokenFrame(ValueError):
 def encode(value: Any) -> bytes:
     """A JSON value as UTF-8 bytes. Raises `ValueError` or `TypeError` for NaN, infinities, lone surrogates,
     cycles and what is not JSON."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def prefixed(body: bytes) -> bytes:
@@ -40,13 +40,7 @@ def decode(body: bytes) -> Any:
     if _SURROGATE.search(body):
         raise BrokenFrame("a lone surrogate")
     try:
-        return json.loads(
-            body.decode(),
-            parse_float=_finite,
-            parse_int=_safe,
-            parse_constant=_refuse,
-            object_pairs_hook=_object,
-        )
+        return _STRICT.decode(body.decode())
     except BrokenFrame:
         raise
     except (ValueError, RecursionError) as error:
@@ -75,6 +69,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         raise BrokenFrame("a repeated key")
     return members
+
+
+# Made once: `json.dumps` and `json.loads` with options make one for every call, for as long as a small message takes.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_STRICT = json.JSONDecoder(parse_float=_finite, parse_int=_safe, parse_constant=_refuse, object_pairs_hook=_object)
 
 
 class FrameReader:

@@ -103,7 +103,7 @@ def finalising(state: ContractState, now: datetime) -> ContractState:
 def expiring(state: ContractState, now: datetime) -> ContractState:
     """The deadline is over. While a candidate is under way this waits for its verdict (see `judged`)."""
     _refuse_if_closed(state)
-    if now <= state.deadline:
+    if now < state.deadline:
         raise Refused("before_deadline", "The deadline is not over yet")
     return _close(state, ContractStatus.EXPIRED, now)
 

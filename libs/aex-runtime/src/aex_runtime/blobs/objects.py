@@ -51,22 +51,29 @@ class ObjectBlobs:
     async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
         meter = Meter(chunks, max_bytes)
         staged = f"{_checked(area)}/staging/{uuid4().hex}"
-        async with _translated(f"put {staged}", None):
-            store = await self._prepared(staged)
-            try:
-                await obstore.put_async(store, staged, meter.metered())
-                ref = meter.ref()
-                path = _path(area, ref.digest)
-                await self._seal(staged)
-                await self._prepared(path)
-                await obstore.rename_async(store, staged, path)
-                await self._seal(path)
-            except BaseException:
-                with suppress(BaseError, OSError):  # the failure itself is what the caller gets
-                    await obstore.delete_async(store, staged)
-                if meter.failure is not None:
-                    raise meter.failure from None
-                raise
+        try:
+            async with _translated(f"put {staged}", None):
+                return await self._take(area, staged, meter)
+        except Exception:
+            if meter.failure is not None:  # the source's own failure, whatever became of it on its way
+                raise meter.failure from None
+            raise
+
+    async def _take(self, area: str, staged: str, meter: Meter) -> BlobRef:
+        """Write a stream aside, then move it to where its digest says."""
+        store = await self._prepared(staged)
+        try:
+            await obstore.put_async(store, staged, meter.metered())
+            ref = meter.ref()
+            path = _path(area, ref.digest)
+            await self._seal(staged)
+            await self._prepared(path)
+            await obstore.rename_async(store, staged, path)
+            await self._seal(path)
+        except BaseException:
+            with suppress(BaseError, OSError):  # the failure itself is what the caller gets
+                await obstore.delete_async(store, staged)
+            raise
         return ref
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
@@ -149,4 +156,9 @@ async def _translated(what: str, deadline_s: float | None) -> AsyncIterator[None
     except TimeoutError as error:
         raise BlobUnavailable(f"{what}: no answer within {deadline_s} s") from error
     except (BaseError, OSError) as error:
-        raise BlobUnavailable(f"{what}: {str(error).splitlines()[0]}") from error
+        raise BlobUnavailable(f"{what}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """obstore's messages go on with pages of debug output."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

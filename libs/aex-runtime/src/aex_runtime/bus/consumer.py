@@ -22,6 +22,7 @@ from aex_runtime.errors import RateLimited, TemporarilyUnavailable
 from aex_runtime.failures import describe_failure
 from aex_runtime.handlers import EventHandler, Poison, RetryLater
 from aex_runtime.ids import Ids
+from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.telemetry import continue_trace
 
@@ -120,7 +121,7 @@ class Consumer:
             return await self._retry(delivery, event, later.reason, later.delay)
         except Exception as error:  # noqa: BLE001 one event must not stop the others
             delay = self._policy.backoff.delay(delivery.attempt, self._ids.jitter())
-            _log.warning("event_failed", attempt=delivery.attempt, exc_info=error)
+            _log.warning("event_failed", attempt=delivery.attempt, exception=describe_exception(error))
             return await self._retry(delivery, event, describe_failure(error), delay)
         self._outages = 0
         took_ms = round((time.perf_counter() - started) * 1_000, 1)

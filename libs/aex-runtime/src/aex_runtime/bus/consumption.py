@@ -10,6 +10,7 @@ import structlog
 
 from aex_runtime.backoff import Backoff
 from aex_runtime.bus.port import BusUnavailable, Delivery, Disposition, Receiver, Retry
+from aex_runtime.failures import describe_failure
 from aex_runtime.ids import Ids
 
 _OUTAGE = Backoff(first=timedelta(milliseconds=100), cap=timedelta(seconds=5))
@@ -123,7 +124,7 @@ class Consumption:
             disposition = await self._receive(claim.delivery)
         except Exception as error:  # noqa: BLE001 whatever a receiver raises, the message must come again
             delay = _FAILED_RECEIVER.delay(claim.delivery.attempt, self._ids.jitter())
-            _log.error("receiver_failed", topic=claim.delivery.topic, error=type(error).__name__)
+            _log.error("receiver_failed", topic=claim.delivery.topic, reason=describe_failure(error))
             disposition = Retry(delay)
         self._free += 1
         self._wake.set()  # the next claim then shares a commit with this answer

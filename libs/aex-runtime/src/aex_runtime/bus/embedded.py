@@ -48,13 +48,15 @@ class EmbeddedBus:
         self._topics = topics
         self._pace = pace or Pace()
         self._files: dict[str, tuple[QueueWriter, Waker]] = {}
+        self._closed = False
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         now = epoch_micros(self._clock.now())
         queues = route(self._topics, messages)
+        writers = [self._writer(service) for service in queues]
         inserts = [
-            self._writer(service).run(partial(table.insert, messages=_rows(pairs), now=now), durable=True)
-            for service, pairs in queues.items()
+            writer.run(partial(table.insert, messages=_rows(pairs), now=now), durable=True)
+            for writer, pairs in zip(writers, queues.values(), strict=True)
         ]
         # Each is awaited even where one fails, so that none is left running unseen.
         for result in await asyncio.gather(*inserts, return_exceptions=True):
@@ -63,13 +65,13 @@ class EmbeddedBus:
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
         check_subscription(self._topics, service, topics)
-        wake = asyncio.Event()
+        writer, wake = self._writer(service), asyncio.Event()
         folder = self._directory / f"{service}.consumers"
         try:
             presence = await Presence.announce(folder, uuid4().hex[:12], wake)
         except OSError as error:
             raise BusUnavailable(f"{folder}: {error}") from error
-        queue = _ServiceQueue(self._writer(service), presence, topics, self._clock, self._pace.visibility)
+        queue = _ServiceQueue(writer, presence, topics, self._clock, self._pace.visibility)
         try:
             await Consumption(queue, receive, concurrency, self._pace, wake, self._ids).run()
         finally:
@@ -90,12 +92,14 @@ class EmbeddedBus:
             raise BusUnavailable(f"{self._directory} did not answer in {_PING_TIMEOUT_S} s") from None
 
     async def close(self) -> None:
-        files, self._files = self._files, {}
-        for writer, waker in files.values():
+        self._closed = True
+        for writer, waker in self._files.values():
             await writer.close()
             waker.close()
 
     def _writer(self, service: str) -> QueueWriter:
+        if self._closed:
+            raise BusUnavailable(f"{self._directory} is closed")
         if service not in self._files:
             waker = Waker(self._directory / f"{service}.consumers")
             self._files[service] = QueueWriter(self._directory / f"{service}.sqlite3", waker), waker

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import count
 
 from aex_models.events import TOPICS, Topic
 from aex_runtime.bus.consumption import Claim, Claimed, Consumption, Pace
@@ -38,12 +39,12 @@ class MemoryBus:
         self._pace = pace or Pace()
         self._rows: dict[str, dict[int, _Row]] = {}
         self._wakes: dict[str, set[asyncio.Event]] = {}
-        self._numbers = 0
+        self._numbers = count(1)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         for service, pairs in route(self._topics, messages).items():
             for topic, message in pairs:
-                self._rows.setdefault(service, {})[self.number()] = _Row(topic, message)
+                self._rows.setdefault(service, {})[next(self._numbers)] = _Row(topic, message)
             for wake in self._wakes.get(service, ()):
                 wake.set()
 
@@ -65,14 +66,15 @@ class MemoryBus:
             await queue.settle(claim, await receive(claim.delivery))
         return len(claimed.claims)
 
+    def seen_by_another(self, pace: Pace) -> "MemoryBus":
+        """The same queues, as another process would open them."""
+        other = MemoryBus(self._clock, self._ids, self._topics, pace)
+        other._rows, other._wakes, other._numbers = self._rows, self._wakes, self._numbers
+        return other
+
     async def backlog(self, service: str) -> int:
         """How many messages a service has not acked yet."""
         return len(self._rows.get(service, ()))
-
-    def number(self) -> int:
-        """The next row or consumer number."""
-        self._numbers += 1
-        return self._numbers
 
     async def ping(self) -> None:
         return None
@@ -82,7 +84,7 @@ class MemoryBus:
 
     def _queue(self, service: str, topics: Sequence[str]) -> "_MemoryQueue":
         rows = self._rows.setdefault(service, {})
-        return _MemoryQueue(rows, frozenset(topics), self._clock, self._pace.visibility, str(self.number()))
+        return _MemoryQueue(rows, frozenset(topics), self._clock, self._pace.visibility, str(next(self._numbers)))
 
 
 class _MemoryQueue:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.http.docs import docs_routes
 from aex_runtime.http.envelope import Envelope
 from aex_runtime.http.idempotency import InFlight
 from aex_runtime.http.metrics import GaugeSpec, Metrics
@@ -17,7 +18,6 @@ from aex_runtime.http.problems import add_problem_handlers
 from aex_runtime.http.readiness import Probe
 from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
 from aex_runtime.service import ServiceParts
-from aex_runtime.telemetry import tracer_provider
 
 Resource = Callable[[], AbstractAsyncContextManager[object]]
 _log = structlog.get_logger(__name__)
@@ -52,21 +52,30 @@ def build_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={
-            "tracer_provider": tracer_provider(parts.name),
+            "tracer_provider": parts.tracers,
+            "tracing": parts.tracers is not None,
             "metrics": False,
-            "logs": False,
+            "logs": False,  # they would quote what was sent
             "operation_spans": False,
+            "auto_configure": False,
         },
     )
     app.state.verifier = parts.verifier
     app.state.cursor_key = parts.cursor_key
     app.state.in_flight = InFlight()
+    app.include_router(router)  # first: routes are looked through in order
     app.include_router(operation_routes({**parts.probes(), **(ready or {})}, metrics))
-    app.include_router(router)
+    app.include_router(docs_routes())
     add_problem_handlers(app)
     describe_api(app)
     _refuse_unguarded(app)
-    app.add_middleware(Envelope, ids=parts.backends.ids, metrics=metrics)
+    app.add_middleware(
+        Envelope,
+        ids=parts.backends.ids,
+        metrics=metrics,
+        templates=_templates(app),
+        traced=parts.tracers is None,  # with tracers FastAPI makes the span of each request
+    )
     return app
 
 
@@ -88,6 +97,11 @@ def _life(
             _log.info("service_stopping", service=parts.name)
 
     return life
+
+
+def _templates(app: FastAPI) -> dict[object, str]:
+    contexts = iter_route_contexts(app.routes)
+    return {context.endpoint: context.path_format or "" for context in contexts if context.endpoint is not None}
 
 
 def _refuse_unguarded(app: FastAPI) -> None:

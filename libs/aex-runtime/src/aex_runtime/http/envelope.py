@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 from fastapi import Request
@@ -11,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from aex_runtime.http.metrics import Metrics
 from aex_runtime.http.problems import internal_error
 from aex_runtime.ids import Ids
+from aex_runtime.telemetry import continue_trace
 
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -22,17 +25,24 @@ SECURITY_HEADERS = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+_TRACE_HEADERS = (b"traceparent", b"tracestate")
 _CLIENT_GONE = 499
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _log = structlog.get_logger(__name__)
 
 
 class Envelope:
     """ASGI middleware; outermost of ours, so that it sees every answer."""
 
-    def __init__(self, app: ASGIApp, ids: Ids, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, ids: Ids, metrics: Metrics, templates: Mapping[object, str], traced: bool = True
+    ) -> None:
+        """`templates`: the route's template for each endpoint. `traced`: continue the caller's trace here."""
         self._app = app
         self._ids = ids
         self._metrics = metrics
+        self._templates = templates
+        self._traced = traced
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,14 +52,17 @@ class Envelope:
         scope.setdefault("state", {})["request_id"] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        answer = _Answer(send, request_id)
+        with _caller_trace(scope) if self._traced else nullcontext():
+            await self._answer(scope, receive, _Answer(send, request_id))
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, answer.send)
         except ClientDisconnect:
             answer.status = _CLIENT_GONE
         except Exception:
-            _log.error("unexpected_error", method=scope["method"], route=_route(scope), exc_info=True)
+            _log.error("unexpected_error", method=scope["method"], route=self._route(scope), exc_info=True)
             if answer.started:  # too late for another answer: the server cuts the connection
                 raise
             await internal_error(Request(scope))(scope, receive, answer.send)
@@ -57,12 +70,16 @@ class Envelope:
             self._record(scope, answer.status, time.perf_counter() - started)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = _route(scope)
-        self._metrics.observe(scope["method"], route, status, seconds)
+        route = self._route(scope)
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        self._metrics.observe(method, route, status, seconds)
         if scope["path"] not in QUIET:
-            _log.info(
-                "request", method=scope["method"], route=route, status=status, duration_ms=round(seconds * 1_000, 2)
-            )
+            _log.info("request", method=method, route=route, status=status, duration_ms=round(seconds * 1_000, 2))
+
+    def _route(self, scope: Scope) -> str:
+        """The route's template: never the path, which anybody can make up."""
+        endpoint: object = scope.get("endpoint")
+        return self._templates.get(endpoint, "unmatched")
 
 
 class _Answer:
@@ -85,11 +102,12 @@ class _Answer:
         await self._send(message)
 
 
+def _caller_trace(scope: Scope) -> AbstractContextManager[object]:
+    sent = {name: value for name, value in scope["headers"] if name in _TRACE_HEADERS}
+    parent, state = (sent.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS)
+    return continue_trace(parent, state, "request")
+
+
 def _given_id(scope: Scope) -> str | None:
     found = [value for name, value in scope["headers"] if name == b"x-request-id"]
     return found[0].decode() if len(found) == 1 and _SANE_ID.fullmatch(found[0]) else None
-
-
-def _route(scope: Scope) -> str:
-    """The route's template: never the path, which anybody can make up."""
-    return str(scope.get("aex.route") or getattr(scope.get("route"), "path", None) or "unknown")

@@ -83,7 +83,10 @@ async def idempotent_request(
     request: Request,
     idempotency_key: Annotated[
         str | None,
-        Header(description="Makes the request safe to repeat: at most 255 characters, kept for 32 days."),
+        Header(
+            alias="Idempotency-Key",
+            description="Makes the request safe to repeat: at most 255 characters, kept for 32 days.",
+        ),
     ] = None,
 ) -> IdempotentRequest:
     """The dependency of every write route. Raises `InvalidRequest` for an unusable key."""

@@ -9,7 +9,8 @@ from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.failures import describe_failure
 from aex_runtime.http.idempotency import idempotency_table
 from aex_runtime.ids import Ids
-from aex_runtime.leases import Lease, LeaseHolder, Leases
+from aex_runtime.lease_holder import LeaseHolder
+from aex_runtime.leases import Lease, Leases
 from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
 
 _EVERY = timedelta(hours=1)

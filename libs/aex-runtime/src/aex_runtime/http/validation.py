@@ -5,12 +5,11 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 
-from aex_models.canonical import escape_pointer
 from aex_models.work import Problem
 from aex_runtime.errors import DomainError, InvalidRequest, Unprocessable
+from aex_runtime.http.json_problems import MAX_PROBLEMS, pointer
 
 CRITERIA_FIELD = "success_criteria"
-MAX_PROBLEMS = 100
 _QUOTING = {
     "value_error",
     "assertion_error",
@@ -63,5 +62,5 @@ def _path(location: Sequence[str | int], kind: str, body: Any) -> str:
             value = value[step]
         else:
             continue
-        path += f"/{escape_pointer(str(step))}"
+        path = pointer(path, step)
     return path

@@ -1,6 +1,7 @@
 """Verifies bearer tokens: who signed, for whom, until when, and whether the signer may grant that role."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
@@ -9,14 +10,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
+from aex_models.numbers import is_number
 from aex_runtime.clock import Clock
 from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import Issuer
 from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.token_cache import TokenCache
 
 MAX_TOKEN_CHARS = 8_192
-LEEWAY_S = 30
+LEEWAY = timedelta(seconds=30)
 """How far clocks may differ."""
+_END_OF_TIME = 253_000_000_000  # the year 9987; later ones overflow once leeway is added
 _OPTIONS: Any = {
     "require": ["iss", "sub", "aud", "exp", "role"],
     "verify_exp": False,  # times are checked against the injected clock
@@ -36,11 +40,23 @@ class TokenVerifier:
             raise ValueError("two issuers have the same iss")
         self._audience = audience
         self._clock = clock
+        self._cache = TokenCache()
 
     async def verify(self, token: str) -> Principal:
         """The principal that a token names. Raises `Unauthenticated`, or `TemporarilyUnavailable` without keys."""
         if len(token) > MAX_TOKEN_CHARS:
             raise Unauthenticated("invalid_token", "the token is too long")
+        now = self._clock.now()
+        known = self._cache.get(token, now)
+        if known is not None:
+            return known
+        claims, issuer = await self._verified(token)
+        expires_at = _check_times(claims, now)
+        principal = _principal(claims, issuer)
+        self._cache.put(token, principal, now, expires_at)
+        return principal
+
+    async def _verified(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
         issuer, key, algorithm = await self._signer(token)
         try:
             claims = jwt.decode(
@@ -52,8 +68,7 @@ class TokenVerifier:
             raise Unauthenticated("wrong_audience", f"the token is not for {self._audience}") from error
         except jwt.PyJWTError as error:
             raise Unauthenticated("invalid_token", "the token's signature or shape is wrong") from error
-        self._check_times(claims)
-        return _principal(claims, issuer)
+        return claims, issuer
 
     async def _signer(self, token: str) -> tuple[Issuer, PyJWK, str]:
         """Who claims to have signed, with which key. Nothing of this is believed before the signature is checked."""
@@ -73,19 +88,22 @@ class TokenVerifier:
             raise Unauthenticated("unknown_key", "the token's key is not the issuer's")
         return issuer, key, algorithm
 
-    def _check_times(self, claims: Mapping[str, Any]) -> None:
-        now = self._clock.now().timestamp()
-        if _moment(claims, "exp") <= now - LEEWAY_S:
-            raise Unauthenticated("expired_token", "the token has expired")
-        if any(_moment(claims, name) > now + LEEWAY_S for name in ("nbf", "iat") if name in claims):
-            raise Unauthenticated("invalid_token", "the token is not valid yet")
+
+def _check_times(claims: Mapping[str, Any], now: datetime) -> datetime:
+    """When the token is over, leeway included. Raises `Unauthenticated` where it is, or is not valid yet."""
+    expires_at = _moment(claims, "exp") + LEEWAY
+    if expires_at <= now:
+        raise Unauthenticated("expired_token", "the token has expired")
+    if any(_moment(claims, name) > now + LEEWAY for name in ("nbf", "iat") if name in claims):
+        raise Unauthenticated("invalid_token", "the token is not valid yet")
+    return expires_at
 
 
-def _moment(claims: Mapping[str, Any], name: str) -> float:
+def _moment(claims: Mapping[str, Any], name: str) -> datetime:
     value = claims[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if not is_number(value) or not 0 <= value < _END_OF_TIME:
         raise Unauthenticated("invalid_token", f"{name} is not a moment")
-    return float(value) if abs(value) < 1e12 else float("inf") * (1 if value > 0 else -1)
+    return datetime.fromtimestamp(value, UTC)
 
 
 def _principal(claims: Mapping[str, Any], issuer: Issuer) -> Principal:

@@ -72,6 +72,11 @@ class BufferedTransaction:
     def delete(self, collection: Collection, key: str) -> None:
         self._add(Write("delete", collection, key))
 
+    @property
+    def is_of_one_moment(self) -> bool:
+        """At most one document was read and none written: nothing that has changed since can contradict it."""
+        return len(self.expected) <= 1 and not self.writes
+
     def _add(self, write: Write) -> None:
         if len(self.writes) >= MAX_TRANSACTION_WRITES:
             raise InvalidDocument(f"a transaction writes at most {MAX_TRANSACTION_WRITES} documents")

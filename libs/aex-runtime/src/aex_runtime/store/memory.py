@@ -38,7 +38,9 @@ class MemoryStore:
 
     async def unchanged(self, transaction: BufferedTransaction) -> bool:
         """Whether everything that the transaction expects is so."""
-        return all(self._version_of(place) == version for place, version in transaction.expected)
+        return transaction.is_of_one_moment or all(
+            self._version_of(place) == version for place, version in transaction.expected
+        )
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
         """Apply everything or nothing; False where something that was read has changed."""

@@ -69,8 +69,8 @@ class SQLiteStore:
         return await self._writer.ask(commit, self._deadline_s)
 
     async def unchanged(self, transaction: BufferedTransaction) -> bool:
-        """Whether everything that the transaction expects is so. A single read is of one moment anyway."""
-        if len(transaction.expected) <= 1 and not transaction.writes:
+        """Whether everything that the transaction expects is so."""
+        if transaction.is_of_one_moment:
             return True
         expected = tuple(transaction.expected)
         return await self._read(lambda connection: _is_current(connection, expected))

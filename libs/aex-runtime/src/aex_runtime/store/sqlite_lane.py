@@ -21,6 +21,7 @@ A = TypeVar("A")
 class _Job(Generic[Q, A]):
     request: Q
     future: "asyncio.Future[A]"
+    mailbox: "_Mailbox[A]"
 
 
 class _Mailbox(Generic[A]):
@@ -81,9 +82,13 @@ class Lane(Generic[Q, A]):
         """
         if self._closed:
             raise StoreUnavailable(f"{self._work.name}: closed")
-        future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
-        self._start()
-        self._queue.put(_Job(request, future))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[A] = loop.create_future()
+        if self._mailbox is None or self._mailbox.loop is not loop:
+            self._mailbox = _Mailbox(loop)
+        self._queue.put(_Job(request, future, self._mailbox))
+        if not self._threads:
+            self._start()
         try:
             async with asyncio.timeout(deadline_s):
                 return await future
@@ -99,18 +104,12 @@ class Lane(Generic[Q, A]):
             await asyncio.to_thread(thread.join)
 
     def _start(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._mailbox is None:
-            self._mailbox = _Mailbox(loop)
-            for number in range(self._work.threads):
-                name = f"{self._work.name}-{number}"
-                thread = threading.Thread(target=self._serve, args=(self._mailbox,), name=name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
-        if self._mailbox.loop is not loop:
-            raise RuntimeError(f"{self._work.name} serves the event loop that used it first")
+        for number in range(self._work.threads):
+            thread = threading.Thread(target=self._serve, name=f"{self._work.name}-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
-    def _serve(self, mailbox: _Mailbox[A]) -> None:
+    def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         while (job := self._queue.get()) is not None:
             if not (group := self._gather(job)):
@@ -124,7 +123,7 @@ class Lane(Generic[Q, A]):
                     connection.close()  # the next request opens the file anew
                     connection = None
             for served, answer in zip(group, answers, strict=True):
-                mailbox.deliver(served.future, answer)
+                served.mailbox.deliver(served.future, answer)
         if connection is not None:
             connection.close()
 

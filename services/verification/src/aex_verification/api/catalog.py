@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 
+from aex_models.audiences import project
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
@@ -17,7 +18,6 @@ def catalog_routes(deps: Deps) -> APIRouter:
 
     @router.get("/metrics/catalog", summary="Every metric that a criterion may name")
     async def catalog(reader: Anyone) -> dict[str, Any]:
-        del reader
-        return {"items": [entry.as_json() for entry in deps.catalog.entries]}
+        return {"items": [project(entry, reader.role) for entry in deps.catalog.entries]}
 
     return router

@@ -1,12 +1,12 @@
 """Before anything becomes final, governance is asked; then the contract ends, or is held for an operator."""
 
 import structlog
-from aex_outcomes.engine.governance import apply_governance
 
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeHeld
 from aex_models.governance import Action, GovernanceResult, HoldCause, ValidationDecision
 from aex_models.results import VerificationResult
+from aex_outcomes.engine.governance import apply_governance, word_of
 from aex_outcomes.lifecycle.transitions import ended, held
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -67,7 +67,8 @@ async def _wait_for_governance(deps: Deps, contract_id: str) -> None:
             return
         waited = (unit.now - stored.record.state.updated_at).total_seconds()
         delay = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter())
-        unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update={"status": AttemptStatus.WAITING}))
+        if attempt.record.status is not AttemptStatus.JUDGED:  # what was told stays told
+            unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update={"status": AttemptStatus.WAITING}))
         unit.set_timer(CONCLUDE, contract_id, unit.now + delay)
 
     await deps.unit_of_work.run(wait)
@@ -85,8 +86,7 @@ async def _apply(deps: Deps, contract_id: str, decision: ValidationDecision) -> 
         status = stored.record.state.closing or ContractStatus.FAILED
         if decision.action is Action.REJECT:
             status = ContractStatus.FAILED
-        result = _with_word(attempt.record.result, GovernanceResult(action=decision.action, flags=decision.flags))
-        await finish_contract(unit, stored, attempt, status, result)
+        await finish_contract(unit, stored, attempt, status, word_of(decision))
 
     await deps.unit_of_work.run(apply)
 
@@ -96,14 +96,15 @@ async def finish_contract(
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
     status: ContractStatus,
-    result: VerificationResult,
+    word: GovernanceResult,
 ) -> None:
-    """End the contract in `status` with this result of this attempt: state, attempt and outcome together."""
+    """End the contract in `status` on this attempt, under governance's word: state, attempt, outcome together."""
     contract_id = stored.record.contract_id
     awarded = await unit.get(AWARDS, key_of(contract_id))
     candidate = await unit.get(CANDIDATES, attempt.record.candidate_key)
     if awarded is None or candidate is None:
         raise LookupError(f"{contract_id} has no award or no candidate")
+    result = apply_governance(_judged(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
     write_outcome(unit, awarded.record, state, result, candidate.record)
     unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
@@ -115,8 +116,7 @@ def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], 
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
     state = held(stored.record.state, unit.now)
     unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
-    word = GovernanceResult(action=Action.HOLD, flags=decision.flags)
-    result = _with_word(attempt.record.result, word)
+    result = apply_governance(_judged(attempt.record), word_of(decision))
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
     event = OutcomeHeld(
@@ -126,10 +126,10 @@ def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], 
     unit.cancel_timer(CONCLUDE, contract_id)
 
 
-def _with_word(result: VerificationResult | None, word: GovernanceResult) -> VerificationResult:
-    if result is None:
-        raise LookupError("an attempt that closes a contract has a result")
-    return apply_governance(result, word)
+def _judged(attempt: AttemptRow) -> VerificationResult:
+    if attempt.result is None:
+        raise LookupError(f"{attempt.attempt_id} closes its contract without a result")
+    return attempt.result
 
 
 async def _current(unit: Unit, stored: Stored[ContractRow] | None) -> Stored[AttemptRow] | None:

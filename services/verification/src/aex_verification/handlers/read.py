@@ -3,7 +3,7 @@
 from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
-from aex_models.contract import Attempt, Contract, ContractStatus
+from aex_models.contract import Attempt, AttemptStatus, Contract, ContractStatus
 from aex_models.outcome import OutcomeRecord
 from aex_models.work import FeedbackLevel
 from aex_runtime.errors import NotFound
@@ -32,7 +32,7 @@ async def visible_contract(deps: Deps, reader: Principal, contract_id: str) -> C
     row = await contract_row(deps, contract_id)
     if not may_see(row, reader):
         raise NotFound("contract_not_found", "No such contract")
-    if not row.state.final and not row.state.busy and deps.clock.now() > row.state.deadline:
+    if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
         await expire_contract(deps, contract_id)
         row = await contract_row(deps, contract_id)
     return row
@@ -58,26 +58,35 @@ def contract_view(row: ContractRow) -> Contract:
     )
 
 
-async def attempt_view(deps: Deps, row: AttemptRow, *, replay: bool = False, whole: bool = False) -> Attempt:
-    """An attempt; `whole`: with the candidate."""
+async def attempt_view(
+    deps: Deps, row: AttemptRow, *, replay: bool = False, whole: bool = False, early: bool = False
+) -> Attempt:
+    """An attempt; `whole`: with the candidate; `early`: with a result that governance has not allowed yet."""
+    told = early or row.status is AttemptStatus.JUDGED
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if whole else None
     return Attempt(
         attempt_id=row.attempt_id,
         contract_id=row.contract_id,
         candidate_hash=row.candidate_hash,
         output_hash=row.output_hash,
-        status=row.status,
-        verdict=row.verdict,
+        status=_status(deps, row),
+        verdict=row.verdict if told else None,
         feedback=row.feedback,
         counted=row.counted,
         replay=replay,
-        result=row.result,
+        result=row.result if told else None,
         candidate=candidate.record if candidate else None,
         disclosure=await feedback_level(deps, row.contract_id),
         received_at=row.received_at,
         judged_at=row.judged_at,
         system_retries=row.system_retries,
     )
+
+
+def _status(deps: Deps, row: AttemptRow) -> AttemptStatus:
+    """Queued turns into verifying without a write: whoever works on the attempt knows."""
+    working = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.under_way
+    return AttemptStatus.VERIFYING if working else row.status
 
 
 async def feedback_level(deps: Deps, contract_id: str) -> FeedbackLevel:
@@ -102,7 +111,7 @@ async def outcome_of(deps: Deps, contract_id: str) -> OutcomeRecord | None:
 
 async def shown_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict[str, Any]:
     """An attempt as this reader may see it: a consumer reads the candidate only of what it pays for."""
-    view = await attempt_view(deps, row, whole=True)
+    view = await attempt_view(deps, row, whole=True, early=reader.role is Audience.OPERATOR)
     paid = paid_for(await outcome_of(deps, row.contract_id)) if reader.role is Audience.CONSUMER else False
     return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 

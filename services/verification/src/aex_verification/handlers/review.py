@@ -1,21 +1,18 @@
 """An operator has decided a held outcome: release it, reject it, or have it verified anew."""
 
-from aex_outcomes.engine.governance import apply_governance
-from aex_outcomes.version import ENGINE_VERSION
-
 from aex_models.canonical import sha256_hex
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Action, DecidedBy, Decision, Flag, GovernanceResult
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.lifecycle.transitions import judged, retried
+from aex_outcomes.version import VERSION
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import finish_contract
 from aex_verification.handlers.submit_output import enqueue
 from aex_verification.repository import ATTEMPTS, CONTRACTS, key_of
-from aex_verification.rules.outcome import passed_by_operator
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 
@@ -32,27 +29,28 @@ async def review_outcome(deps: Deps, review: OutcomeReviewed) -> None:
         elif review.decision is Decision.RELEASE:
             await _release(unit, stored, attempt)
         else:
-            word = GovernanceResult(action=Action.REJECT, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
-            result = apply_governance(_result(attempt.record, unit), word)
-            await finish_contract(unit, stored, attempt, ContractStatus.FAILED, result)
+            await _reject(unit, stored, attempt)
 
     await deps.unit_of_work.run(apply)
     deps.waits.wake(review.attempt_id)
 
 
 async def _release(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow]) -> None:
-    """Keep the engine's verdict; an indeterminate one becomes a pass without bonus or penalty."""
+    """Keep the engine's verdict; an indeterminate one becomes a pass without bonus or penalty, and is counted."""
     word = GovernanceResult(action=Action.ALLOW, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
-    result = _result(attempt.record, unit)
-    if result.verdict is not Verdict.INDETERMINATE:
-        status = stored.record.state.closing or ContractStatus.PASSED
-        await finish_contract(unit, stored, attempt, status, apply_governance(result, word))
-        return
-    state = judged(stored.record.state, Verdict.PASSED, result.weighted_score, unit.now)
-    counted = Stored(stored.record.model_copy(update={"state": state}), stored.document)
-    judged_row = attempt.record.model_copy(update={"counted": True, "judged_at": unit.now})
-    row = Stored(judged_row, attempt.document)
-    await finish_contract(unit, counted, row, ContractStatus.PASSED, passed_by_operator(result, word))
+    row, status = _with_result(attempt.record, unit), stored.record.state.closing or ContractStatus.PASSED
+    if row.verdict is Verdict.INDETERMINATE:
+        state = judged(stored.record.state, Verdict.PASSED, 0.0, unit.now)
+        stored = Stored(stored.record.model_copy(update={"state": state}), stored.document)
+        row = row.model_copy(update={"counted": True, "judged_at": unit.now})
+    await finish_contract(unit, stored, Stored(row, attempt.document), status, word)
+
+
+async def _reject(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow]) -> None:
+    """Fraud: the contract fails, and its base is not owed."""
+    word = GovernanceResult(action=Action.REJECT, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
+    row = Stored(_with_result(attempt.record, unit), attempt.document)
+    await finish_contract(unit, stored, row, ContractStatus.FAILED, word)
 
 
 def _retry(
@@ -85,9 +83,11 @@ def _flags(attempt: AttemptRow) -> tuple[Flag, ...]:
     return attempt.result.governance.flags if attempt.result else ()
 
 
-def _result(attempt: AttemptRow, unit: Unit) -> VerificationResult:
-    """The attempt's result; where the verifier never gave one, an indeterminate result without metrics."""
-    return attempt.result or VerificationResult(
+def _with_result(attempt: AttemptRow, unit: Unit) -> AttemptRow:
+    """The attempt with a result; where the verifier never gave one, an indeterminate result without metrics."""
+    if attempt.result is not None:
+        return attempt
+    result = VerificationResult(
         verification_id=f"ver_{attempt.attempt_id.removeprefix('att_')}",
         contract_id=attempt.contract_id,
         verdict=Verdict.INDETERMINATE,
@@ -95,9 +95,10 @@ def _result(attempt: AttemptRow, unit: Unit) -> VerificationResult:
         weighted_score=0.0,
         governance=GovernanceResult(action=Action.HOLD),
         candidate_hash=attempt.candidate_hash,
-        engine_version=ENGINE_VERSION,
+        engine_version=f"aex-outcomes/{VERSION}",
         verified_at=unit.now,
     )
+    return attempt.model_copy(update={"result": result})
 
 
 def _is_current(row: ContractRow, attempt_id: str) -> bool:

@@ -4,13 +4,13 @@ Runs at least once for each attempt. Whoever comes second finds the state moved 
 """
 
 import structlog
-from aex_outcomes.feedback import render_feedback
 
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Evaluation
+from aex_outcomes.feedback import render_feedback
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, judged
 from aex_runtime.store.table import Stored
@@ -29,15 +29,18 @@ log = structlog.get_logger()
 
 async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
     """Verify the attempt where it is still the contract's current one, then conclude where it closes."""
-    stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-    if stored is None or not _is_current(stored.record.state, attempt_id):
-        return
-    if stored.record.state.closing is None:
-        request = await _request(deps, contract_id, attempt_id)
-        judgement = await deps.judge.judge(request)
-        await _record(deps, request, judgement)
-    await conclude_contract(deps, contract_id)
-    deps.waits.wake(attempt_id)
+    if attempt_id in deps.under_way:
+        return  # a second delivery; whoever is at it has the timer behind it
+    with deps.under_way.hold(attempt_id):
+        stored = await CONTRACTS.get(deps.store, key_of(contract_id))
+        if stored is None or not _is_current(stored.record.state, attempt_id):
+            return
+        if stored.record.state.closing is None:
+            request = await _request(deps, contract_id, attempt_id)
+            judgement = await deps.judge.judge(request)
+            await _record(deps, request, judgement)
+            deps.waits.wake(attempt_id)
+        await conclude_contract(deps, contract_id)
 
 
 async def _request(deps: Deps, contract_id: str, attempt_id: str) -> JudgeRequest:

@@ -6,10 +6,8 @@ from typing import Any
 from aex_models.contract import ContractStatus
 from aex_models.cost import billing_impact, cost
 from aex_models.events import ContractAwarded
-from aex_models.governance import GovernanceResult
-from aex_models.money import ZERO
 from aex_models.outcome import OutcomeRecord
-from aex_models.results import Verdict, VerificationResult
+from aex_models.results import VerificationResult
 
 
 def outcome_id(contract_id: str) -> str:
@@ -46,20 +44,6 @@ def outcome_record(
         billing_impact=billing_impact(amounts),
         disclosure=work.verification.feedback,
         created_at=now,
-    )
-
-
-def passed_by_operator(result: VerificationResult, governance: GovernanceResult) -> VerificationResult:
-    """An indeterminate result that an operator released: passed and judged, with neither bonus nor penalty."""
-    return result.model_copy(
-        update={
-            "verdict": Verdict.PASSED,
-            "success": True,
-            "bonus": ZERO,
-            "penalty": ZERO,
-            "governance": governance,
-            "governance_flags": tuple(flag.rule for flag in governance.flags),
-        }
     )
 
 

@@ -21,6 +21,8 @@ class ContractRow(Frozen):
 class Facts(Frozen):
     """What governance needs to know of a candidate and may not compute: it never sees evaluation data."""
 
+    extracted_metrics: dict[str, bool | float | int | None] = {}
+    """None: the value is no finite number."""
     output_text: str | None = None
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None

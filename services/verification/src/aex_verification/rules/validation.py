@@ -20,7 +20,7 @@ def validation_request(
         domain=awarded.work.domain,
         agent=Party(id=award.agent_id, org=attempt.agent_org),
         consumer=award.consumer,
-        extracted_metrics=dict(attempt.result.metrics) if attempt.result else {},
+        extracted_metrics=attempt.facts.extracted_metrics,
         claimed_metrics=candidate.claimed_metrics,
         execution_metadata=candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
         platform_latency_ms=attempt.platform_latency_ms,

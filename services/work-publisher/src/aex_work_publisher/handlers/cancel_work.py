@@ -19,7 +19,7 @@ async def cancel_work(deps: Deps, consumer: Principal, work_id: str, request: Id
     async def cancel(unit: Unit) -> str:
         seen = visible(await read_work(unit, work_id), consumer)
         record = cancelled(seen.record)
-        if record != seen.record:
+        if record is not seen.record:
             update_work(unit, seen, record)
         return work_id
 

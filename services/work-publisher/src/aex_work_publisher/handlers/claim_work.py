@@ -5,7 +5,7 @@ from aex_runtime.identity.principal import Principal
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.give_work import give_work, log_award
-from aex_work_publisher.handlers.read_work import visible
+from aex_work_publisher.handlers.read_work import present, visible
 from aex_work_publisher.repository import find_work, read_work
 from aex_work_publisher.rules.transitions import check_claimable
 
@@ -20,9 +20,7 @@ async def claim_work(deps: Deps, agent: Principal, work_id: str, request: Idempo
     check_claimable(visible(await find_work(deps.store, work_id), agent).record)
 
     async def claim(unit: Unit) -> str:
-        seen = await read_work(unit, work_id)
-        if seen is None:
-            return visible(None, agent).record.work.work_id
+        seen = present(await read_work(unit, work_id))
         return give_work(deps, unit, seen, contract_id, agent.id, seen.record.work.budget.max_cpc)
 
     effect = await run_idempotent(deps.unit_of_work, request, claim)

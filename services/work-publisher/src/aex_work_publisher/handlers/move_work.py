@@ -39,7 +39,7 @@ async def _move(deps: Deps, work_id: str, change: Callable[[WorkRecord], WorkRec
         if seen is None:
             raise RetryLater(_EARLY, f"{work_id} is not here yet")
         record = _changed(seen.record, change)
-        if record == seen.record:
+        if record is seen.record:
             return None
         update_work(unit, seen, record)
         return record

@@ -17,7 +17,14 @@ from aex_work_publisher.rules.visibility import may_see, visible_sets
 
 def visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
     """The work, where it is there and `reader` may know of it. Raises `NotFound`."""
-    if found is None or not may_see(found.record, reader):
+    if found is not None and not may_see(found.record, reader):
+        found = None
+    return present(found)
+
+
+def present(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
+    """The work, where it is there. Raises `NotFound`."""
+    if found is None:
         raise NotFound("work_not_found", "There is no such work")
     return found
 

@@ -1,0 +1,122 @@
+"""The catalogue: every metric that criteria can name here, and the extractor that computes it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from aex_models.catalog import MetricEntry
+from aex_models.criteria import SuccessCriterion
+from aex_models.thresholds import MetricType
+from aex_outcomes.config import InvalidConfig, OutcomeConfig
+from aex_outcomes.extractors.loading import load_extractor
+from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.version import ENGINE_VERSION
+
+__all__ = ["Catalog", "MetricEntry", "UnknownMetric", "is_absent", "supplied_by"]
+
+_TERMS = frozenset({"contains_all", "contains_any"})
+
+
+class UnknownMetric(ValueError):
+    """A criterion names a metric that the catalogue does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Unknown metric: {name}")
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Metrics and extractors of one configuration."""
+
+    extractors: Mapping[str, MetricExtractor]
+    """By section of the configuration."""
+    by_name: Mapping[str, MetricEntry]
+    sources: Mapping[str, str]
+    """Metric → section of its extractor."""
+    max_criteria: int
+    config: OutcomeConfig
+
+    @classmethod
+    def of(cls, config: OutcomeConfig | None = None) -> "Catalog":
+        """The catalogue of a configuration. Raises `InvalidConfig`: also where two extractors claim one metric."""
+        settings = config or OutcomeConfig()
+        loaded = {
+            section: extractor
+            for section, each in settings.sections().items()
+            if each.enabled and (extractor := load_extractor(section, each)) is not None
+        }
+        entries: dict[str, MetricEntry] = {}
+        sources: dict[str, str] = {}
+        for section, extractor in loaded.items():
+            for entry in _entries(section, extractor):
+                if entry.name in sources:
+                    problem = f"the metric {entry.name} is already computed by {sources[entry.name]}"
+                    raise InvalidConfig([(f"extractors.{section}", problem)])
+                entries[entry.name] = entry
+                sources[entry.name] = section
+        return cls(loaded, entries, sources, settings.verification.max_criteria_per_task, settings)
+
+    def __contains__(self, metric: str) -> bool:
+        return metric in self.by_name
+
+    @property
+    def entries(self) -> tuple[MetricEntry, ...]:
+        """Every metric, by name."""
+        return tuple(self.by_name[name] for name in sorted(self.by_name))
+
+    def entry(self, metric: str) -> MetricEntry:
+        """The entry of a metric. Raises `UnknownMetric`."""
+        try:
+            return self.by_name[metric]
+        except KeyError:
+            raise UnknownMetric(metric) from None
+
+    def needs(self, criterion: SuccessCriterion) -> tuple[str, ...]:
+        """The keys of `evaluation` that this criterion needs: those of its metric that its threshold does not bring."""
+        brought = supplied_by(criterion)
+        return tuple(key for key in self.entry(criterion.metric).needs if key not in brought)
+
+    def is_secret(self, criterion: SuccessCriterion) -> bool:
+        """Whether the value under this criterion is computed from evaluation data, not from an open threshold alone."""
+        entry = self.entry(criterion.metric)
+        return entry.secret and not (entry.needs and not self.needs(criterion))
+
+    @cached_property
+    def engine_version(self) -> str:
+        """Changes whenever a verdict could: with the package, the extractors, their versions and their settings."""
+        parts = [
+            [section, type(extractor).__qualname__, str(getattr(extractor, "version", "")), self._settings(section)]
+            for section, extractor in sorted(self.extractors.items())
+        ]
+        fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+        return f"{ENGINE_VERSION}+{fingerprint[:12]}"
+
+    def _settings(self, section: str) -> dict[str, Any]:
+        return self.config.sections()[section].config
+
+
+def is_absent(value: Any) -> bool:
+    """Whether evaluation data are not there: null, or empty text or list. An empty JSON Schema takes everything."""
+    return value is None or (isinstance(value, str | list | tuple) and not value)
+
+
+def supplied_by(criterion: SuccessCriterion) -> dict[str, Any]:
+    """The evaluation data that a criterion's own threshold brings: terms, or a JSON Schema."""
+    if criterion.comparison in _TERMS:
+        return {"required_keywords": list(criterion.threshold)}
+    if criterion.metric_type is MetricType.MATCHES_SCHEMA and isinstance(criterion.threshold, Mapping):
+        return {"output_schema": dict(criterion.threshold)}
+    return {}
+
+
+def _entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
+    entries = extractor.catalog_entries()
+    described, supported = {entry.name for entry in entries}, set(extractor.supported_metrics())
+    if described != supported:
+        odd = ", ".join(sorted(described ^ supported))
+        raise InvalidConfig([(f"extractors.{section}", f"catalogue entries and supported metrics differ: {odd}")])
+    return entries

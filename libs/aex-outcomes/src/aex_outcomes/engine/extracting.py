@@ -1,0 +1,90 @@
+"""Running extractors: one that fails takes nothing from the others."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aex_models.criteria import SuccessCriterion
+from aex_models.results import CriterionError, Fault
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.planning import ExtractorRun, plan
+from aex_outcomes.engine.readings import MISSING_METRIC, Reading
+from aex_outcomes.engine.result_cache import ResultCache
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, Selective
+
+
+class Extraction:
+    """Reads the metrics that criteria name from one candidate."""
+
+    def __init__(self, catalog: Catalog, cache: ResultCache) -> None:
+        self._catalog = catalog
+        self._cache = cache
+
+    async def readings(
+        self,
+        criteria: Sequence[SuccessCriterion],
+        task_input: Mapping[str, Any],
+        output: Any,
+        metadata: Mapping[str, Any],
+    ) -> list[Reading]:
+        """One reading for each criterion, in their order. Raises `UnknownMetric`, and nothing else."""
+        planned = plan(criteria, task_input, self._catalog)
+        readings = dict(planned.settled)
+        for run in planned.runs:
+            wanted = frozenset(criteria[position].metric for position in run.positions)
+            found = await self._run(run, wanted, output, metadata)
+            for position in run.positions:
+                readings[position] = found.get(criteria[position].metric, MISSING_METRIC)
+        return [readings[position] for position in range(len(criteria))]
+
+    async def _run(
+        self, run: ExtractorRun, wanted: frozenset[str], output: Any, metadata: Mapping[str, Any]
+    ) -> Mapping[str, Reading]:
+        key = self._cache.key(run.section, sorted(wanted), run.task_input, output, metadata)
+        known = self._cache.get(key)
+        if known is not None:
+            return known
+        extractor = self._catalog.extractors[run.section]
+        try:
+            found = await _extract(extractor, wanted, run.task_input, output, metadata)
+        except AgentFault as fault:
+            return dict.fromkeys(wanted, _reading(fault))
+        except Exception as error:  # noqa: BLE001 whatever an extractor raises is its own fault, and no other's
+            return dict.fromkeys(wanted, _broken(run.section, error))
+        readings = {metric: _reading(found[metric]) for metric in wanted if metric in found}
+        self._cache.put(key, readings)
+        return readings
+
+
+async def _extract(
+    extractor: MetricExtractor,
+    wanted: frozenset[str],
+    task_input: Mapping[str, Any],
+    output: Any,
+    metadata: Mapping[str, Any],
+) -> Mapping[str, Any]:
+    if not type(extractor).__module__.startswith("aex_outcomes."):
+        # Other people's extractors may write into what they are given; the next one must not see it.
+        task_input, output, metadata = copy.deepcopy((dict(task_input), output, dict(metadata)))
+    chosen = extractor.only(wanted) if isinstance(extractor, Selective) else extractor
+    found = await chosen.extract(task_input, output, metadata)
+    if not isinstance(found, Mapping):
+        raise TypeError(f"extract returned {type(found).__name__}, not a mapping")
+    return found
+
+
+def _reading(value: Any) -> Reading:
+    if isinstance(value, AgentFault):
+        return Reading(error=CriterionError(code=value.code, message=value.message))
+    return Reading(value=_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers and booleans as Python's; everything else as it is."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+def _broken(section: str, error: Exception) -> Reading:
+    """The kind of exception alone: its text may quote evaluation data."""
+    message = f"the extractor {section} failed: {type(error).__name__}"
+    return Reading(error=CriterionError(code="extractor_failed", message=message, fault=Fault.PLATFORM))

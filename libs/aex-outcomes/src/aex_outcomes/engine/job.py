@@ -1,0 +1,67 @@
+"""The engine as a job of a confined worker: JSON in, JSON out."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from aex_models.criteria import SuccessCriteria
+from aex_outcomes.engine.candidate import Assessment, Case
+from aex_outcomes.engine.verification import VerificationEngine
+
+
+def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
+    """Judge one candidate; governance is not asked here.
+
+    `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
+    `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an
+    `outcome-verification.yaml`); optional `candidate_hash`, and `verification_id` and `verified_at` (RFC 3339)
+    where ids and time are the caller's.
+    Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text}`: the
+    `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
+    Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `UnknownMetric`, `KeyError`.
+    """
+    assessment = asyncio.run(_engine(json.dumps(payload.get("config"))).assess(_case(payload)))
+    return _answer(assessment)
+
+
+@lru_cache(maxsize=4)
+def _engine(config: str) -> VerificationEngine:
+    """One engine for each configuration in a worker: it keeps the references that revisions meet again."""
+    return VerificationEngine(json.loads(config))
+
+
+def _case(payload: Mapping[str, Any]) -> Case:
+    criteria, at = payload["success_criteria"], payload.get("verified_at")
+    return Case(
+        contract_id=payload["contract_id"],
+        work_input=payload.get("work_input") or {},
+        work_output=payload["output"],
+        success_criteria=None if criteria is None else SuccessCriteria.model_validate(criteria),
+        execution_metadata=payload.get("execution_metadata") or {},
+        evaluation=payload.get("evaluation") or {},
+        verification_id=payload.get("verification_id") or f"ver_{uuid.uuid4().hex}",
+        verified_at=datetime.fromisoformat(at) if at else datetime.now(UTC),
+        platform_latency_ms=payload.get("platform_latency_ms"),
+        candidate_hash=payload.get("candidate_hash"),
+    )
+
+
+def _answer(assessment: Assessment) -> dict[str, Any]:
+    facts = assessment.facts
+    return {
+        "result": assessment.result.model_dump(mode="json"),
+        "extracted_metrics": dict(facts.extracted_metrics),
+        "reference_similarity": _dumped(facts.reference_similarity),
+        "keyword_stats": _dumped(facts.keyword_stats),
+        "output_text": facts.output_text,
+    }
+
+
+def _dumped(model: BaseModel | None) -> dict[str, Any] | None:
+    return None if model is None else model.model_dump(mode="json")

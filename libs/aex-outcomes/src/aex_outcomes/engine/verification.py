@@ -1,0 +1,120 @@
+"""The engine that everyone uses: services in their workers, authors on a laptop."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from aex_models.contract import ExecutionMetadata
+from aex_models.criteria import SuccessCriteria
+from aex_models.governance import ValidationDecision
+from aex_models.results import Verdict, VerificationResult
+from aex_models.work import Evaluation
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import OutcomeConfig, parse_config
+from aex_outcomes.engine.candidate import Assessment, CandidateFacts, Case
+from aex_outcomes.engine.extracting import Extraction
+from aex_outcomes.engine.facts import facts_of
+from aex_outcomes.engine.governance import apply_governance, word_of
+from aex_outcomes.engine.judging import judge
+from aex_outcomes.engine.result_cache import ResultCache
+from aex_outcomes.extractors.text import TEXT_POINTER
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        ...
+
+
+class WallClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class Governance(Protocol):
+    """Whoever decides whether an outcome is honest."""
+
+    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
+        """The decision on one candidate. What it raises, the engine's caller gets."""
+        ...
+
+
+class VerificationEngine:
+    """Judges candidates by success criteria. Without governance, bonuses follow success alone."""
+
+    def __init__(
+        self,
+        config: OutcomeConfig | Mapping[str, Any] | None = None,
+        governance: Governance | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Raises `InvalidConfig`. `config` may be the mapping of an `outcome-verification.yaml`."""
+        self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
+        self.catalog = Catalog.of(self._config)
+        self._governance = governance if self._config.verification.governance_check else None
+        self._clock = clock or WallClock()
+        cache = ResultCache(self._config.caching.extractor_results_ttl, time.monotonic)
+        self._extraction = Extraction(self.catalog, cache)
+
+    async def verify(
+        self,
+        *,
+        contract_id: str,
+        work_input: Mapping[str, Any],
+        work_output: Any,
+        success_criteria: SuccessCriteria | Mapping[str, Any] | None,
+        execution_metadata: ExecutionMetadata | Mapping[str, Any] | None = None,
+        evaluation: Evaluation | Mapping[str, Any] | None = None,
+        platform_latency_ms: float | None = None,
+        candidate_hash: str | None = None,
+    ) -> VerificationResult:
+        """The verdict on one candidate, governance's decision included. An indeterminate one is not shown to it.
+
+        Raises `UnknownMetric` for a metric that the catalogue lacks, and pydantic's `ValidationError` for criteria
+        (given as a mapping) that are not valid. Everything else that goes wrong is part of the verdict.
+        """
+        case = Case(
+            contract_id=contract_id,
+            work_input=work_input,
+            work_output=work_output,
+            success_criteria=_criteria(success_criteria),
+            execution_metadata=_plain(execution_metadata),
+            evaluation=_plain(evaluation),
+            verification_id=f"ver_{uuid.uuid4().hex}",
+            verified_at=self._clock.now(),
+            platform_latency_ms=platform_latency_ms,
+            candidate_hash=candidate_hash,
+        )
+        assessment = await self.assess(case)
+        if self._governance is None or assessment.result.verdict is Verdict.INDETERMINATE:
+            return assessment.result
+        decision = await self._governance.validate(assessment.facts)
+        return apply_governance(assessment.result, word_of(decision))
+
+    async def assess(self, case: Case) -> Assessment:
+        """The engine's own verdict and the facts for governance, which is not asked. Raises `UnknownMetric`."""
+        criteria = case.success_criteria.criteria if case.success_criteria else ()
+        readings = await self._extraction.readings(criteria, case.task_input, case.work_output, case.metadata)
+        facts = facts_of(case, criteria, readings, self._text_pointer())
+        return Assessment(judge(case, readings, self.catalog), facts)
+
+    def _text_pointer(self) -> str:
+        extractor = self.catalog.extractors.get("text_quality")
+        return getattr(extractor, "text_pointer", TEXT_POINTER)
+
+
+def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCriteria | None:
+    return given if given is None or isinstance(given, SuccessCriteria) else SuccessCriteria.model_validate(given)
+
+
+def _plain(given: ExecutionMetadata | Evaluation | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The JSON form: what is None was not given."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    return given.model_dump(mode="json", exclude_none=True)

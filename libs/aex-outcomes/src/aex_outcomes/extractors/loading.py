@@ -1,0 +1,60 @@
+"""From a section of the configuration to an extractor."""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
+from aex_outcomes.extractors.protocol import MetricExtractor
+
+ENTRY_POINTS = "aex.extractors"
+"""The entry point group in which packages offer extractors."""
+
+_MODULES = {
+    "LatencyExtractor": "latency",
+    "TextQualityExtractor": "text_quality",
+    "ClassificationExtractor": "classification",
+    "ContainsExtractor": "contains",
+}
+
+
+def load_extractor(section: str, settings: ExtractorConfig) -> MetricExtractor | None:
+    """The extractor of an enabled section; None for a built-in one that this installation does not have.
+
+    Raises `InvalidConfig`, naming the section, for a class that is not there, is no extractor or refuses its settings.
+    """
+    name = settings.class_ or BUILT_IN[section]
+    if name in BUILT_IN.values() and name not in _MODULES:
+        return None
+    make = _found(section, name)
+    try:
+        extractor = make(**settings.config)
+    except Exception as error:  # whatever a class says of its settings is a problem of the settings
+        raise InvalidConfig([(f"extractors.{section}.config", str(error) or type(error).__name__)]) from error
+    if not isinstance(extractor, MetricExtractor):
+        wanted = "extract, supported_metrics and catalog_entries"
+        raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no extractor: it needs {wanted}")])
+    return extractor
+
+
+def _found(section: str, name: str) -> Callable[..., Any]:
+    try:
+        found = _by_name(name)
+    except Exception as error:  # importing other people's code can fail in any way
+        problem = f"{name} cannot be loaded: {type(error).__name__}: {error}"
+        raise InvalidConfig([(f"extractors.{section}.class", problem)]) from error
+    if not isinstance(found, type):
+        raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no class")])
+    return found
+
+
+def _by_name(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"aex_outcomes.extractors.{_MODULES[name]}"), name)
+    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
+        return entry_point.load()
+    module, separator, attribute = name.partition(":") if ":" in name else name.rpartition(".")
+    if not separator:
+        raise LookupError(f"there is no entry point {name!r} in the group {ENTRY_POINTS}")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,208 @@
+"""The criteria linter: what is valid but hardly meant. Findings that need a reference run are verification's."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations as pairs_of
+from typing import Any
+
+from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria
+from aex_models.money import ZERO, format_amount
+from aex_models.numbers import text_of
+from aex_models.results import Provenance
+from aex_models.work import Budget, LintWarning
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.aggregating import criteria_succeed, effective_required, weighted_share
+from aex_outcomes.extractors.text import references_of
+from aex_outcomes.feedback import needed
+from aex_outcomes.kernels.rouge import is_rouge_type, tokenize
+from aex_outcomes.reachable import MAX_ENUMERATED, Group, Met, combinations, groups
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What the rules look at."""
+
+    criteria: SuccessCriteria
+    budget: Budget | None
+    evaluation: Mapping[str, Any]
+    catalog: Catalog
+    groups: Sequence[Group]
+    reached: Sequence[Met]
+    """Every combination of met criteria that can occur; empty where there are too many criteria to enumerate."""
+    root: str
+
+    def path(self, position: int) -> str:
+        """The JSON pointer of a criterion."""
+        return f"{self.root}/criteria/{position}"
+
+
+def lint(
+    criteria: SuccessCriteria | None,
+    *,
+    budget: Budget | None = None,
+    evaluation: Mapping[str, Any] | None = None,
+    catalog: Catalog | None = None,
+    root: str = "/success_criteria",
+) -> tuple[LintWarning, ...]:
+    """Warnings about valid criteria, in the order of the rules. Raises `UnknownMetric`.
+
+    `root`: the JSON pointer under which the criteria lie. Warnings may tell about evaluation data: they are the
+    consumer's alone.
+    """
+    if criteria is None:
+        return ()
+    known = catalog or Catalog.of()
+    found = groups(criteria.criteria, known, evaluation)
+    count = len(criteria.criteria)
+    reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
+    linted = Linted(criteria, budget, evaluation or {}, known, found, reached, root)
+    return tuple(warning for rule in RULES for warning in rule(linted))
+
+
+def always_or_never_met(linted: Linted) -> Iterator[LintWarning]:
+    """A criterion that every value meets, or none."""
+    for group in linted.groups:
+        for place, position in enumerate(group.positions):
+            criterion = linted.criteria.criteria[position]
+            verdicts = {met[place] for met in group.together}
+            says = f"{criterion.metric} {criterion.comparison} ({needed(criterion)})"
+            if verdicts == {True}:
+                yield LintWarning(
+                    code="always_met",
+                    path=linted.path(position),
+                    message=f"{says} is met by every value that the metric can have",
+                    suggestion="Tighten the threshold, or drop the criterion",
+                )
+            elif verdicts == {False}:
+                yield LintWarning(
+                    code="never_met",
+                    path=linted.path(position),
+                    message=f"{says} is met by no value that the metric can have",
+                    suggestion="Check the threshold and its scale: built-in shares run from 0 to 1",
+                )
+
+
+def exclusive(linted: Linted) -> Iterator[LintWarning]:
+    """Two criteria that cannot both be met, though each alone can."""
+    for group in linted.groups:
+        places = [place for place in range(len(group.positions)) if any(met[place] for met in group.together)]
+        for first, second in pairs_of(places, 2):
+            if not any(met[first] and met[second] for met in group.together):
+                one, other = group.positions[first], group.positions[second]
+                yield LintWarning(
+                    code="criteria_exclude_each_other",
+                    path=linted.path(other),
+                    message=f"Criteria {one} and {other} can never both be met",
+                    suggestion="Under `all`, or where both are required, no candidate can pass: relax one of them",
+                )
+
+
+def nothing_required(linted: Linted) -> Iterator[LintWarning]:
+    """`all` over no required criterion."""
+    criteria = linted.criteria
+    if criteria.aggregation is Aggregation.ALL and not any(
+        effective_required(criteria, each) for each in criteria.criteria
+    ):
+        yield LintWarning(
+            code="nothing_required",
+            path=linted.root,
+            message="No criterion is required under `all`: every judged candidate passes",
+            suggestion="Leave `required` unset on the criteria that decide, or use `any` or `weighted`",
+        )
+
+
+def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
+    """A minimum that no combination reaches, or a success that none has, or that all have."""
+    criteria, reached = linted.criteria, linted.reached
+    if not reached:
+        return
+    minimum = Fraction(text_of(criteria.minimum_weighted_score))
+    if criteria.aggregation is Aggregation.WEIGHTED and max(weighted_share(criteria, met) for met in reached) < minimum:
+        yield LintWarning(
+            code="minimum_unreachable",
+            path=f"{linted.root}/minimum_weighted_score",
+            message=f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}",
+            suggestion="Lower minimum_weighted_score, or change the criteria that exclude each other",
+        )
+        return
+    outcomes = {criteria_succeed(criteria, met) for met in reached}
+    if outcomes == {False}:
+        yield LintWarning(
+            code="success_unreachable",
+            path=linted.root,
+            message="No candidate can pass: what success needs cannot be met together",
+            suggestion="Relax a required criterion, or unset `required`",
+        )
+    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL:
+        yield LintWarning(
+            code="success_certain",
+            path=linted.root,
+            message="Every judged candidate passes, whatever it delivers",
+            suggestion="Raise minimum_weighted_score, or set `required` on a criterion",
+        )
+
+
+def bonus_out_of_reach(linted: Linted) -> Iterator[LintWarning]:
+    """More bonus than the budget's cap pays."""
+    cap = linted.budget.max_cpa_total if linted.budget else None
+    if cap is None:
+        return
+    earned = max((_bonus(linted.criteria, met) for met in linted.reached), default=ZERO)
+    if earned > cap:
+        yield LintWarning(
+            code="bonus_unreachable",
+            path="/budget/max_cpa_total",
+            message=f"The criteria can earn {format_amount(earned)}; max_cpa_total pays {format_amount(cap)} at most",
+            suggestion="Raise max_cpa_total, or lower the bonuses",
+        )
+
+
+def _bonus(criteria: SuccessCriteria, met: Met) -> Any:
+    if criteria.bonus_policy is BonusPolicy.ON_SUCCESS and not criteria_succeed(criteria, met):
+        return ZERO
+    return sum((each.bonus for each, is_met in zip(criteria.criteria, met, strict=True) if is_met), ZERO)
+
+
+def self_reported(linted: Linted) -> Iterator[LintWarning]:
+    """Money or success that rests on the agent's own word."""
+    criteria = linted.criteria
+    for position, criterion in enumerate(criteria.criteria):
+        if linted.catalog.entry(criterion.metric).provenance is not Provenance.SELF_REPORTED:
+            continue
+        gates = effective_required(criteria, criterion) or criteria.aggregation is not Aggregation.ALL
+        moves = ["carries money"] if criterion.bonus or criterion.penalty else []
+        moves += ["decides success"] if gates else []
+        if moves:
+            yield LintWarning(
+                code="self_reported",
+                path=linted.path(position),
+                message=f"{criterion.metric} is reported by the agent itself and {' and '.join(moves)}",
+                suggestion="Prefer a computed or measured metric, such as platform_latency_ms for latency",
+            )
+
+
+def reference_without_tokens(linted: Linted) -> Iterator[LintWarning]:
+    """ROUGE over a reference in which it sees no words."""
+    references = references_of(linted.evaluation)
+    if not references or any(tokenize(reference) for reference in references):
+        return
+    for position, criterion in enumerate(linted.criteria.criteria):
+        if is_rouge_type(criterion.metric):
+            yield LintWarning(
+                code="reference_without_tokens",
+                path=linted.path(position),
+                message=f"{criterion.metric} counts words of a–z and 0–9 alone; the reference has none: always 0",
+                suggestion="Use bleu_score or contains_keywords for texts in other scripts",
+            )
+
+
+RULES = (
+    always_or_never_met,
+    exclusive,
+    nothing_required,
+    unreachable_success,
+    bonus_out_of_reach,
+    self_reported,
+    reference_without_tokens,
+)

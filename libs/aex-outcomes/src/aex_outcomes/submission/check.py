@@ -1,0 +1,93 @@
+"""The check of a whole submission, and of the part of it that a trial verification has."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from aex_models.criteria import SuccessCriteria
+from aex_models.work import Evaluation, LintWarning, Problem, Quote, WorkSubmission
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.linter import lint
+from aex_outcomes.quotation import quote
+from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
+from aex_outcomes.submission.findings import CRITERIA, Findings, problems_of, sorted_by_kind
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A submission, checked: usable, or with everything that is wrong with it."""
+
+    submission: WorkSubmission | None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[LintWarning, ...] = ()
+    quote: Quote | None = None
+    only_shape: bool = False
+    """Whether all problems are of shape, outside `success_criteria`."""
+
+
+def check_submission(body: Any, catalog: Catalog, *, verifiers: Collection[str] = ()) -> Checked:
+    """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted.
+
+    `verifiers`: the names that `verification.verifier` may take. With no problem there are warnings and a quote.
+    """
+    submission, findings = _shaped(body)
+    if isinstance(body, Mapping):
+        semantic = (*criteria_problems(body, catalog), *evaluation_problems(body, catalog), *_terms(body, verifiers))
+        findings += Findings(semantic)
+    if submission is None or findings.problems:
+        return Checked(None, findings.problems, only_shape=not findings.semantic)
+    given = body.get("evaluation")
+    evaluation = given if isinstance(given, Mapping) else {}
+    criteria, budget = submission.success_criteria, submission.budget
+    return Checked(
+        submission,
+        warnings=lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog),
+        quote=quote(criteria, budget, catalog, evaluation),
+    )
+
+
+def check_criteria(body: Mapping[str, Any], catalog: Catalog) -> Findings:
+    """The same checks for `success_criteria`, `evaluation` and `input` of a body that is no submission."""
+    shape = [
+        *_field_problems(body, "success_criteria", TypeAdapter(SuccessCriteria | None)),
+        *_field_problems(body, "evaluation", TypeAdapter(Evaluation | None)),
+    ]
+    return sorted_by_kind(shape) + Findings((*criteria_problems(body, catalog), *evaluation_problems(body, catalog)))
+
+
+def _shaped(body: Any) -> tuple[WorkSubmission | None, Findings]:
+    try:
+        return WorkSubmission.model_validate(body), Findings()
+    except ValidationError as error:
+        return None, sorted_by_kind(problems_of(error, body))
+
+
+def _field_problems(body: Mapping[str, Any], name: str, adapter: TypeAdapter[Any]) -> list[Problem]:
+    try:
+        adapter.validate_python(body.get(name))
+    except ValidationError as error:
+        return problems_of(error, body.get(name), f"/{name}")
+    return []
+
+
+def _terms(body: Mapping[str, Any], verifiers: Collection[str]) -> Iterator[Problem]:
+    """What the parts of a work demand of each other."""
+    budget, verification = body.get("budget"), body.get("verification")
+    base_policy = budget.get("base_policy") if isinstance(budget, Mapping) else None
+    if body.get("allow_claims") is True and base_policy != "on_success":
+        message = "allow_claims requires budget.base_policy on_success: anyone may claim, so only success is paid"
+        yield Problem(path="/allow_claims", code="claims_require_on_success", message=message)
+    if body.get("science") is not None:
+        yield Problem(
+            path="/science", code="science_unavailable", message="Scientific verification is not available here"
+        )
+    verifier = verification.get("verifier") if isinstance(verification, Mapping) else None
+    if isinstance(verifier, str) and verifier not in verifiers:
+        known = ", ".join(sorted(verifiers)) or "none"
+        message = f"Unknown verifier; registered here: {known}"
+        yield Problem(path="/verification/verifier", code="unknown_verifier", message=message)
+
+
+__all__ = ["CRITERIA", "Checked", "check_criteria", "check_submission"]

@@ -1,0 +1,151 @@
+"""Criteria against the catalogue: known metrics, fitting types, and evaluation data for each."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from aex_models.catalog import MetricEntry
+from aex_models.criteria import SuccessCriterion, identity
+from aex_models.thresholds import MetricType
+from aex_models.work import EVALUATION_KEYS, Problem
+from aex_outcomes.catalog import Catalog, UnknownMetric, is_absent, supplied_by
+from aex_outcomes.extractors.protocol import ChecksEvaluation
+from aex_outcomes.submission.findings import CRITERIA
+
+SCIENCE_METRICS = frozenset(
+    {
+        "values_plausible",
+        "values_consistent",
+        "domain_violations",
+        "value_mismatches",
+        "claims_not_recomputed",
+        "answers_question",
+        "reasoning_sound",
+        "scientific_validity",
+        "review_confidence",
+    }
+)
+MAX_LOOKED_AT = 100
+
+
+def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    """What is wrong with the criteria of a body beyond their shape; criteria of a wrong shape are passed over."""
+    criteria = body.get("success_criteria")
+    listed = criteria.get("criteria") if isinstance(criteria, Mapping) else None
+    if not isinstance(listed, list | tuple):
+        return
+    if len(listed) > catalog.max_criteria:
+        message = f"At most {catalog.max_criteria} criteria; these are {len(listed)}"
+        yield Problem(path=f"{CRITERIA}/criteria", code="too_many_criteria", message=message)
+    evaluation = body.get("evaluation")
+    given = evaluation if isinstance(evaluation, Mapping) else {}
+    yield from _duplicates(listed[:MAX_LOOKED_AT])
+    for position, raw in enumerate(listed[:MAX_LOOKED_AT]):
+        if isinstance(raw, Mapping) and isinstance(raw.get("metric"), str):
+            yield from _one(raw, f"{CRITERIA}/criteria/{position}", given, catalog)
+
+
+def _duplicates(listed: Sequence[Any]) -> Iterator[Problem]:
+    """Equal criteria among those of a right shape: the model tells only where all of them have one."""
+    sound = {position: criterion for position, raw in enumerate(listed) if (criterion := _read(raw)) is not None}
+    first_of: dict[str, int] = {}
+    for position, criterion in sound.items():
+        first = first_of.setdefault(identity(criterion), position)
+        if first != position and len(sound) < len(listed):
+            message = (
+                f"Criteria {first} and {position} are the same: metric {criterion.metric}, comparison and threshold"
+            )
+            yield Problem(path=f"{CRITERIA}/criteria", code="duplicate_criterion", message=message)
+
+
+def _read(raw: Any) -> SuccessCriterion | None:
+    """The criterion, or None: what is wrong with its shape is reported with the shape."""
+    try:
+        return SuccessCriterion.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    unknown = _unknown(raw["metric"], catalog)
+    if unknown:
+        yield Problem(path=f"{path}/metric", code=unknown[0], message=unknown[1])
+        return
+    entry = catalog.entry(raw["metric"])
+    if raw.get("metric_type") in set(MetricType) - set(entry.metric_types):
+        taken = ", ".join(entry.metric_types)
+        message = f"Invalid metric_type for metric: {entry.name} (takes {taken})"
+        yield Problem(path=f"{path}/metric_type", code="invalid_metric_type", message=message)
+    criterion = _read(raw)
+    if criterion is not None:
+        yield from _threshold(criterion, path, entry.needs, catalog)
+    for key in catalog.needs(criterion) if criterion else _likely_needs(raw, entry):
+        if is_absent(evaluation.get(key)):
+            yield Problem(
+                path=f"/evaluation/{key}", code="evaluation_missing", message=f"{entry.name} needs evaluation.{key}"
+            )
+
+
+def _likely_needs(raw: Mapping[str, Any], entry: MetricEntry) -> tuple[str, ...]:
+    """What a criterion of a wrong shape will need once it is mended: nothing where its threshold may bring it."""
+    return () if isinstance(raw.get("threshold"), list | Mapping) else entry.needs
+
+
+def _unknown(metric: str, catalog: Catalog) -> tuple[str, str] | None:
+    """Why a metric cannot be named here: not at all, or not yet."""
+    if metric in catalog:
+        return None
+    if metric.startswith("custom."):
+        return "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
+    if metric in SCIENCE_METRICS or metric.startswith("stat."):
+        return "science_unavailable", f"Scientific verification is not available here: {metric}"
+    return "unknown_metric", str(UnknownMetric(metric))
+
+
+def _threshold(criterion: SuccessCriterion, path: str, needs: Collection[str], catalog: Catalog) -> Iterator[Problem]:
+    """A threshold that brings terms or a schema: for a metric that takes them, and such that they can be used."""
+    brought = supplied_by(criterion)
+    if not brought:
+        return
+    said = f"Invalid threshold for metric: {criterion.metric}"
+    if not set(brought) <= set(needs):
+        message = f"{said} ({', '.join(brought)} is not what this metric takes)"
+        yield Problem(path=f"{path}/threshold", code="invalid_threshold", message=message)
+        return
+    extractor = catalog.extractors[catalog.sources[criterion.metric]]
+    if isinstance(extractor, ChecksEvaluation):
+        for problem in extractor.check_evaluation(brought):
+            where = f"{path}/threshold{_below(problem.path)}"
+            yield Problem(path=where, code=problem.code, message=f"{said} ({problem.message})")
+
+
+def _below(path: str) -> str:
+    """The part of a pointer below its first segment."""
+    rest = path.split("/", 2)[2:]
+    return f"/{rest[0]}" if rest else ""
+
+
+def evaluation_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    """What extractors say of the evaluation data, and evaluation data where agents would read them."""
+    evaluation, work_input = body.get("evaluation"), body.get("input")
+    if isinstance(evaluation, Mapping):
+        for extractor in catalog.extractors.values():
+            if isinstance(extractor, ChecksEvaluation):
+                yield from _moved(extractor.check_evaluation(evaluation))
+        if evaluation.get("custom_metrics"):
+            message = "Custom metrics are not available here"
+            yield Problem(path="/evaluation/custom_metrics", code="custom_metrics_unavailable", message=message)
+    if isinstance(work_input, Mapping):
+        yield from _in_input(work_input)
+
+
+def _moved(problems: Iterable[Problem]) -> Iterator[Problem]:
+    for problem in problems:
+        yield problem.model_copy(update={"path": f"/evaluation{problem.path}"})
+
+
+def _in_input(work_input: Mapping[str, Any]) -> Iterator[Problem]:
+    for key in sorted(EVALUATION_KEYS.intersection(work_input)):
+        message = f"Agents read the input: {key} belongs into evaluation"
+        yield Problem(path=f"/input/{key}", code="evaluation_in_input", message=message)

@@ -1,0 +1,85 @@
+"""What checks find: problems, and whether they are of shape or of sense."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from aex_models.work import Problem
+from aex_outcomes.pointer import MISSING, join
+
+CRITERIA = "/success_criteria"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Problems, apart by kind. Within `success_criteria` every problem is semantic, also one of shape."""
+
+    semantic: tuple[Problem, ...] = ()
+    shape: tuple[Problem, ...] = ()
+
+    def __add__(self, other: "Findings") -> "Findings":
+        return Findings(self.semantic + other.semantic, self.shape + other.shape)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All of them, each once, in the order of their paths."""
+        ordered = sorted({*self.semantic, *self.shape}, key=lambda each: (each.path, each.code, each.message))
+        return tuple(ordered)
+
+
+def sorted_by_kind(problems: Iterable[Problem]) -> Findings:
+    """Problems of shape, apart by where they lie."""
+    listed = list(problems)
+    inside = tuple(each for each in listed if _in_criteria(each.path))
+    return Findings(inside, tuple(each for each in listed if not _in_criteria(each.path)))
+
+
+def _in_criteria(path: str) -> bool:
+    return path == CRITERIA or path.startswith(f"{CRITERIA}/")
+
+
+def problems_of(error: ValidationError, body: Any, root: str = "") -> list[Problem]:
+    """pydantic's errors as problems: real paths, and never a value of the body.
+
+    Where a field takes several kinds, pydantic reports each kind's errors under tags of its own. The tags are
+    dropped, and so is what a deeper error of the same value says better.
+    """
+    found = [_located(each, body, root) for each in error.errors(include_url=False, include_input=False)]
+    paths = [problem.path for _, problem in found]
+    kept: list[Problem] = []
+    for position, (tagged, problem) in enumerate(found):
+        said = problem.path in paths[:position] or any(path.startswith(f"{problem.path}/") for path in paths)
+        if not (tagged and said):
+            kept.append(problem)
+    return kept
+
+
+def _located(error: Any, body: Any, root: str) -> tuple[bool, Problem]:
+    """An error as a problem, and whether pydantic's location had tags in it."""
+    segments = _real(error["loc"], body, missing=error["type"] == "missing")
+    problem = Problem(path=root + join(*segments), code=error["type"], message=error["msg"])
+    return len(segments) < len(error["loc"]), problem
+
+
+def _real(loc: tuple[int | str, ...], body: Any, *, missing: bool) -> list[int | str]:
+    """The segments of a pydantic location that lead through the body; the name of a missing field at the end."""
+    segments: list[int | str] = []
+    place = body
+    for position, segment in enumerate(loc):
+        within = _step(place, segment)
+        if within is not MISSING:
+            place = within
+        elif not (missing and position == len(loc) - 1):
+            continue
+        segments.append(segment)
+    return segments
+
+
+def _step(place: Any, segment: int | str) -> Any:
+    if isinstance(place, Mapping):
+        return place.get(segment, MISSING)
+    if isinstance(segment, int) and isinstance(place, list | tuple) and 0 <= segment < len(place):
+        return place[segment]
+    return MISSING

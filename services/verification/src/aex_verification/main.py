@@ -1,0 +1,53 @@
+"""The verification service, composed: the only place where its backends are chosen."""
+
+import httpx
+from fastapi import FastAPI
+
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import OutcomeConfig, load_config
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_runtime.http.app import build_app
+from aex_runtime.service import Backends, assemble
+from aex_verification.api import routes
+from aex_verification.clients import HttpAwards, HttpGovernance
+from aex_verification.deps import Deps
+from aex_verification.judge import JOB, ConfinedJudge
+from aex_verification.rules.policy import Policy
+from aex_verification.settings import Settings
+from aex_verification.subscriptions import subscriptions, timers
+from aex_verification.under_way import UnderWay
+from aex_verification.waits import Waits
+
+SERVICE = "verification"
+
+
+def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
+    """The application. Raises `InvalidConfig` for an outcome configuration that cannot be used."""
+    chosen = settings or Settings()
+    config = load_config(chosen.outcome_config) if chosen.outcome_config else OutcomeConfig()
+    parts = assemble(SERVICE, chosen, backends)
+    pool = WorkerPool(chosen.workers, chosen.verify_timeout_s, chosen.worker_memory_mb, jobs=[JOB])
+    client = httpx.AsyncClient(timeout=chosen.governance_timeout_s)
+    deps = Deps(
+        unit_of_work=parts.unit_of_work,
+        store=parts.backends.store,
+        blobs=parts.backends.blobs,
+        clock=parts.backends.clock,
+        ids=parts.backends.ids,
+        judge=ConfinedJudge(pool, config.as_json()),
+        governance=HttpGovernance(client, chosen.governance_url, parts.service_tokens),
+        awards=HttpAwards(client, chosen.work_publisher_url, parts.service_tokens),
+        waits=Waits(chosen.max_waits),
+        under_way=UnderWay(),
+        policy=Policy(
+            max_system_retries=chosen.max_system_retries, governance_check=config.verification.governance_check
+        ),
+        catalog=Catalog.of(config),
+    )
+    return build_app(
+        parts,
+        routes(deps),
+        subscriptions=subscriptions(deps),
+        timers=timers(deps),
+        resources=[lambda: pool, lambda: client],
+    )

@@ -1,0 +1,114 @@
+"""HTTP in: parse, call one handler, shape the reply."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Response
+
+from aex_models.audiences import project
+from aex_models.contract import Award, AwardRequest
+from aex_models.events import ContractAwarded
+from aex_models.work import Work, WorkAnswer, WorkStatus, WorkSubmission, WorkValidation
+from aex_runtime.http.auth import Allow, Principal
+from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
+from aex_runtime.http.pagination import PageRequest, page, page_request
+from aex_runtime.http.routing import service_router
+from aex_work_publisher.bodies import DescribedAs, WorkPage
+from aex_work_publisher.deps import Deps
+from aex_work_publisher.handlers.award_work import award_work
+from aex_work_publisher.handlers.cancel_work import cancel_work
+from aex_work_publisher.handlers.claim_work import claim_work
+from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract, get_work, list_works
+from aex_work_publisher.handlers.submit_work import submit_work
+from aex_work_publisher.handlers.validate_work import validate_work
+
+Consumer = Annotated[Principal, Depends(Allow("consumer"))]
+Agent = Annotated[Principal, Depends(Allow("agent"))]
+Reader = Annotated[Principal, Depends(Allow("consumer", "agent"))]
+Service = Annotated[Principal, Depends(Allow("service"))]
+Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Paging = Annotated[PageRequest, Depends(page_request)]
+Submission = Annotated[Any, DescribedAs(WorkSubmission), Body()]
+Json = dict[str, Any]
+
+
+def routes(deps: Deps) -> APIRouter:
+    """Every route of the service."""
+    router = service_router()
+    router.include_router(_work_routes(deps), prefix="/v1")
+    router.include_router(_award_routes(deps), prefix="/v1")
+    return router
+
+
+def _work_routes(deps: Deps) -> APIRouter:
+    router = service_router()
+
+    @router.post("/work", status_code=201, summary="Publish a work", responses={201: {"model": WorkAnswer}})
+    async def post_work(body: Submission, consumer: Consumer, request: Idempotent, response: Response) -> Json:
+        """All that is wrong comes in one answer; what is odd, and what the work can cost, comes with it."""
+        effect, answer = await submit_work(deps, consumer, body, request)
+        _describe(response, effect, f"/v1/work/{effect.resource_id}")
+        return project(answer, consumer.role)
+
+    @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
+    async def post_validation(body: Submission, consumer: Consumer) -> Json:
+        """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
+        return project(validate_work(deps, body), consumer.role)
+
+    @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
+    async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Json:
+        """A consumer's own; an agent's, and all that are open. Evaluation data are shown one work at a time."""
+        found = await list_works(deps, reader, status, paging)
+        items = [project(each.work, reader.role) for each in found.records]
+        return page([_without_secrets(item) for item in items], found.after, paging)
+
+    @router.get("/work/{work_id}", summary="One work", responses={200: {"model": Work}})
+    async def get_one_work(work_id: str, reader: Reader) -> Json:
+        """With its evaluation data for its consumer alone."""
+        return project(await get_work(deps, reader, work_id), reader.role)
+
+    @router.post("/work/{work_id}/cancel", summary="Cancel before an award", responses={200: {"model": Work}})
+    async def post_cancel(work_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
+        effect = await cancel_work(deps, consumer, work_id, request)
+        response.headers.update(effect.headers)
+        return project(await get_work(deps, consumer, work_id), consumer.role)
+
+    return router
+
+
+def _award_routes(deps: Deps) -> APIRouter:
+    router = service_router()
+
+    @router.post("/work/{work_id}/award", status_code=201, summary="Award a work", responses={201: {"model": Award}})
+    async def post_award(
+        work_id: str, body: AwardRequest, consumer: Consumer, request: Idempotent, response: Response
+    ) -> Json:
+        """One award for each work: of two that race, one wins and the other is a 409."""
+        effect = await award_work(deps, consumer, work_id, body, request)
+        return await _award(deps, consumer, effect, response)
+
+    @router.post("/work/{work_id}/claim", status_code=201, summary="Claim a work", responses={201: {"model": Award}})
+    async def post_claim(work_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
+        """An award at `budget.max_cpc`, where the work allows claims."""
+        effect = await claim_work(deps, agent, work_id, request)
+        return await _award(deps, agent, effect, response)
+
+    @router.get("/awards/{contract_id}", summary="An award, for services", responses={200: {"model": ContractAwarded}})
+    async def get_one_award(contract_id: str, service: Service) -> Json:
+        """What `contract.awarded` carries."""
+        return project(await get_awarded_contract(deps, contract_id), service.role)
+
+    return router
+
+
+async def _award(deps: Deps, party: Principal, effect: Effect, response: Response) -> Json:
+    _describe(response, effect, f"/v1/awards/{effect.resource_id}")
+    return project(await get_award(deps, party, effect.resource_id), party.role)
+
+
+def _describe(response: Response, effect: Effect, location: str) -> None:
+    response.headers.update({**effect.headers, "Location": location})
+
+
+def _without_secrets(item: Json) -> Json:
+    """Works are kept without their secrets: in a list these fields would say that there are none."""
+    return {name: value for name, value in item.items() if name not in {"evaluation", "science"}}

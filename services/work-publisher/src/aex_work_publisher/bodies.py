@@ -1,0 +1,26 @@
+"""Shapes of bodies that OpenAPI tells of."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from aex_models.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedAs:
+    """Marks a value that is taken as it comes and documented as a model: its handler checks it as a whole."""
+
+    model: type[BaseModel]
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(self.model.__pydantic_core_schema__)
+
+
+class WorkPage(BaseModel):
+    """A page of works; evaluation data and science are left out."""
+
+    items: list[Work]
+    next_cursor: str | None

@@ -1,0 +1,6 @@
+"""A consumer publishes a work."""
+
+
+import structlog
+
+_log = structlog.get_logger(__name__)

@@ -1,0 +1,32 @@
+"""The work-publisher service, composed: the only place where its backends are chosen."""
+
+from functools import partial
+
+from aex_outcomes.submission import check_submission
+from fastapi import FastAPI
+
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import load_config
+from aex_runtime.http.app import build_app
+from aex_runtime.service import Backends, assemble
+from aex_work_publisher.api import routes
+from aex_work_publisher.deps import Deps
+from aex_work_publisher.settings import Settings
+from aex_work_publisher.subscriptions import subscriptions
+
+SERVICE = "work-publisher"
+
+
+def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
+    """The application. Nothing is opened before it starts, unless `backends` are given."""
+    chosen = settings or Settings()
+    parts = assemble(SERVICE, chosen, backends)
+    deps = Deps(
+        unit_of_work=parts.unit_of_work,
+        store=parts.backends.store,
+        blobs=parts.backends.blobs,
+        ids=parts.backends.ids,
+        check=partial(check_submission, catalog=Catalog.of(load_config(chosen.outcome_config))),
+        fee_rate=chosen.fee_rate,
+    )
+    return build_app(parts, routes(deps), subscriptions=subscriptions(deps))

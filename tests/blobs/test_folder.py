@@ -1,0 +1,128 @@
+import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from aex_models.canonical import sha256_hex
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge, BlobUnavailable
+from tests.blobs.contract import CONTENT, BlobsContract, chunks
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "blobs"
+
+
+def modes(root: Path) -> tuple[set[int], set[int]]:
+    """The modes of all files, and of all folders."""
+    places = [root, *root.rglob("*")]
+    found = [(place.is_dir(), stat.S_IMODE(place.stat().st_mode)) for place in places]
+    return {mode for folder, mode in found if not folder}, {mode for folder, mode in found if folder}
+
+
+def move(place: Path, name: str) -> None:
+    """Give a folder another name."""
+    place.rename(place.with_name(name))
+
+
+def files(root: Path) -> list[Path]:
+    """All files below a folder."""
+    return sorted(place for place in root.rglob("*") if place.is_file())
+
+
+class TestFolderOfBlobs(BlobsContract):
+    @pytest.fixture
+    def blobs(self, root: Path) -> Blobs:
+        return open_blobs(f"file:///{root}")
+
+    async def test_blob_lies_under_its_digest(self, blobs: Blobs, root: Path) -> None:
+        await blobs.put("records", CONTENT)
+        await blobs.put_stream("evaluation", chunks(CONTENT), len(CONTENT))
+        digest = sha256_hex(CONTENT)
+        assert files(root) == [root / area / digest[:2] / digest for area in ("evaluation", "records")]
+
+    async def test_files_and_folders_are_private(self, blobs: Blobs, root: Path) -> None:
+        await blobs.put("records", CONTENT)
+        await blobs.put_stream("evaluation", chunks(b"other"), 10)
+        assert modes(root) == ({0o600}, {0o700})
+
+    async def test_changed_bytes_are_corrupt_until_they_are_put_again(self, blobs: Blobs, root: Path) -> None:
+        ref = await blobs.put("records", CONTENT)
+        for torn in (b"\0" * len(CONTENT), CONTENT[:100], b""):
+            files(root)[0].write_bytes(torn)
+            with pytest.raises(BlobCorrupt):
+                await blobs.get("records", ref.digest)
+            await blobs.put("records", CONTENT)
+            assert await blobs.get("records", ref.digest) == CONTENT
+
+    async def test_stopped_streams_leave_no_file(self, blobs: Blobs, root: Path) -> None:
+        with pytest.raises(BlobTooLarge):
+            await blobs.put_stream("records", chunks(b"x" * 12_000_000), max_bytes=11_000_000)
+
+        async def stalled() -> AsyncIterator[bytes]:
+            yield b"x" * 6_000_000
+            await asyncio.sleep(60)
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(blobs.put_stream("records", stalled(), max_bytes=10**9), 0.3)
+        await asyncio.sleep(0.1)
+        assert files(root) == []
+
+    async def test_nothing_is_touched_before_the_first_use(self, blobs: Blobs, root: Path) -> None:
+        assert blobs is not None
+        assert not root.parent.exists()
+
+    async def test_folder_that_is_gone_is_unavailable_not_empty(self, blobs: Blobs, root: Path) -> None:
+        ref = await blobs.put("records", CONTENT)
+        move(root, "elsewhere")
+        with pytest.raises(BlobUnavailable):
+            await blobs.ping()
+        with pytest.raises(BlobUnavailable):
+            await blobs.get("records", ref.digest)
+        move(root.with_name("elsewhere"), root.name)
+        await blobs.ping()
+        assert await blobs.get("records", ref.digest) == CONTENT
+
+    async def test_unreachable_folder_is_unavailable_and_recovers(self, blobs: Blobs, root: Path) -> None:
+        root.parent.write_text("a file where a folder should be")
+        for attempt in (blobs.ping(), blobs.put("records", CONTENT), blobs.get("records", "0" * 64)):
+            with pytest.raises(BlobUnavailable):
+                await attempt
+        root.parent.unlink()
+        await blobs.ping()
+        with pytest.raises(BlobMissing):
+            await blobs.get("records", "0" * 64)
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    async def test_unreadable_blob_is_unavailable(self, blobs: Blobs, root: Path) -> None:
+        ref = await blobs.put("records", CONTENT)
+        files(root)[0].chmod(0)
+        with pytest.raises(BlobUnavailable):
+            await blobs.get("records", ref.digest)
+
+
+class TestFactory:
+    async def test_three_slashes_are_relative_and_four_absolute(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        ref = await open_blobs("file:///a/blobs").put("records", CONTENT)
+        assert await open_blobs(f"file:///{tmp_path}/a/blobs").get("records", ref.digest) == CONTENT
+
+    @pytest.mark.parametrize("url", ["file:", "file://", "file:///", "file:a", "file://host/a"])
+    def test_folder_without_a_path_is_refused(self, url: str) -> None:
+        with pytest.raises(ValueError, match="needs a path: file:///relative/path"):
+            open_blobs(url)
+
+    @pytest.mark.parametrize("url", ["", "s3://bucket", "memory:x"])
+    def test_unknown_scheme_names_the_accepted_ones(self, url: str) -> None:
+        with pytest.raises(ValueError, match=r"unknown blob scheme .* file:///relative/path"):
+            open_blobs(url)
+
+    def test_cloud_storage_says_that_it_is_not_there_yet(self) -> None:
+        with pytest.raises(ValueError, match="gs: is not in this build"):
+            open_blobs("gs://bucket")

@@ -1,0 +1,200 @@
+"""What every bus does. A backend's test class inherits this and provides the fixture `open_bus`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.port import Ack, Bus, BusError, Delivery, Disposition, Message, Outgoing, Retry
+from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, name_of, outgoing, stop
+
+PUBLISHER, GOVERNANCE, SETTLEMENT = "work-publisher", "governance", "settlement"
+OpenBus = Callable[[Pace], Bus]
+"""Opens the bus under test; called again, it opens the same queues as another process would."""
+
+ONLY_WOKEN = Pace(poll=timedelta(minutes=10))
+"""Whatever arrives in time was not found by the poll."""
+IMPATIENT = Pace(poll=timedelta(seconds=1), visibility=timedelta(milliseconds=300), drain=timedelta(milliseconds=50))
+
+
+def _hang(started: list[str]) -> Callable[[Delivery], Awaitable[Disposition]]:
+    async def receive(delivery: Delivery) -> Disposition:
+        started.append(name_of(delivery))
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets this event")
+
+    return receive
+
+
+class BusContract:
+    async def test_message_arrives_as_it_was_published(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        message = Message({"ce-id": "evt_1", "ce-subject": "wörk ∑", "empty": ""}, '{"text": "Grüße\\u0000"}'.encode())
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([Outgoing(CHECKED, message)])
+            await recorder.got(1)
+        assert recorder.deliveries == [Delivery(CHECKED, message, attempt=1)]
+
+    async def test_message_published_before_anyone_consumes_is_kept(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        await bus.publish([outgoing("a"), outgoing("b")])
+        async with consuming(bus, PUBLISHER, recorder, concurrency=1):
+            await recorder.got(2)
+        assert recorder.names == ["a", "b"]
+
+    async def test_every_subscriber_gets_its_own_copy(self, open_bus: OpenBus) -> None:
+        bus = open_bus(ONLY_WOKEN)
+        recorders = {service: Recorder() for service in (PUBLISHER, GOVERNANCE, SETTLEMENT)}
+        await bus.publish([outgoing("a", VERIFIED)])
+        for service, recorder in recorders.items():
+            async with consuming(bus, service, recorder, [VERIFIED]):
+                await recorder.got(1)
+        assert all(recorder.names == ["a"] for recorder in recorders.values())
+
+    async def test_message_for_one_subscriber_reaches_no_other(self, open_bus: OpenBus) -> None:
+        bus, chosen, other = open_bus(ONLY_WOKEN), Recorder(), Recorder()
+        await bus.publish([outgoing("replayed", VERIFIED, subscriber=SETTLEMENT), outgoing("b", VERIFIED)])
+        async with consuming(bus, SETTLEMENT, chosen, [VERIFIED]), consuming(bus, GOVERNANCE, other, [VERIFIED]):
+            await chosen.got(2)
+            await other.got(1)
+        assert sorted(chosen.names) == ["b", "replayed"]
+        assert other.names == ["b"]
+
+    async def test_topic_without_subscribers_is_published_to_nobody(self, open_bus: OpenBus) -> None:
+        await open_bus(ONLY_WOKEN).publish([outgoing("a", "settlement.completed")])
+
+    async def test_undeclared_topic_is_refused_and_nothing_of_the_call_is_published(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        with pytest.raises(BusError, match=r"work\.invented"):
+            await bus.publish([outgoing("a"), outgoing("b", "work.invented")])
+        with pytest.raises(BusError, match="settlement does not subscribe"):
+            await bus.publish([outgoing("a"), outgoing("b", subscriber=SETTLEMENT)])
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([outgoing("c")])
+            await recorder.got(1)
+        assert recorder.names == ["c"]
+
+    async def test_service_cannot_consume_what_it_does_not_subscribe_to(self, open_bus: OpenBus) -> None:
+        with pytest.raises(BusError, match="settlement does not subscribe"):
+            await open_bus(ONLY_WOKEN).consume(SETTLEMENT, [CHECKED], Recorder(), 1)
+
+    async def test_consumer_gets_the_topics_it_asked_for_and_leaves_the_rest(self, open_bus: OpenBus) -> None:
+        bus, verified, checked = open_bus(ONLY_WOKEN), Recorder(), Recorder()
+        await bus.publish([outgoing("a"), outgoing("b", VERIFIED), outgoing("c")])
+        async with consuming(bus, PUBLISHER, verified, [VERIFIED]):
+            await verified.got(1)
+        async with consuming(bus, PUBLISHER, checked, [CHECKED]):
+            await checked.got(2)
+        assert (verified.names, checked.names) == (["b"], ["a", "c"])
+
+    async def test_published_message_wakes_an_idle_consumer(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        async with consuming(bus, PUBLISHER, recorder):
+            for number in range(20):
+                await bus.publish([outgoing(str(number))])
+                await recorder.got(number + 1)
+        assert recorder.names == [str(number) for number in range(20)]
+
+    async def test_retried_message_comes_again_after_the_delay_and_counts(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder(Retry(timedelta(milliseconds=200)))
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([outgoing("a")])
+            await recorder.got(2)
+        assert [delivery.attempt for delivery in recorder.deliveries] == [1, 2]
+        assert recorder.times[1] - recorder.times[0] >= 0.2
+
+    async def test_uncounted_retry_takes_no_attempt(self, open_bus: OpenBus) -> None:
+        soon = timedelta(milliseconds=1)
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder(Retry(soon), Retry(soon, counted=False), Retry(soon))
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([outgoing("a")])
+            await recorder.got(4)
+        assert [delivery.attempt for delivery in recorder.deliveries] == [1, 2, 2, 3]
+
+    async def test_retried_message_that_is_due_comes_before_fresh_ones(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder(Retry(timedelta()), takes=timedelta(milliseconds=5))
+        await bus.publish([outgoing("failed"), outgoing("b"), outgoing("c"), outgoing("d")])
+        async with consuming(bus, PUBLISHER, recorder, concurrency=1):
+            await recorder.got(5)
+        assert recorder.names.index("failed", 1) < recorder.names.index("d")
+
+    async def test_receiver_that_raises_gets_the_message_again(self, open_bus: OpenBus) -> None:
+        attempts: list[int] = []
+
+        async def receive(delivery: Delivery) -> Disposition:
+            attempts.append(delivery.attempt)
+            if delivery.attempt == 1:
+                raise RuntimeError("the receiver is broken")
+            return Ack()
+
+        bus = open_bus(ONLY_WOKEN)
+        async with consuming(bus, PUBLISHER, receive):
+            await bus.publish([outgoing("a")])
+            await eventually(lambda: len(attempts) == 2)
+        assert attempts == [1, 2]
+
+    async def test_no_more_than_the_allowed_number_runs_at_once(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder(takes=timedelta(milliseconds=20))
+        await bus.publish([outgoing(str(number)) for number in range(12)])
+        async with consuming(bus, PUBLISHER, recorder, concurrency=3):
+            await recorder.got(12)
+        assert recorder.most_running == 3
+
+    async def test_two_consumers_share_the_work_and_ack_nothing_twice(self, open_bus: OpenBus) -> None:
+        first, second = (Recorder(takes=timedelta(milliseconds=5)) for _ in range(2))
+        bus, replica = open_bus(ONLY_WOKEN), open_bus(ONLY_WOKEN)
+        async with consuming(bus, PUBLISHER, first), consuming(replica, PUBLISHER, second):
+            for number in range(60):
+                await bus.publish([outgoing(str(number))])
+            await eventually(lambda: len(first.deliveries) + len(second.deliveries) >= 60)
+        assert sorted(map(int, first.names + second.names)) == list(range(60))
+        assert first.deliveries
+        assert second.deliveries
+
+    async def test_handler_that_outlasts_the_visibility_timeout_keeps_its_message(self, open_bus: OpenBus) -> None:
+        bus, replica = open_bus(IMPATIENT), open_bus(IMPATIENT)
+        slow, idle = Recorder(takes=timedelta(seconds=1)), Recorder()
+        async with consuming(bus, PUBLISHER, slow):
+            await bus.publish([outgoing("a")])
+            await slow.got(1)
+            async with consuming(replica, PUBLISHER, idle):
+                await eventually(lambda: slow.running == 0)
+                await asyncio.sleep(0.05)
+        assert (slow.names, idle.names) == (["a"], [])
+
+    async def test_stopped_consumer_lets_running_handlers_finish(self, open_bus: OpenBus) -> None:
+        bus, recorder, after = open_bus(ONLY_WOKEN), Recorder(takes=timedelta(milliseconds=100)), Recorder()
+        await bus.publish([outgoing("a"), outgoing("b")])
+        async with consuming(bus, PUBLISHER, recorder, concurrency=1) as task:
+            await recorder.got(1)
+            await stop(task)
+        assert recorder.running == 0
+        async with consuming(bus, PUBLISHER, after):
+            await after.got(1)
+        assert (recorder.names, after.names) == (["a"], ["b"])
+
+    async def test_stopped_consumer_gives_back_uncounted_what_it_cannot_finish(self, open_bus: OpenBus) -> None:
+        bus, replica, started = open_bus(IMPATIENT), open_bus(ONLY_WOKEN), list[str]()
+        await bus.publish([outgoing("a")])
+        async with consuming(bus, PUBLISHER, _hang(started)) as task:
+            await eventually(lambda: started == ["a"])
+            await stop(task)
+        recorder = Recorder()
+        async with consuming(replica, PUBLISHER, recorder):
+            await recorder.got(1)
+        assert [delivery.attempt for delivery in recorder.deliveries] == [1]
+
+    async def test_consumer_stopped_at_any_moment_loses_nothing(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        await bus.publish([outgoing(str(number)) for number in range(40)])
+        for pause_ms in range(12):
+            async with consuming(bus, PUBLISHER, recorder, concurrency=3):
+                await asyncio.sleep(pause_ms / 4_000)
+        async with consuming(bus, PUBLISHER, recorder):
+            await eventually(lambda: len(set(recorder.names)) == 40)
+        assert len(recorder.names) == 40
+
+    async def test_reachable_bus_answers_a_ping(self, open_bus: OpenBus) -> None:
+        await open_bus(ONLY_WOKEN).ping()

@@ -1,0 +1,216 @@
+import asyncio
+import signal
+import sqlite3
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.embedded import EmbeddedBus
+from aex_runtime.bus.port import Bus, BusUnavailable
+from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
+from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing, stop
+
+ROOT = Path(__file__).parents[2]
+NEVER_VISIBLE_AGAIN = Pace(visibility=timedelta(hours=1))
+"""Whatever comes again did so because its consumer was seen to be dead."""
+
+
+class TestEmbeddedBus(BusContract):
+    @pytest.fixture
+    async def open_bus(self, tmp_path: Path) -> AsyncIterator[OpenBus]:
+        opened: list[EmbeddedBus] = []
+
+        def opener(pace: Pace) -> Bus:
+            opened.append(EmbeddedBus(tmp_path, pace=pace))
+            return opened[-1]
+
+        yield opener
+        for bus in opened:
+            await bus.close()
+
+
+@pytest.fixture
+async def bus(tmp_path: Path) -> AsyncIterator[EmbeddedBus]:
+    bus = EmbeddedBus(tmp_path, pace=NEVER_VISIBLE_AGAIN)
+    yield bus
+    await bus.close()
+
+
+class Worker:
+    """A process that runs `tests.bus.worker`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self._lines = process.stdout
+
+    async def line(self) -> str:
+        """The next thing it says."""
+        async with asyncio.timeout(PATIENCE_S):
+            return (await self._lines.readline()).decode().strip()
+
+    async def kill(self) -> None:
+        """SIGKILL: it has no chance to clean up."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def got(self) -> list[str]:
+        """Kill it, and read which messages it said it got."""
+        await self.kill()
+        said = (await self._lines.read()).decode().split("\n")
+        return [line.removeprefix("got ") for line in said if line.startswith("got ")]
+
+
+@asynccontextmanager
+async def working(directory: Path, *arguments: str) -> AsyncIterator[Worker]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bus.worker", str(directory), *arguments, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    worker = Worker(process)
+    try:
+        assert await worker.line() == "ready"
+        yield worker
+    finally:
+        if process.returncode is None:
+            await worker.kill()
+
+
+async def test_messages_survive_the_process_that_published_them(tmp_path: Path, bus: EmbeddedBus) -> None:
+    async with working(tmp_path, "publish", "5") as worker:
+        assert await worker.line() == "published"
+        await worker.kill()
+    assert await bus.backlog(PUBLISHER) == 5
+
+
+async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_path: Path, bus: EmbeddedBus) -> None:
+    recorder = Recorder()
+    async with working(tmp_path, "hang") as worker:
+        await bus.publish([outgoing("a")])
+        assert await worker.line() == "got a"
+        async with consuming(bus, PUBLISHER, recorder):
+            await worker.kill()
+            await recorder.got(1)
+    assert [delivery.attempt for delivery in recorder.deliveries] == [2]
+    assert await bus.backlog(PUBLISHER) == 0
+    assert not any((tmp_path / f"{PUBLISHER}.consumers").iterdir())
+
+
+@pytest.mark.slow
+async def test_message_of_a_stopped_process_comes_again_after_the_visibility_timeout(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
+    async with working(tmp_path, "consume") as worker:
+        await bus.publish([outgoing("a")])
+        assert await worker.line() == "got a"
+        worker.process.send_signal(signal.SIGSTOP)
+        async with consuming(bus, PUBLISHER, recorder):
+            await recorder.got(1)
+            worker.process.send_signal(signal.SIGCONT)  # it now acks what is no longer its own
+            await asyncio.sleep(0.5)
+            assert await bus.backlog(PUBLISHER) == 1
+            await eventually(lambda: recorder.running == 0)
+    assert recorder.names == ["a"]
+    assert await bus.backlog(PUBLISHER) == 0
+    await bus.close()
+
+
+@pytest.mark.slow
+async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path, bus: EmbeddedBus) -> None:
+    async with working(tmp_path, "consume") as first, working(tmp_path, "consume") as second:
+        for number in range(0, 200, 2):
+            await bus.publish([outgoing(str(number)), outgoing(str(number + 1))])
+        async with asyncio.timeout(PATIENCE_S):
+            while await bus.backlog(PUBLISHER):  # noqa: ASYNC110 other processes empty the queue
+                await asyncio.sleep(0.01)
+        shares = await first.got(), await second.got()
+    assert sorted(int(name) for share in shares for name in share) == list(range(200))
+    assert all(shares)
+
+
+async def test_consumer_is_woken_by_a_publisher_in_another_process(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, pace=ONLY_WOKEN), Recorder()
+    async with consuming(bus, PUBLISHER, recorder):
+        await asyncio.sleep(0.1)
+        async with working(tmp_path, "publish", "3"):
+            await recorder.got(3)
+    assert recorder.names == ["0", "1", "2"]
+    await bus.close()
+
+
+async def test_publish_waits_for_another_process_that_holds_the_file(tmp_path: Path, bus: EmbeddedBus) -> None:
+    await bus.publish([outgoing("a")])
+    other = sqlite3.connect(tmp_path / f"{PUBLISHER}.sqlite3", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+    timer.start()
+    await bus.publish([outgoing("b")])
+    timer.join()
+    other.close()
+    assert await bus.backlog(PUBLISHER) == 2
+
+
+async def test_queue_file_of_another_format_is_refused_and_left_alone(tmp_path: Path, bus: EmbeddedBus) -> None:
+    path = tmp_path / f"{PUBLISHER}.sqlite3"
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA user_version = 99")
+    other.close()
+    with pytest.raises(BusUnavailable, match="format 99"):
+        await bus.publish([outgoing("a")])
+
+
+async def test_broken_queue_file_stops_publishing_until_it_is_mended(tmp_path: Path, bus: EmbeddedBus) -> None:
+    path = tmp_path / f"{PUBLISHER}.sqlite3"
+    path.write_bytes(b"this is no database, and it is long enough to be read as one" * 20)
+    with pytest.raises(BusUnavailable):
+        await bus.publish([outgoing("a")])
+    with pytest.raises(BusUnavailable):
+        await bus.ping()
+    path.unlink()
+    await bus.publish([outgoing("a")])
+    assert await bus.backlog(PUBLISHER) == 1
+
+
+async def test_consumer_waits_out_a_bus_that_is_down(tmp_path: Path, bus: EmbeddedBus) -> None:
+    path, recorder = tmp_path / f"{PUBLISHER}.sqlite3", Recorder()
+    path.write_bytes(b"this is no database, and it is long enough to be read as one" * 20)
+    async with consuming(bus, PUBLISHER, recorder):
+        await asyncio.sleep(0.1)
+        path.unlink()
+        await bus.publish([outgoing("a")])
+        await recorder.got(1)
+    assert recorder.names == ["a"]
+
+
+async def test_directory_that_is_gone_does_not_answer(tmp_path: Path) -> None:
+    bus = EmbeddedBus(tmp_path / "bus")
+    await bus.publish([outgoing("a")])
+    (tmp_path / "bus").rename(tmp_path / "elsewhere")
+    with pytest.raises(BusUnavailable, match="gone"):
+        await bus.ping()
+    await bus.close()
+
+
+async def test_closed_bus_takes_nothing_more(tmp_path: Path) -> None:
+    bus = EmbeddedBus(tmp_path)
+    await bus.close()
+    with pytest.raises(BusUnavailable, match="closed"):
+        await bus.publish([outgoing("a")])
+    with pytest.raises(BusUnavailable, match="closed"):
+        await bus.consume(PUBLISHER, ["work.checked"], Recorder(), 1)
+
+
+async def test_publish_that_was_cancelled_leaves_the_bus_usable(bus: EmbeddedBus) -> None:
+    for number in range(10):
+        await stop(asyncio.create_task(bus.publish([outgoing(f"cancelled {number}")])))
+    await bus.publish([outgoing("a")])
+    assert await bus.backlog(PUBLISHER) >= 1
+
+
+async def test_queues_are_readable_by_their_owner_alone(tmp_path: Path, bus: EmbeddedBus) -> None:
+    await bus.publish([outgoing("a")])
+    assert (tmp_path / f"{PUBLISHER}.sqlite3").stat().st_mode & 0o077 == 0

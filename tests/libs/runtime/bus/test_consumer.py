@@ -1,0 +1,244 @@
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from structlog.contextvars import get_contextvars
+from structlog.testing import capture_logs
+
+from aex_models.events import Event, WorkChecked
+from aex_runtime.blobs.port import BlobUnavailable
+from aex_runtime.bus.consumer import Consumer, ConsumerPolicy
+from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.bus.port import Ack, BusUnavailable, Delivery, Message, Outgoing, Retry
+from aex_runtime.bus.wire import encode
+from aex_runtime.clock import SetClock
+from aex_runtime.deadletters import DeadLetters
+from aex_runtime.errors import Conflict, TemporarilyUnavailable
+from aex_runtime.handlers import EventHandler, Poison, RetryLater
+from aex_runtime.ids import SeededIds
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Contention, Store, StoreUnavailable
+from aex_runtime.telemetry import current_trace
+from tests.bus.messages import eventually
+from tests.libs.runtime.background import START, TOPIC, FailingStore, later, running
+
+SERVICE = "work-publisher"
+SECRET = "canary-7f3a"
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def event(subject: str = "ctr_1", **data: object) -> Event:
+    plain = WorkChecked(work_id="work_1", ok=True).model_dump(mode="json")
+    return Event(
+        id="evt_1", type=TOPIC, source="/aex/verification", subject=subject, time=START, traceparent=TRACE,
+        data=plain | data,
+    )  # fmt: skip
+
+
+def delivery(of: Event | Message, attempt: int = 1, topic: str = TOPIC) -> Delivery:
+    return Delivery(topic, of if isinstance(of, Message) else encode(of), attempt)
+
+
+class Harness:
+    """A consumer of `work.checked` with a handler that does what it is told."""
+
+    def __init__(self, handler: EventHandler, store: Store | None = None, max_deliveries: int = 3) -> None:
+        self.clock = SetClock(later(seconds=5))
+        self.bus = MemoryBus(self.clock)
+        self.store = store or MemoryStore()
+        self.dead_letters = DeadLetters(SERVICE, self.store, self.clock)
+        self.policy = ConsumerPolicy(max_deliveries=max_deliveries)
+        self.consumer = Consumer(
+            SERVICE, self.bus, self.dead_letters, self.clock, SeededIds(1), {TOPIC: handler}, policy=self.policy
+        )  # fmt: skip
+
+    async def reasons(self) -> list[str]:
+        return [letter.reason for letter in (await self.dead_letters.list()).items]
+
+
+def failing(error: Exception) -> EventHandler:
+    async def handler(_: Event) -> None:
+        raise error
+
+    return handler
+
+
+async def succeed(_: Event) -> None:
+    return None
+
+
+async def test_event_reaches_its_handler_as_it_was_sent_and_is_acked() -> None:
+    handled: list[Event] = []
+
+    async def handler(event: Event) -> None:
+        handled.append(event)
+
+    harness = Harness(handler)
+    assert await harness.consumer.receive(delivery(event())) == Ack()
+    assert handled == [event()]
+    assert await harness.reasons() == []
+
+
+async def test_handler_runs_in_the_context_of_its_event() -> None:
+    seen: list[dict[str, object]] = []
+
+    async def handler(_: Event) -> None:
+        seen.append({**get_contextvars(), **current_trace()})
+
+    consumer = Harness(handler).consumer
+    await consumer.receive(delivery(event("ctr_1")))
+    await consumer.receive(delivery(event("work_1")))
+    assert seen[0].pop("traceparent") != TRACE
+    assert seen[0] == {"event_id": "evt_1", "event_type": TOPIC, "contract_id": "ctr_1"}
+    assert str(seen[1].pop("traceparent")).split("-")[1] == TRACE.split("-")[1]
+    assert "contract_id" not in seen[1]
+    assert get_contextvars() == {}
+
+
+async def test_trace_is_continued_by_the_function_that_was_given() -> None:
+    continued: list[tuple[str | None, str | None, str]] = []
+
+    @contextmanager
+    def trace(traceparent: str | None, tracestate: str | None, name: str) -> Iterator[None]:
+        continued.append((traceparent, tracestate, name))
+        yield
+
+    harness = Harness(succeed)
+    consumer = Consumer(
+        SERVICE, harness.bus, harness.dead_letters, harness.clock, SeededIds(1), {TOPIC: succeed}, trace=trace
+    )
+    await consumer.receive(delivery(event()))
+    assert continued == [(TRACE, None, "handle work.checked")]
+
+
+@pytest.mark.parametrize(
+    ("message", "topic", "reason"),
+    [
+        (Message({}, b"{}"), TOPIC, "undecodable: attributes are missing: ce-specversion"),
+        (Message(encode(event()).attributes, b"{"), TOPIC, "undecodable: data is not JSON"),
+        (encode(event(ok="perhaps")), TOPIC, "data: ok: bool_parsing"),
+        (encode(event(surprise=SECRET)), TOPIC, "data: surprise: extra_forbidden"),
+        (encode(event()), "contract.cancelled", "ce-type is not the topic"),
+        (encode(event().model_copy(update={"type": "outcome.verified"})), "outcome.verified", "nobody here handles"),
+    ],
+)
+async def test_message_that_no_handler_can_read_is_buried_as_it_was(message: Message, topic: str, reason: str) -> None:
+    harness = Harness(succeed)
+    assert await harness.consumer.receive(delivery(message, topic=topic)) == Ack()
+    (letter,) = (await harness.dead_letters.list()).items
+    _, wire = await harness.dead_letters.get(letter.id)
+    assert letter.reason.startswith(reason)
+    assert SECRET not in letter.reason
+    assert Message(wire.attributes, wire.data) == message
+
+
+async def test_poison_is_buried_at_once() -> None:
+    harness = Harness(failing(Poison("no such contract")))
+    assert await harness.consumer.receive(delivery(event())) == Ack()
+    (letter,) = (await harness.dead_letters.list()).items
+    assert (letter.reason, letter.event_id, letter.subject) == ("no such contract", "evt_1", "ctr_1")
+
+
+async def test_failure_is_retried_ever_more_slowly_with_jitter() -> None:
+    harness = Harness(failing(RuntimeError("broken")), max_deliveries=100)
+    delays: list[timedelta] = []
+    for attempt in range(1, 31):
+        disposition = await harness.consumer.receive(delivery(event(), attempt))
+        assert isinstance(disposition, Retry)
+        assert disposition.counted
+        delays.append(disposition.delay)
+    assert timedelta(milliseconds=250) <= delays[0] <= timedelta(milliseconds=500)
+    assert delays[0] < delays[2] < delays[4] < delays[6]
+    assert max(delays) <= harness.policy.backoff.cap
+    assert len(set(delays[12:])) > 10
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("x"), Conflict("wrong_state", "x"), RetryLater(timedelta(1), "not yet")]
+)
+async def test_failure_is_buried_after_the_last_delivery(error: Exception) -> None:
+    harness = Harness(failing(error), max_deliveries=3)
+    assert isinstance(await harness.consumer.receive(delivery(event(), 2)), Retry)
+    assert await harness.consumer.receive(delivery(event(), 3)) == Ack()
+    (reason,) = await harness.reasons()
+    assert reason.startswith("gave up after 3 deliveries: ")
+
+
+async def test_event_whose_handler_never_ended_is_buried_unhandled() -> None:
+    handled: list[Event] = []
+
+    async def handler(event: Event) -> None:
+        handled.append(event)
+
+    harness = Harness(handler, max_deliveries=3)
+    assert await harness.consumer.receive(delivery(event(), 4)) == Ack()
+    assert await harness.reasons() == ["3 deliveries had no end"]
+    assert handled == []
+
+
+async def test_handler_may_say_when_it_wants_its_event_again() -> None:
+    harness = Harness(failing(RetryLater(timedelta(seconds=7), "the award is not here yet")))
+    assert await harness.consumer.receive(delivery(event())) == Retry(timedelta(seconds=7))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreUnavailable("x"),
+        Contention("x"),
+        BusUnavailable("x"),
+        BlobUnavailable("x"),
+        TemporarilyUnavailable("governance_down", "x"),
+    ],
+)
+async def test_outage_is_waited_out_uncounted_however_long_it_lasts(error: Exception) -> None:
+    harness = Harness(failing(error), max_deliveries=3)
+    for _ in range(50):
+        disposition = await harness.consumer.receive(delivery(event(), attempt=3))
+        assert isinstance(disposition, Retry)
+        assert not disposition.counted
+        assert timedelta() < disposition.delay <= harness.policy.outage.cap
+    assert await harness.reasons() == []
+
+
+async def test_message_stays_with_the_bus_while_it_cannot_be_buried() -> None:
+    store = FailingStore(MemoryStore())
+    harness = Harness(failing(Poison("no such contract")), store)
+    store.down = True
+    disposition = await harness.consumer.receive(delivery(event()))
+    assert isinstance(disposition, Retry)
+    assert not disposition.counted
+    store.down = False
+    assert await harness.consumer.receive(delivery(event())) == Ack()
+    assert await harness.reasons() == ["no such contract"]
+
+
+async def test_every_retry_is_logged_and_no_log_or_letter_quotes_an_exception() -> None:
+    harness = Harness(failing(ValueError(f"cannot parse {SECRET}")), max_deliveries=2)
+    with capture_logs() as logs:
+        await harness.consumer.receive(delivery(event(), 1))
+        await harness.consumer.receive(delivery(event(), 2))
+    (retried,) = [entry for entry in logs if entry["event"] == "event_retried"]
+    assert retried["reason"].startswith("ValueError at test_consumer.py:")
+    assert retried["attempt"] == 1
+    assert SECRET not in repr(logs) + repr(await harness.reasons())
+
+
+async def test_running_consumer_works_through_its_subscriptions() -> None:
+    handled: list[str] = []
+
+    async def fail_first(event: Event) -> None:
+        handled.append(event.id)
+        if len(handled) == 1:
+            raise StoreUnavailable("the store is down")
+
+    harness = Harness(fail_first)
+    async with running(harness.consumer.run()):
+        await harness.bus.publish([Outgoing(TOPIC, encode(event()))])
+        await eventually(lambda: len(handled) == 1)
+        await asyncio.sleep(0.01)
+        harness.clock.advance(timedelta(seconds=15))
+        await eventually(lambda: len(handled) == 2)
+    assert await harness.bus.backlog(SERVICE) == 0

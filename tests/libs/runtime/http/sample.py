@@ -1,0 +1,192 @@
+"""A small service on the kit: notes that a consumer writes, with an event and a timer for each."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+from fastapi import APIRouter, Body, Depends, FastAPI, Response
+
+from aex_models.audiences import Audience
+from aex_models.criteria import SuccessCriteria
+from aex_models.events import ContractCancelled, Event
+from aex_models.frozen import Frozen, Instant, StrictInt
+from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.clock import Clock, WallClock, epoch_micros
+from aex_runtime.errors import NotFound
+from aex_runtime.http.app import build_app
+from aex_runtime.http.auth import ANYONE, Allow, Principal
+from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request, run_idempotent
+from aex_runtime.http.pagination import PageRequest, page, page_request
+from aex_runtime.http.routing import service_router
+from aex_runtime.ids import RandomIds
+from aex_runtime.service import Backends, ServiceParts, assemble
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Collection, Index
+from aex_runtime.store.table import Table
+from aex_runtime.timer_entry import Timer
+from aex_runtime.unit_of_work import Unit
+
+SERVICE = "work-publisher"
+Consumer = Annotated[Principal, Depends(Allow("consumer"))]
+Reader = Annotated[Principal, Depends(Allow("consumer", "operator"))]
+Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
+Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Paging = Annotated[PageRequest, Depends(page_request)]
+
+
+class NoteSubmission(Frozen):
+    """What a consumer sends."""
+
+    text: str
+    stars: StrictInt = 0
+    score: float | None = None
+    success_criteria: SuccessCriteria | None = None
+
+
+class Note(Frozen):
+    """A note."""
+
+    note_id: str
+    owner: str
+    text: str
+    created_at: Instant
+
+
+NOTES = Table(
+    Collection("notes", (Index(("owner",), "created_at"),)),
+    Note,
+    lambda note: {"owner": note.owner, "created_at": epoch_micros(note.created_at)},
+)
+
+
+@dataclass
+class Sample:
+    """The service and what a test wants to see of it."""
+
+    app: FastAPI
+    parts: ServiceParts
+    events: list[Event] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    """The note ids that the effect made, whether or not they were committed."""
+
+    def token(self, role: str = "consumer", sub: str = "acme", **claims: Any) -> str:
+        """A token of the local issuer for this service."""
+        return self.parts.local_issuer.mint(sub, role, claims.pop("audiences", [SERVICE]), **claims)
+
+    def client(self, role: str | None = "consumer", sub: str = "acme") -> httpx.AsyncClient:
+        """A client in the same process, with a token unless the role is None."""
+        headers = {} if role is None else {"Authorization": f"Bearer {self.token(role, sub)}"}
+        return httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://sample", headers=headers)
+
+
+Route = Callable[[], Awaitable[Any]]
+
+
+def sample(
+    data_dir: Path,
+    backends: Backends | None = None,
+    extra: Callable[[APIRouter], None] | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Sample:
+    """The sample over a memory store and bus; `extra` adds routes."""
+    ports = backends or memory_backends(clock)
+    parts = assemble(SERVICE, RuntimeSettings(data_dir=data_dir), ports)
+    made = Sample(FastAPI(), parts)
+    router = _routes(made)
+    if extra is not None:
+        extra(router)
+
+    async def cancelled(event: Event) -> None:
+        made.events.append(event)
+
+    async def remind(timer: Timer) -> None:
+        made.timers.append(timer)
+
+    made.app = build_app(
+        parts, router, subscriptions={"contract.cancelled": cancelled}, timers={"remind": remind}, **options
+    )
+    return made
+
+
+def memory_backends(clock: Clock | None = None) -> Backends:
+    """Backends in memory."""
+    time = clock or WallClock()
+    return Backends(MemoryStore(), MemoryBus(time), NoBlobs(), time, RandomIds())
+
+
+class NoBlobs:
+    """A blob store that nothing is put into: the sample's notes are small."""
+
+    async def put(self, area: str, content: bytes) -> Any:
+        raise NotImplementedError
+
+    async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> Any:
+        raise NotImplementedError
+
+    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
+        raise NotImplementedError
+
+    async def ping(self) -> None:
+        return None
+
+
+@asynccontextmanager
+async def alive(app: FastAPI) -> AsyncIterator[None]:
+    """The application between its start and its end, as a server keeps it."""
+    async with app.router.lifespan_context(app):
+        yield
+
+
+def _routes(made: Sample) -> APIRouter:
+    router = service_router(prefix="/v1", tags=["notes"])
+    store = made.parts.backends.store
+
+    @router.post("/notes", status_code=201)
+    async def write(body: NoteSubmission, consumer: Consumer, request: Idempotent, response: Response) -> dict[str, Any]:
+        effect = await run_idempotent(made.parts.unit_of_work, request, lambda unit: _write(unit, made, body, consumer))
+        response.headers.update(effect.headers)
+        return await one(effect.resource_id, consumer)
+
+    @router.get("/notes")
+    async def many(reader: Reader, paging: Paging, colour: str | None = None) -> dict[str, Any]:
+        del colour
+        found = await NOTES.find(
+            store, {"owner": reader.id}, "created_at", after=paging.after, limit=paging.limit + 1
+        )
+        shown = found[: paging.limit]
+        last = shown[-1].document if len(found) > paging.limit else None
+        after = (last.fields["created_at"], last.key) if last else None
+        return page([each.record.model_dump(mode="json") for each in shown], after, paging)
+
+    @router.get("/notes/{note_id}")
+    async def one(note_id: str, reader: Reader) -> dict[str, Any]:
+        stored = await NOTES.get(store, note_id)
+        if stored is None or (stored.record.owner != reader.id and reader.role is Audience.CONSUMER):
+            raise NotFound("no_such_note", "there is no such note")
+        return stored.record.model_dump(mode="json")
+
+    @router.post("/echo")
+    async def echo(body: Annotated[Any, Body()], _: Anyone) -> dict[str, Any]:
+        return {"type": type(body).__name__, "text": getattr(body, "text", None)}
+
+    @router.get("/contracts/{contract_id}/ping")
+    async def ping(contract_id: str, _: Anyone) -> dict[str, str]:
+        return {"contract_id": contract_id}
+
+    return router
+
+
+async def _write(unit: Unit, made: Sample, body: NoteSubmission, consumer: Principal) -> str:
+    note_id = made.parts.backends.ids.new("note")
+    made.writes.append(note_id)
+    unit.create(NOTES, note_id, Note(note_id=note_id, owner=consumer.id, text=body.text, created_at=unit.now))
+    unit.emit("contract.cancelled", note_id, ContractCancelled(contract_id=note_id, work_id=note_id), note_id)
+    unit.set_timer("remind", note_id, unit.now + timedelta(milliseconds=1))
+    return note_id

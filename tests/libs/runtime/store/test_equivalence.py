@@ -1,0 +1,155 @@
+"""The store in memory and the store in SQLite are one store: whatever one is asked, the other answers the same."""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import (
+    Bound,
+    Collection,
+    Document,
+    Fields,
+    Index,
+    Query,
+    Scalar,
+    Store,
+    StoreError,
+    Transaction,
+)
+from aex_runtime.store.rerun import Rerun
+from aex_runtime.store.sqlite import SQLiteStore
+
+WORKS = Collection(
+    "same-works",
+    (
+        Index(),
+        Index(equal=("state",)),
+        Index(order="due"),
+        Index(order="due", direction="desc"),
+        Index(equal=("state",), order="due"),
+        Index(equal=("state",), order="due", direction="desc"),
+    ),
+)
+KEYS = st.sampled_from(["a", "b", "c", "d", "e", "Z", "é", "\uffff", "💶"])
+VALUES: st.SearchStrategy[Scalar] = st.sampled_from(
+    [None, True, False, 0, 1, -1, 7, -(2**63), 2**63 - 1, "", "a", "b", "é", "💶", '"\\', "\x1f"]
+)
+FIELDS = st.dictionaries(st.sampled_from(["state", "due", "other"]), VALUES, max_size=3)
+BODIES = st.sampled_from([b"1", b"2", b""])
+
+
+@dataclass(frozen=True)
+class Change:
+    kind: str
+    key: str
+    body: bytes
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transaction; `stale` updates go by a version from earlier, `interrupt` is written by another meanwhile."""
+
+    reads: list[str]
+    changes: list[Change]
+    interrupt: Change | None
+
+
+CHANGES = st.builds(Change, st.sampled_from(["create", "update", "stale", "put", "delete"]), KEYS, BODIES, FIELDS)
+STEPS = st.builds(
+    Step,
+    st.lists(KEYS, max_size=3),
+    st.lists(CHANGES, max_size=4),
+    st.none() | st.builds(Change, st.just("put"), KEYS, BODIES, FIELDS),
+)
+BOUND_VALUES = st.sampled_from([0, 1, -(2**63), 2**63 - 1, "", "a", "é"])
+QUERIES = st.builds(
+    Query,
+    st.just(WORKS),
+    st.fixed_dictionaries({}) | st.fixed_dictionaries({"state": VALUES}),
+    st.none() | st.just("due"),
+    st.sampled_from(["asc", "desc"]),
+    st.just(()) | st.lists(st.builds(Bound, st.sampled_from(["==", "<", "<=", ">", ">="]), BOUND_VALUES)).map(tuple),
+    st.none() | st.tuples(VALUES, KEYS),
+    st.integers(0, 5),
+)
+Action = Step | Query | list[str]
+
+
+class Asked:
+    """One of the two stores, with what has been seen of it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.seen: dict[str, Document] = {}
+
+    async def answer(self, action: Action) -> object:
+        try:
+            if isinstance(action, Query):
+                return await self.store.query(action)
+            if isinstance(action, Step):
+                return await self._step(action)
+            return await self.store.get_many(WORKS, action)
+        except (StoreError, ValueError) as error:
+            return type(error)
+
+    async def _step(self, step: Step) -> list[Document | None]:
+        runs: list[list[Document | None]] = []
+
+        async def fn(transaction: Transaction) -> None:
+            found = {key: await transaction.get(WORKS, key) for key in step.reads}
+            runs.append(list(found.values()))
+            if step.interrupt is not None and len(runs) == 1:
+                await self.store.transact(_putting(step.interrupt))
+            for change in step.changes:
+                _make(transaction, change, self.seen if change.kind == "stale" else found)
+            self.seen |= {key: document for key, document in found.items() if document}
+
+        await self.store.transact(fn)
+        return [document for run in runs for document in run]
+
+
+def _putting(change: Change) -> Callable[[Transaction], Awaitable[None]]:
+    async def fn(transaction: Transaction) -> None:
+        _make(transaction, change, {})
+
+    return fn
+
+
+def _make(transaction: Transaction, change: Change, seen: dict[str, Document] | dict[str, Document | None]) -> None:
+    if change.kind == "create":
+        transaction.create(WORKS, change.key, change.body, change.fields)
+    elif change.kind == "put":
+        transaction.put(WORKS, change.key, change.body, change.fields)
+    elif change.kind == "delete":
+        transaction.delete(WORKS, change.key)
+    elif (document := seen.get(change.key)) is not None:
+        transaction.update(WORKS, document, change.body, change.fields)
+
+
+async def _at_once(_: float) -> None:
+    return None
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STEPS | QUERIES | st.lists(KEYS, max_size=4), max_size=25))
+def test_memory_and_sqlite_answer_alike(actions: list[Action]) -> None:
+    async def run(path: Path) -> None:
+        rerun = Rerun(tries=3, pause=_at_once)
+        memory, sqlite = Asked(MemoryStore(rerun)), Asked(SQLiteStore(path, rerun=rerun))
+        for action in actions:
+            assert await sqlite.answer(action) == await memory.answer(action)
+        for query in (Query(WORKS, limit=100), Query(WORKS, order="due", limit=100)):
+            assert await sqlite.answer(query) == await memory.answer(query)
+        await sqlite.store.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder) / "store.sqlite3"))

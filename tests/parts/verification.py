@@ -1,0 +1,195 @@
+"""Verification's handlers over a store in memory, with governance's real rules and the real engine beside them."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aex_governance.deps import Deps as GovernanceDeps
+from aex_governance.handlers.validate_outcome import validate_outcome
+from aex_governance.rules.config import load_rules
+from aex_models.canonical import canonical_bytes
+from aex_models.contract import Award, Terms
+from aex_models.events import ContractAwarded, Event
+from aex_models.governance import Party, ValidationDecision, ValidationRequest
+from aex_models.results import VerificationResult
+from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.job import verify_candidate
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.clock import SetClock
+from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.ids import SeededIds
+from aex_runtime.leases import Leases
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Store
+from aex_runtime.timer_entry import timers_table
+from aex_runtime.timers import TimerSweeper
+from aex_runtime.unit_of_work import Committed, UnitOfWork
+from aex_verification.deps import Deps
+from aex_verification.judge import facts_of, job_payload
+from aex_verification.ports import GovernanceUnavailable, Judgement, JudgeRequest
+from aex_verification.rules.policy import Policy
+from aex_verification.rules.records import Facts
+from aex_verification.subscriptions import subscriptions, timers
+from aex_verification.under_way import UnderWay
+from aex_verification.waits import Waits
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+NO_KEY = IdempotentRequest("test", None, "")
+
+
+class EngineJudge:
+    """The real engine in a thread of this process. `failures`: how many judgements break down first."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.judged = 0
+
+    async def judge(self, request: JudgeRequest) -> Judgement:
+        self.judged += 1
+        if self.failures > 0:
+            self.failures -= 1
+            return Judgement(None, Facts(), error="JobTimeout")
+        answer = await asyncio.to_thread(verify_candidate, job_payload(request, {}))
+        return Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
+
+
+class DirectGovernance:
+    """Governance's real handler, called without a network. `down`: nobody answers."""
+
+    def __init__(self, deps: GovernanceDeps) -> None:
+        self.deps = deps
+        self.down: Callable[[], bool] = lambda: False
+        self.asked: list[ValidationRequest] = []
+
+    async def validate(self, request: ValidationRequest) -> ValidationDecision:
+        if self.down():
+            raise GovernanceUnavailable("no answer")
+        self.asked.append(request)
+        return await validate_outcome(self.deps, request)
+
+
+@dataclass
+class AwardsInHand:
+    """Awards that work-publisher has, whether or not their event has come."""
+
+    awards: dict[str, ContractAwarded] = field(default_factory=dict)
+
+    async def get(self, contract_id: str) -> ContractAwarded | None:
+        return self.awards.get(contract_id)
+
+
+class VerificationBench:
+    """Handlers, a clock to move, and what they committed."""
+
+    def __init__(self, store: Store | None = None, policy: Policy | None = None, seed: int = 0) -> None:
+        self.clock = SetClock(START)
+        self.store: Store = store or MemoryStore()
+        self.blobs = open_blobs("memory:")
+        self.judge = EngineJudge()
+        self.awards = AwardsInHand()
+        self.events: list[Event] = []
+        governance_store = MemoryStore()
+        governance = UnitOfWork("governance", governance_store, self.clock, lambda _: None)
+        self.governance = DirectGovernance(GovernanceDeps(governance, governance_store, load_rules()))
+        self.deps = Deps(
+            unit_of_work=UnitOfWork("verification", self.store, self.clock, self._committed),
+            store=self.store,
+            blobs=self.blobs,
+            clock=self.clock,
+            ids=SeededIds(seed),
+            judge=self.judge,
+            governance=self.governance,
+            awards=self.awards,
+            waits=Waits(),
+            under_way=UnderWay(),
+            policy=policy or Policy(),
+            catalog=Catalog.of(),
+        )
+        self.handlers = subscriptions(self.deps)
+        leases = Leases("verification", self.store, self.clock, holder="bench")
+        self.sweeper = TimerSweeper(
+            "verification", self.store, leases, self.clock, timers(self.deps), SeededIds(seed + 1)
+        )
+
+    def _committed(self, committed: Committed) -> None:
+        self.events.extend(committed.events)
+
+    def emitted(self, event_type: str) -> list[Event]:
+        """What was committed for this topic."""
+        return [event for event in self.events if event.type == event_type]
+
+    async def award(self, contract_id: str = "ctr_1", **changes: Any) -> ContractAwarded:
+        """Award a work, whose fields the test may change, and open its contract."""
+        awarded = await awarded_work(self.deps, contract_id, **changes)
+        self.awards.awards[contract_id] = awarded
+        await self.handlers["contract.awarded"](event_of("contract.awarded", contract_id, awarded))
+        return awarded
+
+    async def deliver(self, event_type: str) -> None:
+        """Deliver every event of a topic that was committed so far, once more."""
+        for event in self.emitted(event_type):
+            await self.handlers[event_type](event)
+
+    async def pass_time(self, by: timedelta) -> None:
+        """Move the clock to each moment at which a timer is due, and on to the end; fire what is due."""
+        end = self.clock.now() + by
+        while True:
+            found = await timers_table("verification").find(self.store, order="due_at", limit=1)
+            if not found or found[0].record.due_at > end:
+                break
+            self.clock.advance(max(found[0].record.due_at - self.clock.now(), timedelta()))
+            await self.sweeper.fire_due(self.clock.now())
+        self.clock.advance(end - self.clock.now())
+
+
+def event_of(event_type: str, subject: str, data: Any) -> Event:
+    """An event as it would arrive."""
+    return Event(
+        id=f"evt_{event_type}_{subject}",
+        type=event_type,
+        source="/test",
+        subject=subject,
+        time=START,
+        data=data.model_dump(mode="json"),
+    )
+
+
+async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> ContractAwarded:
+    """An award of a summarisation work with three attempts at 0.10, bonus 0.05."""
+    evaluation = changes.pop("evaluation", None)
+    terms = changes.pop("terms", {"cpc_rate": "0.10"})
+    consumer = changes.pop("consumer", Party(id="acme"))
+    blob = None
+    if evaluation is not None:
+        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "00", "evaluation": evaluation}))
+    plain: dict[str, Any] = {
+        "work_id": f"work_{contract_id}",
+        "consumer_id": consumer.id,
+        "title": "Summarise",
+        "domain": "general",
+        "budget": Budget(max_cpc="0.10"),
+        "success_criteria": {
+            "criteria": [
+                {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
+            ]
+        },
+        "status": WorkStatus.AWARDED,
+        "created_at": START,
+    }
+    work = Work.model_validate({**plain, **changes})
+    frozen = Terms.model_validate(terms)
+    award = Award(
+        contract_id=contract_id,
+        work_id=work.work_id,
+        consumer=consumer,
+        agent_id="bot",
+        cpc_rate=frozen.cpc_rate,
+        terms=frozen,
+        deadline=START + timedelta(seconds=work.verification.deadline_s),
+        awarded_at=START,
+    )
+    ref = EvaluationRef(digest=blob.digest, size=blob.size) if blob else None
+    return ContractAwarded(award=award, work=work, terms=frozen, evaluation=ref)

@@ -1,0 +1,64 @@
+"""The service's API as its callers meet it: the whole application, in process, with real tokens."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.bus.factory import open_bus
+from aex_runtime.data_dir import open_data_dir
+from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.principal import Principal
+from aex_runtime.service import Backends
+from aex_settlement.handlers.settle_outcome import settle_outcome
+from aex_settlement.main import create_app
+from aex_settlement.settings import Settings
+from tests.services.settlement.desk import Desk
+from tests.services.settlement.outcomes import an_outcome
+
+
+@dataclass
+class Counter:
+    """A client of the API, and the desk behind it."""
+
+    desk: Desk
+    client: httpx.AsyncClient
+    issuer: LocalIssuer
+
+    async def ask(self, who: Principal | None, path: str, **params: Any) -> httpx.Response:
+        """GET as this caller; None carries no token."""
+        return await self.client.get(path, params=params, headers=self._bearer(who))
+
+    async def read(self, who: Principal, path: str, **params: Any) -> Any:
+        """The JSON of an answer that must be a 200."""
+        answer = await self.ask(who, path, **params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def post(self, who: Principal | None, path: str, body: Any, key: str | None = None) -> httpx.Response:
+        """POST as this caller, with an idempotency key where there is one."""
+        headers = self._bearer(who) | ({"Idempotency-Key": key} if key else {})
+        return await self.client.post(path, json=body, headers=headers)
+
+    async def settle(self, contract_id: str, **changes: Any) -> None:
+        """Settle an outcome, as its event would."""
+        await settle_outcome(self.desk.deps, an_outcome(contract_id, **changes))
+
+    def _bearer(self, who: Principal | None) -> dict[str, str]:
+        return {} if who is None else {"Authorization": f"Bearer {self.issuer.mint(who.id, who.role)}"}
+
+
+@asynccontextmanager
+async def open_counter(desk: Desk, folder: Path) -> AsyncIterator[Counter]:
+    """The application over the desk's store and clock."""
+    deps = desk.deps
+    backends = Backends(deps.store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
+    app = create_app(Settings(data_dir=folder), backends)
+    issuer = LocalIssuer(local_key(open_data_dir(folder)), deps.clock, deps.ids)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://settlement") as client:
+        yield Counter(desk, client, issuer)

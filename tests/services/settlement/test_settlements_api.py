@@ -1,0 +1,250 @@
+"""Reading settlements: one, pages of them, and by group; finance all, consumer and agent their own."""
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.contract import Terms
+from aex_models.work import FeedbackLevel
+from aex_runtime.identity.principal import Principal
+from aex_settlement.repository import FILTERS
+from tests.services.settlement.counter import Counter
+from tests.services.settlement.desk import ACME, BOT, FINANCE, GLOBEX
+
+CREW = Principal("crew", Audience.AGENT)
+
+
+async def settle_a_few(counter: Counter) -> None:
+    """Eight settlements, an hour apart: each pair of consumer and agent in two domains."""
+    pairs = product(("acme", "globex"), ("bot", "crew"), ("general", "physics"))
+    for number, (consumer, agent, domain) in enumerate(pairs):
+        await counter.settle(f"ctr_{number}", consumer_id=consumer, agent_id=agent, domain=domain)
+        counter.desk.clock.advance(timedelta(hours=1))
+
+
+def contracts(answer: Any) -> list[str]:
+    return [item["contract_id"] for item in answer["items"]]
+
+
+async def test_a_settlement_has_the_documented_shape(counter: Counter) -> None:
+    await counter.settle("ctr_1")
+    found = await counter.read(FINANCE, "/v1/settlements/ctr_1")
+    cost = found.pop("cost")
+    (revision,) = found.pop("revisions")
+    assert found == {
+        "contract_id": "ctr_1",
+        "work_id": "work_1",
+        "agent_id": "bot",
+        "consumer_id": "acme",
+        "domain": "general",
+        "success": True,
+        "status": "settled",
+        "revision": 1,
+        "settled_at": "2025-03-01T12:00:00Z",
+    }
+    lines = cost.pop("lines")
+    assert cost == {
+        "contract_id": "ctr_1",
+        "currency": "USD",
+        "base": "1.00",
+        "bonus": "0.50",
+        "penalty": "0.00",
+        "bonus_capped": "0.00",
+        "penalty_waived": "0.00",
+        "fee": "0.15",
+        "total": "1.50",
+        "breakdown": {"cpc": "1.00", "cpa_bonus": "0.50", "cpa_penalty": "0.00"},
+    }
+    assert lines[0] == {
+        "metric": "rougeL", "value": 0.5, "threshold": 0.4, "comparison": "gte", "met": True, "amount": "0.50",
+    }  # fmt: skip
+    assert revision["cost"]["total"] == "1.50"
+
+
+@pytest.mark.parametrize(
+    ("level", "told"),
+    [(FeedbackLevel.FULL, [True, True]), (FeedbackLevel.CRITERIA, [False, True]), (FeedbackLevel.NONE, [False, False])],
+)
+async def test_an_agent_reads_the_values_that_its_feedback_level_tells(
+    counter: Counter, level: FeedbackLevel, told: list[bool]
+) -> None:
+    await counter.settle("ctr_1", disclosure=level)
+    for reader, expected in ((BOT, told), (ACME, [True, True]), (FINANCE, [True, True])):
+        one = await counter.read(reader, "/v1/settlements/ctr_1")
+        (listed,) = (await counter.read(reader, "/v1/settlements"))["items"]
+        for shown in (one, listed):
+            assert ["value" in line for line in shown["cost"]["lines"]] == expected
+            assert ["value" in line for line in shown["revisions"][0]["cost"]["lines"]] == expected
+            assert not any("secret" in line for line in shown["cost"]["lines"])
+
+
+async def test_somebody_elses_settlement_is_not_there(counter: Counter) -> None:
+    await counter.settle("ctr_1")
+    absent = await counter.ask(FINANCE, "/v1/settlements/ctr_2")
+    for reader in (GLOBEX, CREW, Principal("bot", Audience.CONSUMER), Principal("acme", Audience.AGENT)):
+        answer = await counter.ask(reader, "/v1/settlements/ctr_1")
+        assert answer.status_code == 404
+        assert {**answer.json(), "request_id": ""} == {**absent.json(), "request_id": ""}
+    for reader in (ACME, BOT, FINANCE):
+        assert (await counter.ask(reader, "/v1/settlements/ctr_1")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/settlements", "/v1/settlements/breakdown?group_by=day", "/v1/settlements/ctr_1"])
+async def test_operators_services_and_strangers_read_no_settlements(counter: Counter, path: str) -> None:
+    await counter.settle("ctr_1")
+    assert (await counter.ask(None, path)).status_code == 401
+    for role in (Audience.OPERATOR, Audience.SERVICE):
+        answer = await counter.ask(Principal("someone", role), path)
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden_role")
+
+
+async def test_settlements_are_listed_newest_first_page_by_page(counter: Counter) -> None:
+    await settle_a_few(counter)
+    seen: list[str] = []
+    cursor: dict[str, Any] = {}
+    for _ in range(4):
+        answer = await counter.read(FINANCE, "/v1/settlements", limit=3, **cursor)
+        seen += contracts(answer)
+        cursor = {"cursor": answer["next_cursor"]}
+        if answer["next_cursor"] is None:
+            break
+    assert seen == [f"ctr_{number}" for number in reversed(range(8))]
+
+
+async def test_every_combination_of_filters_is_served_and_exact(counter: Counter) -> None:
+    await settle_a_few(counter)
+    everything = (await counter.read(FINANCE, "/v1/settlements"))["items"]
+    values = {"agent_id": "bot", "consumer_id": "globex", "domain": "physics", "status": "settled"}
+    for size in range(len(FILTERS) + 1):
+        for names in combinations(FILTERS, size):
+            wanted = {name: values[name] for name in names}
+            found = await counter.read(FINANCE, "/v1/settlements", **wanted, **{"from": "2025-03-01"})
+            assert found["items"] == [
+                item for item in everything if all(item[name] == value for name, value in wanted.items())
+            ]
+    assert (await counter.read(FINANCE, "/v1/settlements", status="reversed"))["items"] == []
+
+
+async def test_lists_hold_the_readers_own_rows_alone(counter: Counter) -> None:
+    await settle_a_few(counter)
+    for reader, name in ((ACME, "consumer_id"), (CREW, "agent_id")):
+        items = (await counter.read(reader, "/v1/settlements"))["items"]
+        assert len(items) == 4
+        assert {item[name] for item in items} == {reader.id}
+        assert (await counter.read(reader, "/v1/settlements", **{name: reader.id}))["items"] == items
+        assert (await counter.read(reader, "/v1/settlements", **{name: "bot"}))["items"] == []
+    assert contracts(await counter.read(ACME, "/v1/settlements", agent_id="crew", domain="physics")) == ["ctr_3"]
+
+
+async def test_a_list_keeps_to_its_utc_days_both_included(counter: Counter) -> None:
+    for name, later in (
+        ("noon", timedelta(hours=12, microseconds=-1)),
+        ("last", timedelta(microseconds=1)),
+        ("next", timedelta()),
+    ):
+        await counter.settle(name)
+        counter.desk.clock.advance(later)
+
+    async def listed(**days: str) -> list[str]:
+        return contracts(await counter.read(FINANCE, "/v1/settlements", **days))
+
+    assert await listed(**{"from": "2025-03-01", "to": "2025-03-01"}) == ["last", "noon"]
+    assert await listed(**{"from": "2025-03-02"}) == ["next"]
+    assert await listed(to="2025-02-28") == []
+
+
+async def test_a_cursor_serves_its_own_query_and_reader_alone(counter: Counter) -> None:
+    await settle_a_few(counter)
+    cursor = (await counter.read(ACME, "/v1/settlements", limit=1))["next_cursor"]
+    assert (await counter.ask(ACME, "/v1/settlements", limit=2, cursor=cursor)).status_code == 200
+    for reader, params in ((GLOBEX, {}), (FINANCE, {}), (ACME, {"domain": "physics"})):
+        answer = await counter.ask(reader, "/v1/settlements", cursor=cursor, **params)
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "status", "code"),
+    [
+        ("/v1/settlements", {"from": "yesterday"}, 400, "invalid_day"),
+        ("/v1/settlements", {"to": "2025-02-30"}, 400, "invalid_day"),
+        ("/v1/settlements", {"from": "2025-03-02", "to": "2025-03-01"}, 400, "invalid_period"),
+        ("/v1/settlements", {"status": "open"}, 422, "invalid_shape"),
+        ("/v1/settlements", {"limit": "0"}, 422, "invalid_shape"),
+        ("/v1/settlements", {"limit": "201"}, 422, "invalid_shape"),
+        ("/v1/settlements", {"cursor": "%%%"}, 400, "invalid_cursor"),
+        ("/v1/settlements", {"domain": "x" * 129}, 422, "invalid_shape"),
+        ("/v1/settlements/breakdown", {}, 422, "invalid_shape"),
+        ("/v1/settlements/breakdown", {"group_by": "colour"}, 400, "unknown_group"),
+        ("/v1/settlements/breakdown", {"group_by": "agent,day,domain"}, 400, "too_many_groups"),
+        ("/v1/settlements/breakdown", {"group_by": ["day", "day"]}, 400, "repeated_group"),
+        ("/v1/settlements/breakdown", {"group_by": "day", "from": "2025-3-1"}, 400, "invalid_day"),
+        (
+            "/v1/settlements/breakdown",
+            {"group_by": "day", "from": "2025-03-02", "to": "2025-03-01"},
+            400,
+            "invalid_period",
+        ),
+        ("/v1/settlements/breakdown", {"group_by": "day", "currency": "usd"}, 422, "invalid_shape"),
+    ],
+)
+async def test_a_query_that_makes_no_sense_is_told_why(
+    counter: Counter, path: str, params: dict[str, Any], status: int, code: str
+) -> None:
+    answer = await counter.ask(FINANCE, path, **params)
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    if status == 400 and code != "invalid_cursor":
+        assert answer.json()["errors"][0]["path"].startswith("query/")
+
+
+async def test_a_breakdown_groups_counts_and_sums(counter: Counter) -> None:
+    await settle_a_few(counter)
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"), domain="physics")
+    found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="consumer,domain")
+    assert [(row["consumer"], row["domain"], row["currency"], row["count"], row["total"]) for row in found["rows"]] == [
+        ("acme", "general", "USD", 2, "3.00"),
+        ("acme", "physics", "EUR", 1, "2.50"),
+        ("acme", "physics", "USD", 2, "3.00"),
+        ("globex", "general", "USD", 2, "3.00"),
+        ("globex", "physics", "USD", 2, "3.00"),
+    ]
+    assert [(row["currency"], row["count"], row["success_count"]) for row in found["totals"]] == [
+        ("EUR", 1, 1),
+        ("USD", 8, 8),
+    ]
+    assert found["totals"][1] | {"cpc": "8.00", "cpa_bonus": "4.00", "cpa_penalty": "0.00"} == found["totals"][1]
+    assert found["complete_to"] == "2025-03-01T20:00:00Z"
+
+
+async def test_a_breakdown_keeps_to_days_and_currency(counter: Counter) -> None:
+    await settle_a_few(counter)
+    counter.desk.clock.advance(timedelta(days=1))
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    days = {"from": "2025-03-02", "to": "2025-03-02"}
+    found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by=["day", "agent"], **days)
+    assert [(row["day"], row["agent"], row["count"]) for row in found["rows"]] == [("2025-03-02", "bot", 1)]
+    euros = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="month", currency="EUR")
+    assert [(row["month"], row["currency"]) for row in euros["rows"]] == [("2025-03", "EUR")]
+
+
+async def test_a_breakdown_holds_the_readers_own_rows_alone(counter: Counter) -> None:
+    await settle_a_few(counter)
+    for reader, name in ((ACME, "consumer"), (BOT, "agent")):
+        found = await counter.read(reader, "/v1/settlements/breakdown", group_by=name)
+        assert [(row[name], row["count"]) for row in found["rows"]] == [(reader.id, 4)]
+        assert [total["count"] for total in found["totals"]] == [4]
+    nothing = await counter.read(Principal("new", Audience.AGENT), "/v1/settlements/breakdown", group_by="day")
+    assert (nothing["rows"], nothing["totals"]) == ([], [])
+
+
+async def test_a_breakdown_reads_beyond_one_batch(counter: Counter) -> None:
+    for hundred in range(6):
+        await asyncio.gather(*(counter.settle(f"ctr_{hundred}_{number}") for number in range(100)))
+        counter.desk.clock.advance(timedelta(minutes=1))
+    (total,) = (await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="day"))["totals"]
+    assert (total["count"], total["total"]) == (600, "900.00")

@@ -1,0 +1,72 @@
+"""The handlers over a store in memory, with everything that they commit in sight."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+
+from aex_models.events import Event
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.submission import check_submission
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.clock import SetClock
+from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.ids import SeededIds
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.unit_of_work import Committed, UnitOfWork
+from aex_work_publisher.deps import Deps
+from aex_work_publisher.repository import create_work, find_work
+from aex_work_publisher.rules.records import WorkRecord
+from tests.services.work_publisher.samples import NOW
+
+NO_KEY = IdempotentRequest("", None, "")
+
+
+@dataclass
+class Shop:
+    """Work-publisher without HTTP."""
+
+    deps: Deps
+    store: MemoryStore
+    clock: SetClock
+    events: list[Event] = field(default_factory=list)
+
+    async def keep(self, record: WorkRecord) -> WorkRecord:
+        """Store a work as it is."""
+
+        async def write(unit: object) -> None:
+            create_work(unit, record)  # type: ignore[arg-type]
+
+        await self.deps.unit_of_work.run(write)
+        return record
+
+    async def kept(self, work_id: str) -> WorkRecord:
+        """A work as it is stored."""
+        found = await find_work(self.store, work_id)
+        assert found is not None
+        return found.record
+
+
+def open_shop(seed: int = 1) -> Shop:
+    """A shop at `NOW`, with the built-in metrics and a fee of 5 %."""
+    store, clock = MemoryStore(), SetClock(NOW)
+    events: list[Event] = []
+
+    def committed(by: Committed) -> None:
+        events.extend(by.events)
+
+    deps = Deps(
+        unit_of_work=UnitOfWork("work-publisher", store, clock, committed),
+        store=store,
+        blobs=open_blobs("memory:"),
+        ids=SeededIds(seed),
+        check=partial(check_submission, catalog=Catalog.of()),
+        fee_rate=Decimal("0.05"),
+    )
+    return Shop(deps, store, clock, events)
+
+
+def keyed(
+    key: str, body_digest: str = "", scope: str = "consumer\x1facme\x1f\x1fPOST\x1f/v1/work"
+) -> IdempotentRequest:
+    """A request with an Idempotency-Key."""
+    return IdempotentRequest(scope, key, body_digest)
