@@ -164,7 +164,7 @@ class TimerSweeper:
             reason, delay = poison.reason, self._policy.backoff.cap
         except Exception as error:  # noqa: BLE001 one timer must not stop the others
             reason = describe_failure(error)
-            _log.warning("timer_failed", failures=failures, exception=describe_exception(error))
+            _log.warning("timer_failed", failures=failures, failure=describe_exception(error))
         else:
             return None
         _log.warning("timer_retried", reason=reason, failures=failures, retry_in_s=delay.total_seconds())

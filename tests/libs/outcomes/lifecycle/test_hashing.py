@@ -38,5 +38,5 @@ def test_everything_that_the_verdict_reads_is_hashed(change: dict[str, object]) 
 
 def test_unsafe_integers_are_refused_with_their_path() -> None:
     with pytest.raises(NotCanonical) as refusal:
-        candidate_hash(Candidate(output={"deep": [1, {"n": 2**53}]}))
+        candidate_hash(Candidate(output={"deep": [1, {"n": 2**53 + 1}]}))
     assert refusal.value.path == "/output/deep/1/n"

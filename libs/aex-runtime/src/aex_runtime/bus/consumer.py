@@ -121,7 +121,7 @@ class Consumer:
             return await self._retry(delivery, event, later.reason, later.delay)
         except Exception as error:  # noqa: BLE001 one event must not stop the others
             delay = self._policy.backoff.delay(delivery.attempt, self._ids.jitter())
-            _log.warning("event_failed", attempt=delivery.attempt, exception=describe_exception(error))
+            _log.warning("event_failed", attempt=delivery.attempt, failure=describe_exception(error))
             return await self._retry(delivery, event, describe_failure(error), delay)
         self._outages = 0
         took_ms = round((time.perf_counter() - started) * 1_000, 1)
