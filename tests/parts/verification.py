@@ -1,6 +1,5 @@
 """Verification's handlers over a store in memory, with governance's real rules and the real engine beside them."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,12 +12,13 @@ from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award, Terms
 from aex_models.events import ContractAwarded, Event
 from aex_models.governance import Party, ValidationDecision, ValidationRequest
-from aex_models.results import VerificationResult
 from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.job import verify_candidate
+from aex_outcomes.engine.candidate import Case
+from aex_outcomes.engine.verification import VerificationEngine
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.clock import SetClock
+from aex_runtime.errors import NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
@@ -28,32 +28,54 @@ from aex_runtime.timer_entry import timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
-from aex_verification.judge import facts_of, job_payload
+from aex_verification.judge import job_payload
 from aex_verification.ports import GovernanceUnavailable, Judgement, JudgeRequest
 from aex_verification.rules.policy import Policy
 from aex_verification.rules.records import Facts
 from aex_verification.subscriptions import subscriptions, timers
 from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
+from aex_work_publisher.deps import Deps as PublisherDeps
+from aex_work_publisher.handlers.read_work import get_awarded_contract
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NO_KEY = IdempotentRequest("test", None, "")
 
 
 class EngineJudge:
-    """The real engine in a thread of this process. `failures`: how many judgements break down first."""
+    """The real engine in this process. `breaks`: whether the next judgement breaks down."""
 
     def __init__(self) -> None:
         self.failures = 0
         self.judged = 0
+        self.breaks: Callable[[], bool] = self._next_failure
+        self._engine = VerificationEngine()
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         self.judged += 1
-        if self.failures > 0:
-            self.failures -= 1
+        if self.breaks():
             return Judgement(None, Facts(), error="JobTimeout")
-        answer = await asyncio.to_thread(verify_candidate, job_payload(request, {}))
-        return Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
+        assessment = await self._engine.assess(_case(request))
+        return Judgement(assessment.result, Facts.model_validate(assessment.facts, from_attributes=True))
+
+    def _next_failure(self) -> bool:
+        self.failures -= 1
+        return self.failures >= 0
+
+
+def _case(request: JudgeRequest) -> Case:
+    payload = job_payload(request, {})
+    return Case(
+        contract_id=request.contract_id,
+        work_input=payload["work_input"],
+        work_output=payload["output"],
+        success_criteria=request.awarded.work.success_criteria,
+        execution_metadata=payload["execution_metadata"],
+        evaluation=payload["evaluation"] or {},
+        verification_id=payload["verification_id"],
+        verified_at=START,
+        platform_latency_ms=request.platform_latency_ms,
+    )
 
 
 class DirectGovernance:
@@ -79,6 +101,19 @@ class AwardsInHand:
 
     async def get(self, contract_id: str) -> ContractAwarded | None:
         return self.awards.get(contract_id)
+
+
+class AwardsFrom:
+    """Work-publisher's real handler, called without a network."""
+
+    def __init__(self, deps: PublisherDeps) -> None:
+        self._deps = deps
+
+    async def get(self, contract_id: str) -> ContractAwarded | None:
+        try:
+            return await get_awarded_contract(self._deps, contract_id)
+        except NotFound:
+            return None
 
 
 class VerificationBench:

@@ -1,7 +1,7 @@
-"""What every store does. A backend's test class inherits this and provides the fixture `store`."""
+"""What every store does. A backend's test class inherits this and provides the fixture `opened`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
@@ -35,9 +35,10 @@ WORKS = Collection(
         Index(equal=("state", "owner")),
     ),
 )
-SOON = Rerun(longest_ms=64)
-"""Gives up within a second: some tests wait for that."""
 OTHERS = Collection("test-others", (Index(), Index(order="due")))
+
+
+Opened = Callable[[Rerun], Store]
 
 
 async def write(store: Store, key: str, body: bytes = b"{}", collection: Collection = WORKS, **fields: Scalar) -> None:
@@ -335,11 +336,11 @@ class Transactions:
         await store.transact(fn)
         assert (await read(store, "w1")).body == b"1"
 
-    async def test_fifty_concurrent_increments_add_fifty(self, store: Store) -> None:
-        await write(store, "w1", b"0", state="open", due=1)
+    async def test_fifty_concurrent_increments_add_fifty(self, patient_store: Store) -> None:
+        await write(patient_store, "w1", b"0", state="open", due=1)
         runs: list[str] = []
-        await asyncio.gather(*(store.transact(increment("w1", runs)) for _ in range(50)))
-        assert (await read(store, "w1")).body == b"50"
+        await asyncio.gather(*(patient_store.transact(increment("w1", runs)) for _ in range(50)))
+        assert (await read(patient_store, "w1")).body == b"50"
         assert len(runs) > 50  # they did meet
 
     async def test_of_many_creators_one_wins(self, store: Store) -> None:
@@ -431,6 +432,10 @@ class Queries:
         assert await keys(filled, Query(WORKS, order="due", after=(2, "cc"))) == ["a", "d", "f"]
         assert await keys(filled, Query(WORKS, after=(None, "cc"))) == ["d", "e", "f"]
         assert await keys(filled, Query(WORKS, direction="desc", after=(None, "cc"))) == ["c", "b", "a"]
+
+    async def test_page_starts_behind_null(self, filled: Store) -> None:
+        assert await keys(filled, Query(WORKS, order="due", after=(None, "zz"), limit=2)) == ["b", "c"]
+        assert await keys(filled, Query(WORKS, {"state": "open"}, "due", "desc", after=(None, "zz"))) == []
 
     async def test_page_respects_bounds_on_both_sides(self, filled: Store) -> None:
         bounds = (Bound(">=", 2), Bound("<", 9))
@@ -558,4 +563,18 @@ class SizeLimit:
 
 
 class StoreContract(ReadingAndWriting, Transactions, Queries, Limits):
-    """All of it."""
+    """All of it. A backend provides `opened`, which opens the one store of a test."""
+
+    @pytest.fixture
+    async def store(self, opened: Opened) -> AsyncIterator[Store]:
+        """A store that soon gives up on a transaction that cannot win."""
+        store = opened(Rerun(longest_ms=64))
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    async def patient_store(self, opened: Opened) -> AsyncIterator[Store]:
+        """A store with the waits of production."""
+        store = opened(Rerun())
+        yield store
+        await store.close()

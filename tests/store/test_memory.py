@@ -1,11 +1,10 @@
 import pytest
 
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Store
-from tests.store.contract import SOON, SizeLimit, StoreContract
+from tests.store.contract import Opened, SizeLimit, StoreContract
 
 
 class TestMemoryStore(StoreContract, SizeLimit):
     @pytest.fixture
-    def store(self) -> Store:
-        return MemoryStore(SOON)
+    def opened(self) -> Opened:
+        return MemoryStore

@@ -92,7 +92,9 @@ def test_a_reader_stands_fields_that_a_newer_publisher_added() -> None:
 
 
 def test_a_reader_refuses_data_of_another_event() -> None:
-    with pytest.raises(UnreadableEvent, match=r"contract.cancelled is not readable at: contract_id, work_id") as refused:
+    with pytest.raises(
+        UnreadableEvent, match=r"contract.cancelled is not readable at: contract_id, work_id"
+    ) as refused:
         read_data(event({"work_id": ["a secret"]}), ContractCancelled)
     assert "a secret" not in str(refused.value)
 

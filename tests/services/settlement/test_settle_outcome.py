@@ -17,6 +17,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
 from aex_models.settlement import Settlement, SettlementStatus, TransactionKind
 from aex_models.work import FeedbackLevel
+from aex_runtime.bus.wire import decode, encode
 from aex_runtime.handlers import Poison
 from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.memory import MemoryStore
@@ -31,8 +32,8 @@ from tests.services.settlement.outcomes import NOON, an_event, an_outcome
 
 
 async def receive(desk: Desk, event: Event) -> None:
-    """Deliver an event as the consumer does."""
-    await subscriptions(desk.deps)[event.type](event)
+    """Deliver an event as the consumer does: as it comes from the wire."""
+    await subscriptions(desk.deps)[event.type](decode(encode(event)))
 
 
 async def settlement_of(desk: Desk, contract_id: str = "ctr_1") -> Settlement:

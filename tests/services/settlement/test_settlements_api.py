@@ -178,6 +178,8 @@ async def test_a_cursor_serves_its_own_query_and_reader_alone(counter: Counter) 
         ("/v1/settlements", {"limit": "201"}, 422, "invalid_shape"),
         ("/v1/settlements", {"cursor": "%%%"}, 400, "invalid_cursor"),
         ("/v1/settlements", {"domain": "x" * 129}, 422, "invalid_shape"),
+        ("/v1/settlements", {"agent_id": "\0"}, 422, "invalid_shape"),
+        ("/v1/settlements", {"consumer_id": ""}, 422, "invalid_shape"),
         ("/v1/settlements/breakdown", {}, 422, "invalid_shape"),
         ("/v1/settlements/breakdown", {"group_by": "colour"}, 400, "unknown_group"),
         ("/v1/settlements/breakdown", {"group_by": "agent,day,domain"}, 400, "too_many_groups"),

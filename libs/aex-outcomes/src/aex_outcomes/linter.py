@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from decimal import Decimal
 from itertools import combinations as pairs_of
+from itertools import compress
 from typing import Any
 
-from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria
+from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, SuccessCriterion
 from aex_models.money import ZERO, format_amount
 from aex_models.numbers import text_of
 from aex_models.results import Provenance
 from aex_models.work import Budget, LintWarning
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.aggregating import criteria_succeed, effective_required, weighted_share
+from aex_outcomes.engine.aggregating import Scale, effective_required
 from aex_outcomes.extractors.text import references_of
 from aex_outcomes.feedback import needed
 from aex_outcomes.kernels.rouge import is_rouge_type, tokenize
@@ -56,7 +57,11 @@ def lint(
     found = groups(criteria.criteria, known, evaluation)
     count = len(criteria.criteria)
     reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-    linted = Linted(criteria, budget, evaluation or {}, known, found, reached, root)
+    return lint_reached(Linted(criteria, budget, evaluation or {}, known, found, reached, root))
+
+
+def lint_reached(linted: Linted) -> tuple[LintWarning, ...]:
+    """The warnings of all rules, where what is reachable is known already."""
     return tuple(warning for rule in RULES for warning in rule(linted))
 
 
@@ -66,21 +71,24 @@ def always_or_never_met(linted: Linted) -> Iterator[LintWarning]:
         for place, position in enumerate(group.positions):
             criterion = linted.criteria.criteria[position]
             verdicts = {met[place] for met in group.together}
-            says = f"{criterion.metric} {criterion.comparison} ({needed(criterion)})"
             if verdicts == {True}:
                 yield LintWarning(
                     code="always_met",
                     path=linted.path(position),
-                    message=f"{says} is met by every value that the metric can have",
+                    message=f"{_said(criterion)} is met by every value that the metric can have",
                     suggestion="Tighten the threshold, or drop the criterion",
                 )
             elif verdicts == {False}:
                 yield LintWarning(
                     code="never_met",
                     path=linted.path(position),
-                    message=f"{says} is met by no value that the metric can have",
+                    message=f"{_said(criterion)} is met by no value that the metric can have",
                     suggestion="Check the threshold and its scale: built-in shares run from 0 to 1",
                 )
+
+
+def _said(criterion: SuccessCriterion) -> str:
+    return f"{criterion.metric} {criterion.comparison} ({needed(criterion)})"
 
 
 def exclusive(linted: Linted) -> Iterator[LintWarning]:
@@ -117,8 +125,8 @@ def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
     criteria, reached = linted.criteria, linted.reached
     if not reached:
         return
-    minimum = Fraction(text_of(criteria.minimum_weighted_score))
-    if criteria.aggregation is Aggregation.WEIGHTED and max(weighted_share(criteria, met) for met in reached) < minimum:
+    scale = Scale.of(criteria)
+    if criteria.aggregation is Aggregation.WEIGHTED and max(scale.share(met) for met in reached) < scale.minimum:
         yield LintWarning(
             code="minimum_unreachable",
             path=f"{linted.root}/minimum_weighted_score",
@@ -126,7 +134,7 @@ def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
             suggestion="Lower minimum_weighted_score, or change the criteria that exclude each other",
         )
         return
-    outcomes = {criteria_succeed(criteria, met) for met in reached}
+    outcomes = {scale.succeeds(met) for met in reached}
     if outcomes == {False}:
         yield LintWarning(
             code="success_unreachable",
@@ -148,7 +156,7 @@ def bonus_out_of_reach(linted: Linted) -> Iterator[LintWarning]:
     cap = linted.budget.max_cpa_total if linted.budget else None
     if cap is None:
         return
-    earned = max((_bonus(linted.criteria, met) for met in linted.reached), default=ZERO)
+    earned = max(_bonuses(linted.criteria, linted.reached), default=ZERO)
     if earned > cap:
         yield LintWarning(
             code="bonus_unreachable",
@@ -158,10 +166,11 @@ def bonus_out_of_reach(linted: Linted) -> Iterator[LintWarning]:
         )
 
 
-def _bonus(criteria: SuccessCriteria, met: Met) -> Any:
-    if criteria.bonus_policy is BonusPolicy.ON_SUCCESS and not criteria_succeed(criteria, met):
-        return ZERO
-    return sum((each.bonus for each, is_met in zip(criteria.criteria, met, strict=True) if is_met), ZERO)
+def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Decimal]:
+    scale, amounts = Scale.of(criteria), [each.bonus for each in criteria.criteria]
+    for met in reached:
+        if criteria.bonus_policy is BonusPolicy.PER_CRITERION or scale.succeeds(met):
+            yield sum(compress(amounts, met), ZERO)
 
 
 def self_reported(linted: Linted) -> Iterator[LintWarning]:

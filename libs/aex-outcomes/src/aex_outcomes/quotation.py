@@ -1,6 +1,10 @@
 """The least and the most that a contract can cost, with a case that reaches each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import compress
 from typing import Any
 
 from aex_models.contract import Terms
@@ -11,7 +15,7 @@ from aex_models.money import ZERO
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Budget, Quote, QuoteCase
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.aggregating import criteria_succeed
+from aex_outcomes.engine.aggregating import Scale
 from aex_outcomes.reachable import MAX_ENUMERATED, Met, combinations, groups
 
 
@@ -27,8 +31,19 @@ def quote(
     that the maximum is an upper bound (every bonus earned, no penalty). The least is always that of an outcome
     with nothing judged: 0. Raises `UnknownMetric`.
     """
+    if criteria is None:
+        return quote_reached(None, budget, ())
+    count = len(criteria.criteria)
+    if count > MAX_ENUMERATED:
+        return quote_reached(criteria, budget, [(True,) * count])
+    found = groups(criteria.criteria, catalog or Catalog.of(), evaluation)
+    return quote_reached(criteria, budget, combinations(found, count))
+
+
+def quote_reached(criteria: SuccessCriteria | None, budget: Budget, reached: Iterable[Met]) -> Quote:
+    """The price range over the given combinations of met criteria, and over the outcomes that need none."""
     terms = Terms.of(budget, budget.max_cpc)
-    cases = list(_cases(criteria, terms, catalog or Catalog.of(), evaluation))
+    cases = [_case(terms, each) for each in _ends(criteria, reached)]
     return Quote(
         currency=budget.currency,
         minimum=min(cases, key=lambda case: case.total),
@@ -36,62 +51,88 @@ def quote(
     )
 
 
-def _cases(
-    criteria: SuccessCriteria | None, terms: Terms, catalog: Catalog, evaluation: Mapping[str, Any] | None
-) -> Iterator[QuoteCase]:
-    """Every distinct way for a contract to end: the first is the one with nothing judged.
+@dataclass(frozen=True, slots=True)
+class End:
+    """One way for a contract to end. Amounts are gross."""
+
+    judged: bool
+    success: bool
+    bonus: Decimal = ZERO
+    penalty: Decimal = ZERO
+    met: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+
+
+def _ends(criteria: SuccessCriteria | None, reached: Iterable[Met]) -> Iterator[End]:
+    """The ways to end among which the least and the most are; the first is the one with nothing judged.
 
     Exhausted, expired and finalised contracts settle a judged candidate, so that they are among the combinations;
-    an outcome that governance rejects costs no more than one with nothing judged. An indeterminate outcome that an
-    operator releases costs the base alone.
+    an outcome that governance rejects costs no more than one with nothing judged; an indeterminate one that an
+    operator releases costs the base alone. A work without criteria passes as delivered.
     """
-    names = [each.metric for each in criteria.criteria] if criteria else []
-    yield _case(terms, None, names, (False,) * len(names))
-    yield _case(terms, _result(passed=True), names, (False,) * len(names))
-    if criteria is None:
-        return
-    for met in _reached(criteria, catalog, evaluation):
-        yield _case(terms, _judged(criteria, met), names, met)
+    names = tuple(each.metric for each in criteria.criteria) if criteria else ()
+    yield End(judged=False, success=False, unmet=names)
+    yield End(judged=True, success=True, unmet=names)
+    if criteria is not None:
+        ends = list(_judged(criteria, reached))
+        for success in (True, False):
+            yield from _dearest([each for each in ends if each.success is success])
 
 
-def _reached(criteria: SuccessCriteria, catalog: Catalog, evaluation: Mapping[str, Any] | None) -> Iterator[Met]:
-    count = len(criteria.criteria)
-    if count > MAX_ENUMERATED:
-        yield (True,) * count
-    else:
-        yield from combinations(groups(criteria.criteria, catalog, evaluation), count)
-
-
-def _judged(criteria: SuccessCriteria, met: Met) -> VerificationResult:
-    passed = criteria_succeed(criteria, met)
-    earned = passed or criteria.bonus_policy is BonusPolicy.PER_CRITERION
-    pairs = list(zip(criteria.criteria, met, strict=True))
-    return _result(
-        passed=passed,
-        bonus=sum((each.bonus for each, is_met in pairs if is_met and earned), ZERO),
-        penalty=sum((each.penalty for each, is_met in pairs if not is_met), ZERO),
+def _judged(criteria: SuccessCriteria, reached: Iterable[Met]) -> Iterator[End]:
+    scale, always = Scale.of(criteria), criteria.bonus_policy is BonusPolicy.PER_CRITERION
+    names, bonuses, penalties = zip(
+        *((each.metric, each.bonus, each.penalty) for each in criteria.criteria), strict=True
     )
+    for met in reached:
+        unmet = [not each for each in met]
+        success = scale.succeeds(met)
+        yield End(
+            judged=True,
+            success=success,
+            bonus=sum(compress(bonuses, met), ZERO) if success or always else ZERO,
+            penalty=sum(compress(penalties, unmet), ZERO),
+            met=tuple(compress(names, met)),
+            unmet=tuple(compress(names, unmet)),
+        )
 
 
-def _result(*, passed: bool, **amounts: Any) -> VerificationResult:
-    """What `cost` reads of a result; the rest has no bearing on the price."""
-    return VerificationResult.model_construct(
-        contract_id="",
-        verdict=Verdict.PASSED if passed else Verdict.REJECTED,
-        success=passed,
-        governance=GovernanceResult(action=Action.ALLOW),
-        **amounts,
-    )
+def _dearest(ends: Iterable[End]) -> Iterator[End]:
+    """Those that none other beats in bonus and penalty at once: `cost` grows with the one and falls with the other."""
+    least: Decimal | None = None
+    for end in sorted(ends, key=lambda each: (-each.bonus, each.penalty, -len(each.met))):
+        if least is None or end.penalty < least:
+            least = end.penalty
+            yield end
 
 
-def _case(terms: Terms, result: VerificationResult | None, names: list[str], met: Met) -> QuoteCase:
-    amounts = cost(terms, result)
+def _case(terms: Terms, end: End) -> QuoteCase:
+    amounts = cost(terms, _result(end) if end.judged else None)
     return QuoteCase(
         base=amounts.base,
         bonus=amounts.bonus,
         penalty=amounts.penalty,
         total=amounts.total,
-        success=result is not None and result.success,
-        met=tuple(name for name, is_met in zip(names, met, strict=True) if is_met),
-        unmet=tuple(name for name, is_met in zip(names, met, strict=True) if not is_met),
+        success=end.success,
+        met=end.met,
+        unmet=end.unmet,
     )
+
+
+def _result(end: End) -> VerificationResult:
+    """A result with what `cost` reads; the rest has no bearing on the price."""
+    return VerificationResult(
+        verification_id="",
+        contract_id="",
+        verdict=Verdict.PASSED if end.success else Verdict.REJECTED,
+        success=end.success,
+        weighted_score=0.0,
+        bonus=end.bonus,
+        penalty=end.penalty,
+        governance=GovernanceResult(action=Action.ALLOW),
+        engine_version="",
+        verified_at=_NO_TIME,
+    )
+
+
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)

@@ -136,8 +136,9 @@ def _points(sharing: Sequence[SuccessCriterion]) -> Iterator[float]:
         for bound in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
             if not is_number(bound):
                 continue
-            for point in (float(bound), float(scaled(criterion, bound))):
-                yield from (point - EQUALITY_TOLERANCE, point, point + EQUALITY_TOLERANCE)
+            reach = EQUALITY_TOLERANCE if criterion.comparison.value in {"eq", "neq"} else 0
+            for point in {float(bound), float(scaled(criterion, bound))}:
+                yield from {point - reach, point, point + reach}
 
 
 def _by_terms(criteria: Sequence[SuccessCriterion], positions: Sequence[int]) -> Group:

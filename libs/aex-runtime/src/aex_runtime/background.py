@@ -22,6 +22,7 @@ from aex_runtime.ids import Ids
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPump
 from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.redaction import describe
 from aex_runtime.store.port import Store
 from aex_runtime.telemetry import continue_trace
 from aex_runtime.timer_entry import timers_table
@@ -101,7 +102,7 @@ class Background:
                 await run()
             except Exception as error:  # noqa: BLE001 whatever it is, a service that stops publishing helps nobody
                 reason = describe_failure(error)
-                _log.error("background_crashed", piece=name, exc_info=error)
+                _log.error("background_crashed", piece=name, exception=describe(error))
             else:
                 reason = "it ended"
             crashes += 1

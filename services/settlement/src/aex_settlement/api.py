@@ -29,7 +29,7 @@ Page = Annotated[PageRequest, Depends(page_request)]
 FirstDay = Annotated[str | None, Query(alias="from", description="First UTC day, such as 2025-01-01")]
 LastDay = Annotated[str | None, Query(alias="to", description="Last UTC day, included")]
 AsOf = Annotated[str | None, Query(description="RFC 3339 instant, such as 2025-01-31T12:00:00Z; default now")]
-Name = Annotated[str | None, Query(max_length=128)]
+Name = Annotated[str | None, Query(max_length=128, pattern="^[A-Za-z0-9._:@/+-]+$")]
 ContractId = Annotated[str, Path(max_length=128)]
 AccountId = Annotated[str, Path(max_length=160, description="Such as consumer:acme or platform:fees")]
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aex_models.events import Event
@@ -48,6 +48,7 @@ def changed(data: bytes | None = None, **attributes: str | None) -> Message:
     return Message({k: v for k, v in merged.items() if v is not None}, plain.data if data is None else data)
 
 
+@settings(deadline=None)
 @given(EVENTS)
 def test_event_is_the_same_after_the_wire(sent: Event) -> None:
     assert decode(encode(sent)) == sent

@@ -149,7 +149,9 @@ def _routes(made: Sample) -> APIRouter:
     store = made.parts.backends.store
 
     @router.post("/notes", status_code=201)
-    async def write(body: NoteSubmission, consumer: Consumer, request: Idempotent, response: Response) -> dict[str, Any]:
+    async def write(
+        body: NoteSubmission, consumer: Consumer, request: Idempotent, response: Response
+    ) -> dict[str, Any]:
         effect = await run_idempotent(made.parts.unit_of_work, request, lambda unit: _write(unit, made, body, consumer))
         response.headers.update(effect.headers)
         return await one(effect.resource_id, consumer)
@@ -157,9 +159,7 @@ def _routes(made: Sample) -> APIRouter:
     @router.get("/notes")
     async def many(reader: Reader, paging: Paging, colour: str | None = None) -> dict[str, Any]:
         del colour
-        found = await NOTES.find(
-            store, {"owner": reader.id}, "created_at", after=paging.after, limit=paging.limit + 1
-        )
+        found = await NOTES.find(store, {"owner": reader.id}, "created_at", after=paging.after, limit=paging.limit + 1)
         shown = found[: paging.limit]
         last = shown[-1].document if len(found) > paging.limit else None
         after = (last.fields["created_at"], last.key) if last else None

@@ -12,7 +12,7 @@ import pytest
 from aex_runtime.store.port import Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.store.sqlite_file import StoreFile
-from tests.store.contract import WORKS, increment, keys, read, write
+from tests.store.contract import WORKS, keys, read, write
 
 
 @pytest.fixture
@@ -165,12 +165,6 @@ def test_store_serves_one_event_loop_after_another(tmp_path: Path) -> None:
     asyncio.run(write(store, "w1", b"1"))
     assert asyncio.run(read(store, "w1")).body == b"1"
     asyncio.run(store.close())
-
-
-async def test_fifty_concurrent_increments_with_the_waits_of_production(store: SQLiteStore) -> None:
-    await write(store, "w1", b"0")
-    await asyncio.gather(*(store.transact(increment("w1")) for _ in range(50)))
-    assert (await read(store, "w1")).body == b"50"
 
 
 async def test_transaction_that_only_reads_needs_no_write_lock(store: SQLiteStore, path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_runtime.store.port import Bound, Collection, Index, Query
+from aex_runtime.store.port import Bound, Collection, Direction, Index, Query
 from aex_runtime.store.sqlite_file import StoreFile
 from aex_runtime.store.sqlite_queries import index_sql, steps_of
 
@@ -62,3 +62,9 @@ def test_whole_index_in_order_is_walked_not_sorted(tmp_path: Path) -> None:
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", (*values, 10))]
     connection.close()
     assert plan == [f"SCAN documents USING INDEX {BY_DUE}"]
+
+
+@pytest.mark.parametrize(("direction", "steps"), [("asc", 1), ("desc", 0)])
+def test_page_behind_null_is_the_whole_index_or_nothing(direction: Direction, steps: int) -> None:
+    works = Collection("plan-works", (Index(order="due", direction=direction),))
+    assert len(list(steps_of(Query(works, order="due", direction=direction, after=(None, "k"))))) == steps

@@ -19,8 +19,8 @@ from aex_models.work import BasePolicy
 from aex_settlement.rules.balances import BalanceFold
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import recomputed_cost
+from tests.libs.models.rationals import exact
 from tests.libs.models.results import a_result
-from tests.libs.models.test_cost import exact
 from tests.services.settlement.outcomes import outcomes
 
 

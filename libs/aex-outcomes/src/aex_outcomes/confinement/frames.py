@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 _LENGTH = struct.Struct(">I")
 PREFIX_BYTES = _LENGTH.size
 _SAFE_INTEGER = 2**53 - 1  # as in aex_models.numbers, whose import would cost each worker a quarter second at its start
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
 """`encode` escapes control characters alone, so that an escaped surrogate is never an honest worker's."""
 
 

@@ -1,7 +1,10 @@
 """From the criteria that are met to one verdict."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import compress
 
 from aex_models.criteria import Aggregation, SuccessCriteria, SuccessCriterion
 from aex_models.numbers import text_of
@@ -12,22 +15,38 @@ def effective_required(criteria: SuccessCriteria, criterion: SuccessCriterion) -
     return criteria.aggregation is Aggregation.ALL if criterion.required is None else criterion.required
 
 
-def weighted_share(criteria: SuccessCriteria, met: Sequence[bool]) -> Fraction:
-    """Σ weight·met / Σ weight over all criteria, exactly.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The weights of some criteria as whole numbers, in proportion.
 
     Weights count as the decimals that they are written as: 0.7 and 0.1 make 0.8, and reach a minimum of 0.8.
     """
-    weights = [Fraction(text_of(each.weight)) for each in criteria.criteria]
-    return sum((weight for weight, each in zip(weights, met, strict=True) if each), Fraction()) / sum(weights)
 
+    aggregation: Aggregation
+    required: tuple[bool, ...]
+    weights: tuple[int, ...]
+    minimum: Fraction
 
-def criteria_succeed(criteria: SuccessCriteria, met: Sequence[bool]) -> bool:
-    """Whether the criteria as a whole are met. An explicit `required: true` gates every aggregation."""
-    pairs = list(zip(criteria.criteria, met, strict=True))
-    if any(effective_required(criteria, each) and not is_met for each, is_met in pairs):
-        return False
-    if criteria.aggregation is Aggregation.ANY:
-        return any(met)
-    if criteria.aggregation is Aggregation.WEIGHTED:
-        return weighted_share(criteria, met) >= Fraction(text_of(criteria.minimum_weighted_score))
-    return True
+    @classmethod
+    def of(cls, criteria: SuccessCriteria) -> "Scale":
+        """The scale of these criteria, for as many verdicts as one likes."""
+        exact = [Fraction(text_of(each.weight)) for each in criteria.criteria]
+        unit = math.lcm(*(weight.denominator for weight in exact))
+        return cls(
+            aggregation=criteria.aggregation,
+            required=tuple(effective_required(criteria, each) for each in criteria.criteria),
+            weights=tuple(int(weight * unit) for weight in exact),
+            minimum=Fraction(text_of(criteria.minimum_weighted_score)),
+        )
+
+    def share(self, met: Sequence[bool]) -> Fraction:
+        """Σ weight·met / Σ weight over all criteria, exactly. Errors count as unmet."""
+        return Fraction(sum(compress(self.weights, met)), sum(self.weights))
+
+    def succeeds(self, met: Sequence[bool]) -> bool:
+        """Whether the criteria as a whole are met. An explicit `required: true` gates every aggregation."""
+        if any(required and not is_met for required, is_met in zip(self.required, met, strict=True)):
+            return False
+        if self.aggregation is Aggregation.ANY:
+            return any(met)
+        return self.aggregation is Aggregation.ALL or self.share(met) >= self.minimum

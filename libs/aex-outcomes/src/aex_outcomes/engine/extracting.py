@@ -10,7 +10,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.planning import ExtractorRun, plan
 from aex_outcomes.engine.readings import MISSING_METRIC, Reading
 from aex_outcomes.engine.result_cache import ResultCache
-from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, Selective
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, is_selective
 
 
 class Extraction:
@@ -66,7 +66,7 @@ async def _extract(
     if not type(extractor).__module__.startswith("aex_outcomes."):
         # Other people's extractors may write into what they are given; the next one must not see it.
         task_input, output, metadata = copy.deepcopy((dict(task_input), output, dict(metadata)))
-    chosen = extractor.only(wanted) if isinstance(extractor, Selective) else extractor
+    chosen = extractor.only(wanted) if is_selective(extractor) else extractor
     found = await chosen.extract(task_input, output, metadata)
     if not isinstance(found, Mapping):
         raise TypeError(f"extract returned {type(found).__name__}, not a mapping")

@@ -8,7 +8,7 @@ from aex_models.money import ZERO
 from aex_models.numbers import is_number
 from aex_models.results import CriterionResult, Fault, Provenance, Verdict, VerificationResult
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.aggregating import criteria_succeed, effective_required, weighted_share
+from aex_outcomes.engine.aggregating import Scale, effective_required
 from aex_outcomes.engine.candidate import Case
 from aex_outcomes.engine.evaluating import evaluate_criterion
 from aex_outcomes.engine.incentives import verified_bonus, verified_penalty
@@ -34,7 +34,7 @@ def judge(case: Case, readings: Sequence[Reading], catalog: Catalog) -> Verifica
         metrics=_metrics(named, readings, catalog),
         provenance=_provenance(named, readings, catalog),
         criterion_results=results,
-        weighted_score=float(weighted_share(criteria, [each.met for each in results])) if criteria else 1.0,
+        weighted_score=float(Scale.of(criteria).share([each.met for each in results])) if criteria else 1.0,
         bonus=ZERO if costs_nothing else verified_bonus(results, policy, success=success),
         penalty=ZERO if costs_nothing else verified_penalty(results),
         governance=SKIPPED,
@@ -48,7 +48,7 @@ def verdict_of(criteria: SuccessCriteria | None, results: Sequence[CriterionResu
     """Indeterminate as soon as one criterion failed through the platform; else what the criteria say."""
     if any(each.error is not None and each.error.fault is Fault.PLATFORM for each in results):
         return Verdict.INDETERMINATE
-    if criteria is None or criteria_succeed(criteria, [each.met for each in results]):
+    if criteria is None or Scale.of(criteria).succeeds([each.met for each in results]):
         return Verdict.PASSED
     return Verdict.REJECTED
 

@@ -1,7 +1,7 @@
 """What an extractor is, and how it says that the agent is to blame for a metric that is not there."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from aex_models.catalog import MetricEntry
 from aex_models.work import Problem
@@ -50,7 +50,6 @@ class MetricExtractor(Protocol):
         ...
 
 
-@runtime_checkable
 class Selective(Protocol):
     """An extractor that can spare itself the metrics that no criterion names."""
 
@@ -59,10 +58,19 @@ class Selective(Protocol):
         ...
 
 
-@runtime_checkable
 class ChecksEvaluation(Protocol):
     """An extractor that can tell at submission that evaluation data will not do."""
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Problems with their paths below `evaluation`. Messages quote no evaluation data."""
         ...
+
+
+def is_selective(extractor: object) -> TypeGuard[Selective]:
+    """Whether it has `only`. An attribute, not `isinstance`: that takes long for protocols."""
+    return hasattr(extractor, "only")
+
+
+def checks_evaluation(extractor: object) -> TypeGuard[ChecksEvaluation]:
+    """Whether it has `check_evaluation`."""
+    return hasattr(extractor, "check_evaluation")

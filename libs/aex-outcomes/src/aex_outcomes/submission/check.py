@@ -9,8 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import Evaluation, LintWarning, Problem, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.linter import lint
-from aex_outcomes.quotation import quote
+from aex_outcomes.linter import Linted, lint, lint_reached
+from aex_outcomes.quotation import quote, quote_reached
+from aex_outcomes.reachable import MAX_ENUMERATED, combinations, groups
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
 from aex_outcomes.submission.findings import CRITERIA, Findings, problems_of, sorted_by_kind
 
@@ -40,12 +41,25 @@ def check_submission(body: Any, catalog: Catalog, *, verifiers: Collection[str] 
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     given = body.get("evaluation")
     evaluation = given if isinstance(given, Mapping) else {}
-    criteria, budget = submission.success_criteria, submission.budget
+    warnings, price = _examined(submission, evaluation, catalog)
     return Checked(
         submission,
-        warnings=lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog),
-        quote=quote(criteria, budget, catalog, evaluation),
+        warnings=warnings,
+        quote=price,
     )
+
+
+def _examined(
+    submission: WorkSubmission, evaluation: Mapping[str, Any], catalog: Catalog
+) -> tuple[tuple[LintWarning, ...], Quote]:
+    """Warnings and quote, over one enumeration of what is reachable."""
+    criteria, budget = submission.success_criteria, submission.budget
+    if criteria is None or len(criteria.criteria) > MAX_ENUMERATED:
+        return lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog), quote(criteria, budget, catalog)
+    found = groups(criteria.criteria, catalog, evaluation)
+    reached = list(combinations(found, len(criteria.criteria)))
+    linted = Linted(criteria, budget, evaluation, catalog, found, reached, CRITERIA)
+    return lint_reached(linted), quote_reached(criteria, budget, reached)
 
 
 def check_criteria(body: Mapping[str, Any], catalog: Catalog) -> Findings:
@@ -88,6 +102,3 @@ def _terms(body: Mapping[str, Any], verifiers: Collection[str]) -> Iterator[Prob
         known = ", ".join(sorted(verifiers)) or "none"
         message = f"Unknown verifier; registered here: {known}"
         yield Problem(path="/verification/verifier", code="unknown_verifier", message=message)
-
-
-__all__ = ["CRITERIA", "Checked", "check_criteria", "check_submission"]

@@ -10,7 +10,7 @@ from aex_models.criteria import SuccessCriterion, identity
 from aex_models.thresholds import MetricType
 from aex_models.work import EVALUATION_KEYS, Problem
 from aex_outcomes.catalog import Catalog, UnknownMetric, is_absent, supplied_by
-from aex_outcomes.extractors.protocol import ChecksEvaluation
+from aex_outcomes.extractors.protocol import checks_evaluation
 from aex_outcomes.submission.findings import CRITERIA
 
 SCIENCE_METRICS = frozenset(
@@ -114,7 +114,7 @@ def _threshold(criterion: SuccessCriterion, path: str, needs: Collection[str], c
         yield Problem(path=f"{path}/threshold", code="invalid_threshold", message=message)
         return
     extractor = catalog.extractors[catalog.sources[criterion.metric]]
-    if isinstance(extractor, ChecksEvaluation):
+    if checks_evaluation(extractor):
         for problem in extractor.check_evaluation(brought):
             where = f"{path}/threshold{_below(problem.path)}"
             yield Problem(path=where, code=problem.code, message=f"{said} ({problem.message})")
@@ -131,7 +131,7 @@ def evaluation_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[P
     evaluation, work_input = body.get("evaluation"), body.get("input")
     if isinstance(evaluation, Mapping):
         for extractor in catalog.extractors.values():
-            if isinstance(extractor, ChecksEvaluation):
+            if checks_evaluation(extractor):
                 yield from _moved(extractor.check_evaluation(evaluation))
         if evaluation.get("custom_metrics"):
             message = "Custom metrics are not available here"

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from aex_runtime.http.metrics import Metrics
 from aex_runtime.http.problems import internal_error
 from aex_runtime.ids import Ids
+from aex_runtime.redaction import describe
 from aex_runtime.telemetry import continue_trace
 
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
@@ -61,8 +62,10 @@ class Envelope:
             await self._app(scope, receive, answer.send)
         except ClientDisconnect:
             answer.status = _CLIENT_GONE
-        except Exception:
-            _log.error("unexpected_error", method=scope["method"], route=self._route(scope), exc_info=True)
+        except Exception as error:
+            _log.error(
+                "unexpected_error", method=scope["method"], route=self._route(scope), exception=describe(error)
+            )
             if answer.started:  # too late for another answer: the server cuts the connection
                 raise
             await internal_error(Request(scope))(scope, receive, answer.send)

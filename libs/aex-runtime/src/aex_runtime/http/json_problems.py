@@ -34,7 +34,8 @@ class OddObject(dict[str, Any]):
 
 def pointer(path: str, name: str | int) -> str:
     """`path` extended by one name: printable, and cut where it is long."""
-    return f"{path}/{escape_pointer(_printable(str(name))[:_MAX_SEGMENT])}"
+    shown = _printable(str(name)[:_MAX_SEGMENT]).replace("\0", "\ufffd")
+    return f"{path}/{escape_pointer(shown)}"
 
 
 def problems_in(root: Any) -> Iterator[Problem]:

@@ -34,7 +34,12 @@ def operation_routes(probes: Mapping[str, Probe], metrics: Metrics) -> APIRouter
             raise TemporarilyUnavailable("not_ready", f"down: {', '.join(down)}", problems)
         return {"status": "ready"}
 
-    @router.get("/metrics", summary="Prometheus metrics", response_class=Response)
+    @router.get(
+        "/metrics",
+        summary="Prometheus metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     async def exposition() -> Response:
         return Response(await metrics.exposition(), media_type=PROMETHEUS)
 

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -132,7 +133,10 @@ def add_problem_handlers(app: FastAPI) -> None:
     async def router(request: Request, error: HTTPException) -> JSONResponse:
         code = _ROUTER_CODES.get(error.status_code, "http_error")
         detail = HTTPStatus(error.status_code).phrase
-        return problem_response(request, error.status_code, code, detail, headers=error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))
+        return problem_response(request, error.status_code, code, detail, headers=headers)
 
     handlers: dict[type[Exception], Any] = {
         errors.DomainError: domain,
@@ -142,3 +146,9 @@ def add_problem_handlers(app: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+
+
+def _methods_at(app: FastAPI, path: str) -> set[str]:
+    """What a path answers to; FastAPI itself names the methods of the first of its routes alone."""
+    at_path = (route for route in iter_route_contexts(app.routes) if route.path_regex.match(path))
+    return {method for route in at_path for method in route.methods or ()}

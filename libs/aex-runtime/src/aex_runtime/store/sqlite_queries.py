@@ -14,7 +14,7 @@ from aex_runtime.store.sqlite_ranges import Edge, edges_of, outside, tighter_hig
 
 # SQL has no booleans; as reals below every integer they keep their place in the order and stay distinct from 0 and 1.
 _FALSE, _TRUE = -2e300, -1e300
-_NULL, _COMPARED = 0, {1, 2, 3}
+_COMPARED = {1, 2, 3}  # the types in an index; an edge beyond them is none
 _COLUMNS = "key, body, fields, version"
 Step = tuple[str, tuple[Scalar | float, ...]]
 """One statement with its values, but for the limit, which comes last."""
@@ -104,6 +104,10 @@ def steps_of(query: Query) -> Iterator[Step]:
     if query.order is None:
         yield _statement(query, None, None, key=(further, key))
         return
+    if value is None:  # it stands before all that is in the index
+        if query.direction == "asc":
+            yield _statement(query, low, high)
+        return
     same = Edge(rank(value), inclusive=True)
     beyond = Edge(rank(value), inclusive=False)
     if not outside(same, low, high):
@@ -123,9 +127,7 @@ def _statement(query: Query, low: Edge | None, high: Edge | None, key: tuple[str
         values += [] if value is None else [encode(value)]
     pinned = low is not None and low == high and low.inclusive
     for edge, sign in _signed(low, high):
-        if sign.startswith("<") and edge.value[0] == _NULL:
-            terms.append("0")  # what has no ordered value is not in the index
-        elif edge.value[0] in _COMPARED:
+        if edge.value[0] in _COMPARED:
             terms.append(f"{_field(query.order or '')} {sign} ?")
             values.append(_bound(edge.value))
     if key is not None:
@@ -139,7 +141,7 @@ def _statement(query: Query, low: Edge | None, high: Edge | None, key: tuple[str
 
 
 def _signed(low: Edge | None, high: Edge | None) -> Iterator[tuple[Edge, str]]:
-    if low is not None and low == high and low.inclusive and low.value[0] != _NULL:
+    if low is not None and low == high and low.inclusive:
         yield low, "="  # an equality, so that the key behind it can be sought too
         return
     if low is not None:

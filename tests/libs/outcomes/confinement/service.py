@@ -1,0 +1,54 @@
+"""A process that has a pool, as a service has: `python -m tests.libs.outcomes.confinement.service COMMAND`.
+
+`wait`: prints the process ids of its workers and keeps them busy until it is killed.
+`try`: runs some jobs and prints what they told, as one line of JSON.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+from pathlib import Path
+
+from aex_outcomes.confinement.errors import JobTimeout
+from aex_outcomes.confinement.pool import WorkerPool
+
+JOBS = "tests.libs.outcomes.confinement.jobs:"
+
+
+def children_of(pid: int) -> set[int]:
+    """Process ids of a process's children, by the kernel's own list."""
+    return {int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()}
+
+
+def _say(message: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+async def _wait() -> None:
+    async with WorkerPool(2, jobs=[JOBS + "native", JOBS + "loop"]) as pool:
+        jobs = [
+            asyncio.create_task(pool.run(JOBS + "native", {"power": 10**9}, timeout_s=600)),
+            asyncio.create_task(pool.run(JOBS + "loop", {}, timeout_s=600)),
+        ]
+        while pool.running < 2:
+            await asyncio.sleep(0.01)
+        _say({"workers": sorted(children_of(int(Path("/proc/self").resolve().name)))})
+        await asyncio.gather(*jobs)
+
+
+async def _try() -> None:
+    async with WorkerPool(1, jobs=[JOBS + name for name in ("surroundings", "attempt", "loop", "echo")]) as pool:
+        told = await pool.run(JOBS + "surroundings", {})
+        with contextlib.suppress(JobTimeout):
+            await pool.run(JOBS + "loop", {}, timeout_s=0.2)
+        refused = {
+            what: (await pool.run(JOBS + "attempt", {"what": what}))["errno"]
+            for what in ("fork", "socket", "look at the service", "more memory")
+        }
+        _say({"surroundings": told, "refused": refused, "echo": await pool.run(JOBS + "echo", {"after": "a kill"})})
+
+
+if __name__ == "__main__":
+    asyncio.run({"wait": _wait, "try": _try}[sys.argv[1]]())

@@ -1,0 +1,175 @@
+"""Jobs that do not end, that take everything, that crash and that lie: each costs its worker and nothing else."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from aex_outcomes.confinement.errors import JobCrashed, JobOutOfMemory, JobTimeout
+from aex_outcomes.confinement.pool import WorkerPool
+from tests.libs.outcomes.confinement.service import JOBS, children_of
+
+_NAMES = (
+    "echo who loop native eat_memory sit_on_memory exit_hard segfault abort garbage speak_later close_pipe_and_stay"
+).split()
+ALL = [JOBS + name for name in _NAMES]
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[WorkerPool]:
+    async with WorkerPool(2, jobs=ALL, memory_mb=128, grace_s=0.05) as opened:
+        yield opened
+        assert await opened.run(JOBS + "echo", {"after": "it all"}) == {"after": "it all"}
+
+
+async def test_an_endless_loop_is_killed_at_its_deadline_while_others_are_served(pool: WorkerPool) -> None:
+    stuck = asyncio.create_task(pool.run(JOBS + "loop", {}, timeout_s=0.4))
+    started = time.monotonic()
+    while not stuck.done():
+        assert await pool.run(JOBS + "echo", {"a": 1}) == {"a": 1}
+    with pytest.raises(JobTimeout):
+        await stuck
+    assert 0.4 <= time.monotonic() - started < 5
+
+
+async def test_one_long_operation_of_the_interpreter_itself_is_killed(pool: WorkerPool) -> None:
+    with pytest.raises(JobTimeout):
+        await pool.run(JOBS + "native", {"power": 10**9}, timeout_s=0.3)
+
+
+async def test_the_killed_process_is_gone_and_replaced(pool: WorkerPool) -> None:
+    before = children_of(os.getpid())
+    with pytest.raises(JobTimeout):
+        await pool.run(JOBS + "loop", {}, timeout_s=0.05)
+    async with asyncio.timeout(20):
+        while pool.alive < 3:
+            await asyncio.sleep(0.01)
+    after = children_of(os.getpid())
+    assert len(after) == 3
+    assert len(before - after) == 1
+
+
+async def test_all_workers_stuck_at_once_are_all_replaced(pool: WorkerPool) -> None:
+    ends = await asyncio.gather(
+        *(pool.run(JOBS + "loop", {}, timeout_s=0.1) for _ in range(6)), return_exceptions=True
+    )
+    assert all(isinstance(end, JobTimeout) for end in ends)
+
+
+async def test_the_deadline_counts_from_the_start_of_a_job_and_not_from_its_waiting() -> None:
+    async with WorkerPool(1, jobs=ALL, job_timeout_s=1.0, spares=0) as pool:
+        answers = await asyncio.gather(*(pool.run(JOBS + "who", {"tag": n, "sleep_s": 0.4}) for n in range(4)))
+    assert [answer["tag"] for answer in answers] == [0, 1, 2, 3]
+
+
+async def test_a_memory_bomb_is_refused_its_memory(pool: WorkerPool) -> None:
+    for bomb in ({"chunks": 1, "bytes": 1 << 40}, {"chunks": 10**9, "bytes": MEGABYTE, "keep": True}):
+        with pytest.raises(JobOutOfMemory):
+            await pool.run(JOBS + "eat_memory", bomb)
+
+
+async def test_a_worker_never_holds_twice_its_memory_limit(pool: WorkerPool) -> None:
+    greedy = asyncio.create_task(pool.run(JOBS + "sit_on_memory", {"sleep_s": 0.6}))
+    most = 0
+    while not greedy.done():
+        most = max(most, *(_resident(pid) for pid in children_of(os.getpid())))
+        await asyncio.sleep(0.02)
+    await greedy
+    assert 100 * MEGABYTE < most < 256 * MEGABYTE
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+async def test_a_worker_that_exits_is_a_crash_with_its_status(pool: WorkerPool) -> None:
+    for status in (0, 7):
+        with pytest.raises(JobCrashed, match="exit status 7" if status else "ended"):
+            await pool.run(JOBS + "exit_hard", {"status": status})
+
+
+async def test_a_segmentation_fault_is_a_crash_with_its_signal(pool: WorkerPool) -> None:
+    with pytest.raises(JobCrashed, match="SIGSEGV"):
+        await pool.run(JOBS + "segfault", {})
+    with pytest.raises(JobCrashed, match="SIGABRT"):
+        await pool.run(JOBS + "abort", {})
+
+
+async def test_a_killed_idle_worker_is_replaced_without_a_job_noticing(pool: WorkerPool) -> None:
+    before = children_of(os.getpid())
+    for pid in before:
+        psutil.Process(pid).kill()
+    async with asyncio.timeout(20):
+        while pool.alive < 3 or before & children_of(os.getpid()):
+            await asyncio.sleep(0.01)
+    assert await pool.run(JOBS + "echo", {}) == {}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x03abc",
+        b"\x00\x00\x00\x04null",
+        b"\x00\x00\x00\x00",
+        (33).to_bytes(4, "big") + b'{"result":{"a":NaN},"retire":false}'[:33],
+        (31).to_bytes(4, "big") + b'{"result":[1,2],"retire":false}',
+        (38).to_bytes(4, "big") + b'{"result":{"a":1e999},"retire":false}'.ljust(38),
+        (60_000).to_bytes(4, "big") + b"[" * 60_000,
+    ],
+)
+async def test_garbage_on_the_pipe_is_a_crash(pool: WorkerPool, written: bytes) -> None:
+    with pytest.raises(JobCrashed):
+        await pool.run(JOBS + "garbage", {"hex": written.hex()})
+
+
+async def test_an_answer_sent_between_jobs_is_nobodys_and_its_worker_goes() -> None:
+    async with WorkerPool(1, jobs=ALL, spares=0) as pool:
+        speaker = (await pool.run(JOBS + "speak_later", {"after_s": 0.05}))["pid"]
+        await asyncio.sleep(0.3)
+        answer = await pool.run(JOBS + "who", {"tag": "mine"})
+    assert answer["tag"] == "mine"
+    assert answer["pid"] != speaker
+
+
+async def test_a_second_answer_behind_the_first_is_a_crash(pool: WorkerPool) -> None:
+    body = b'{"result":{},"retire":false}'
+    with pytest.raises(JobCrashed, match="nobody asked for"):
+        await pool.run(JOBS + "garbage", {"hex": ((len(body).to_bytes(4, "big") + body) * 2).hex()})
+
+
+async def test_a_worker_that_closes_its_pipe_and_stays_is_killed(pool: WorkerPool) -> None:
+    before = children_of(os.getpid())
+    with pytest.raises(JobCrashed):
+        await pool.run(JOBS + "close_pipe_and_stay", {})
+    assert len(before - children_of(os.getpid())) == 1
+
+
+def _descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def _kill(pool: WorkerPool, times: int) -> None:
+    for _ in range(times):
+        with pytest.raises(JobTimeout):
+            await pool.run(JOBS + "loop", {}, timeout_s=0.001)
+
+
+@pytest.mark.parametrize("times", [10, pytest.param(200, marks=pytest.mark.slow)])
+async def test_kills_leak_neither_descriptors_nor_processes(times: int) -> None:
+    async with WorkerPool(2, jobs=ALL, grace_s=0) as pool:
+        before = _descriptors()
+        await _kill(pool, times)
+        async with asyncio.timeout(20):
+            while pool.alive < 3 or len(children_of(os.getpid())) > 3:
+                await asyncio.sleep(0.01)
+        assert _descriptors() == before
+    assert not children_of(os.getpid())

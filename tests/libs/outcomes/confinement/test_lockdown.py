@@ -1,0 +1,152 @@
+"""What a worker cannot do, tried from inside; and what happens to it when its service dies."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from aex_outcomes.confinement.lockdown import readable_by_all
+from aex_outcomes.confinement.pool import WorkerPool
+from tests.libs.outcomes.confinement import jobs
+from tests.libs.outcomes.confinement.service import JOBS
+
+ROOT = Path(__file__).parents[4]
+NOBODY = 65534
+linux = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has these")
+
+
+@linux
+async def test_a_worker_has_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AEX_SIGNING_KEY", "canary-3f9a")
+    leaked = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(leaked, True)
+    async with WorkerPool(1, jobs=[JOBS + "surroundings"], spares=0) as pool:
+        told = await pool.run(JOBS + "surroundings", {})
+    os.close(leaked)
+    assert set(told["environment"]) == {"LC_ALL", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+    assert "canary" not in json.dumps(told)
+    assert told["streams"] == ["/dev/null"] * 3
+    assert told["folder"] == "/"
+    assert told["session"] is True
+    assert len(told["descriptors"]) <= 6  # streams, socket, memory, and the one that lists them
+    assert (told["core"], told["file_size"], told["open_files"], told["nice"]) == (0, 0, 64, 5)
+    assert told["status"]["NoNewPrivs"] == "1"
+    assert told["status"]["Seccomp"] == "2"
+    assert int(told["status"]["CapEff"], 16) == 0
+
+
+@linux
+async def test_a_worker_is_refused_what_an_attacker_wants(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    async with WorkerPool(1, jobs=[JOBS + "attempt"], spares=0) as pool:
+        for what in sorted(jobs._ATTEMPTS):
+            victim.write_text("intact")
+            victim.chmod(0o666)
+            tmp_path.chmod(0o777)
+            answer = await pool.run(JOBS + "attempt", {"what": what, "path": str(victim)})
+            assert answer["errno"] in {1, 38}, what
+            assert victim.read_text() == "intact"
+            assert stat.S_IMODE(victim.stat().st_mode) == 0o666
+    assert [entry.name for entry in tmp_path.iterdir()] == ["victim"]
+
+
+@linux
+async def test_trusted_code_may_be_given_sockets_and_children_and_nothing_more() -> None:
+    async with WorkerPool(1, jobs=[JOBS + "attempt"], spares=0, network=True, children=True) as pool:
+        for what, errno in {"socket": 0, "spawn": 0, "fork": 0, "memory file": 1, "more memory": 1}.items():
+            assert await pool.run(JOBS + "attempt", {"what": what}) == {"errno": errno}, what
+
+
+@linux
+@pytest.mark.parametrize("by", ["SIGKILL", "SIGTERM"])
+def test_workers_die_with_their_service_whatever_they_are_doing(by: str) -> None:
+    command = [sys.executable, "-m", "tests.libs.outcomes.confinement.service", "wait"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as service:  # noqa: S603 our own code
+        assert service.stdout is not None
+        workers = json.loads(_first_json(service))["workers"]
+        assert len(workers) == 3
+        assert all(psutil.pid_exists(pid) for pid in workers)
+        service.kill() if by == "SIGKILL" else service.terminate()
+        service.wait(10)
+        assert _gone(workers, within_s=2)
+
+
+def _first_json(service: "subprocess.Popen[str]") -> str:
+    assert service.stdout is not None
+    return next(line for line in service.stdout if line.startswith("{"))
+
+
+def _gone(pids: list[int], within_s: float) -> bool:
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        if not any(_lives(pid) for pid in pids):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+_WATCHED = """
+import sys, threading, time
+from aex_outcomes.confinement.lockdown import watch_parent
+import os
+threading.Thread(target=watch_parent, args=(os.getppid(),), daemon=True).start()
+print(os.getpid(), flush=True)
+time.sleep(60)
+"""
+
+
+def test_where_the_kernel_sends_no_signal_a_worker_watches_its_parent() -> None:
+    shell = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {_WATCHED!r}]); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", shell], stdout=subprocess.PIPE, text=True) as parent:  # noqa: S603
+        assert parent.stdout is not None
+        watched = int(parent.stdout.readline())
+        assert _lives(watched)
+        parent.kill()
+        parent.wait(10)
+        assert _gone([watched], within_s=5)
+
+
+def _public_python() -> str | None:
+    """An interpreter of our version that any user may run."""
+    candidates = [sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"]
+    return next((each for each in candidates if Path(each).exists() and readable_by_all([each])), None)
+
+
+@linux
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become others")
+@pytest.mark.parametrize("service_user", [0, NOBODY], ids=["as root", "as nobody"])
+def test_the_pool_works_as_root_and_as_nobody_and_its_workers_are_never_root(service_user: int) -> None:
+    python = _public_python()
+    paths = [path for path in sys.path if "site-packages" in path or path.endswith("/src")]
+    if python is None or not readable_by_all(paths):
+        pytest.skip("no interpreter that nobody may read")
+    run = subprocess.run(  # noqa: S603 our own code
+        [python, "-m", "tests.libs.outcomes.confinement.service", "try"],
+        cwd=ROOT,
+        env={"PYTHONPATH": os.pathsep.join(paths)},
+        user=service_user,
+        group=service_user,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    told = json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
+    assert told["surroundings"]["uid"] == NOBODY
+    assert set(told["refused"].values()) == {1}
+    assert told["echo"] == {"after": "a kill"}
+    assert "confinement_degraded" not in run.stdout + run.stderr

@@ -1,0 +1,90 @@
+"""ROUGE equals rouge-score."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from aex_outcomes.kernels.rouge import RougeReference, is_rouge_type, longest_common_subsequence, rouge, tokenize
+from tests.libs.outcomes.kernels.texts import pairs, prose
+
+TYPES = ("rouge1", "rouge2", "rougeL")
+ORACLE = RougeScorer(list(TYPES))
+
+
+def ours(candidate: str, references: list[str]) -> dict[str, float]:
+    return rouge(candidate, [RougeReference.of(each, TYPES) for each in references], TYPES)
+
+
+def assert_equal(candidate: str, references: list[str]) -> None:
+    theirs = ORACLE.score_multi(references, candidate)
+    for name, score in ours(candidate, references).items():
+        assert score == pytest.approx(theirs[name].fmeasure, abs=1e-9), (name, candidate, references)
+
+
+def test_scores_equal_rouge_score_on_2000_random_and_adversarial_pairs() -> None:
+    for candidate, references in pairs(seed=11, count=2_000, longest=16):
+        assert_equal(candidate, references)
+
+
+@pytest.mark.slow
+def test_scores_equal_rouge_score_on_10000_pairs_and_long_texts() -> None:
+    for candidate, references in pairs(seed=12, count=10_000, longest=60):
+        assert_equal(candidate, references)
+    assert_equal(prose(1, 1_500), [prose(2, 1_000), prose(1, 700)])
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_scores_equal_rouge_score_on_any_unicode(candidate: str, reference: str) -> None:
+    assert_equal(candidate, [reference])
+
+
+@pytest.mark.parametrize("order", [3, 9])
+def test_longer_ngrams_are_scored_too(order: int) -> None:
+    name = f"rouge{order}"
+    candidate, reference = prose(3, 60), prose(3, 80)
+    found = rouge(candidate, [RougeReference.of(reference, [name])], [name])[name]
+    assert found == pytest.approx(RougeScorer([name]).score(reference, candidate)[name].fmeasure, abs=1e-9)
+
+
+@pytest.mark.parametrize(("candidate", "reference"), [("", ""), ("", "a b"), ("a b", ""), ("。", "日本"), ("!", "a")])
+def test_texts_without_tokens_score_0(candidate: str, reference: str) -> None:
+    assert ours(candidate, [reference]) == dict.fromkeys(TYPES, 0.0)
+
+
+def test_one_token_has_no_bigram() -> None:
+    assert ours("cat", ["cat"]) == {"rouge1": 1.0, "rouge2": 0.0, "rougeL": 1.0}
+
+
+def test_the_best_reference_is_chosen_for_each_type_apart() -> None:
+    scores = ours("a b c d", ["d c b a", "a b x y"])
+    assert scores["rouge1"] == 1.0
+    assert scores["rouge2"] == pytest.approx(1 / 3)
+    assert scores["rougeL"] == 0.5
+
+
+def test_tokens_are_lower_case_ascii_words() -> None:
+    assert tokenize("Don't STOP—naïve_2x, İ") == ["don", "t", "stop", "na", "ve", "2x", "i"]
+
+
+def test_rouge_types_are_1_to_9_and_l() -> None:
+    assert [
+        name for name in ("rouge1", "rouge9", "rougeL", "rouge0", "rouge10", "rougeLsum") if is_rouge_type(name)
+    ] == [
+        "rouge1",
+        "rouge9",
+        "rougeL",
+    ]
+
+
+def test_subsequence_of_tokens_without_a_common_one_is_empty() -> None:
+    assert longest_common_subsequence(["a", "b"], ["c"]) == 0
+
+
+def test_texts_of_100000_tokens_finish_quickly() -> None:
+    started = time.perf_counter()
+    scores = ours(prose(4, 100_000), [prose(5, 100_000)])
+    assert scores["rouge1"] > 0
+    assert time.perf_counter() - started < 30  # about 1 s; the table of dynamic programming would take hours

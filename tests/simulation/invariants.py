@@ -1,0 +1,106 @@
+"""What holds whatever happens: after every step, and once everything has come to rest."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeVar
+
+from aex_models.contract import ContractStatus
+from aex_models.criteria import BonusPolicy
+from aex_models.frozen import Frozen
+from aex_models.governance import Action
+from aex_models.outcome import OutcomeRecord
+from aex_models.settlement import Settlement
+from aex_runtime.store.port import Store
+from aex_runtime.store.table import Table
+from aex_settlement.repository import SETTLEMENTS, each_transaction
+from aex_settlement.repository import key_of as settlement_key
+from aex_verification.handlers.read import outcome_of
+from aex_verification.repository import CONTRACTS
+from aex_verification.repository import key_of as contract_key
+from aex_verification.rules.records import ContractRow
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+FAR = 2**62
+M = TypeVar("M", bound=Frozen)
+
+
+@dataclass
+class Ledger:
+    """What was seen before: nothing final ever changes, no attempt is ever given back."""
+
+    attempts: dict[str, int] = field(default_factory=dict)
+    finals: dict[str, ContractStatus] = field(default_factory=dict)
+
+
+async def check_invariants(world: "World") -> None:
+    """After every step."""
+    for deal in world.deals:
+        row = await _found(CONTRACTS, world.suite.verification.store, contract_key(deal.contract_id))
+        if row is not None:
+            _check_contract(world.ledger, row)
+    await _check_postings(world)
+
+
+async def check_quiescent(world: "World") -> None:
+    """Once nothing moves any more: every contract has one end, and is settled accordingly."""
+    for deal in world.deals:
+        row = await _found(CONTRACTS, world.suite.verification.store, contract_key(deal.contract_id))
+        settlement = await _found(SETTLEMENTS, world.suite.settlement.store, settlement_key(deal.contract_id))
+        outcome = await outcome_of(world.suite.verification_deps, deal.contract_id)
+        assert row is not None, f"{deal.contract_id} was lost"
+        assert row.state.final, f"{deal.contract_id} is {row.state.status}"
+        if row.state.status is ContractStatus.CANCELLED:
+            assert outcome is None
+            assert settlement is None
+            continue
+        assert outcome is not None, f"{deal.contract_id} ended without an outcome"
+        assert settlement is not None, f"{deal.contract_id} was not settled"
+        _check_outcome(outcome, settlement, Decimal(deal.least), Decimal(deal.most))
+    for service in world.suite.services:
+        assert await service.dead_letters.count() == 0, f"{service.name} has dead letters"
+
+
+def _check_contract(seen: Ledger, row: ContractRow) -> None:
+    used = row.state.verification.attempts_used
+    assert seen.attempts.get(row.contract_id, 0) <= used <= row.state.verification.max_attempts
+    seen.attempts[row.contract_id] = used
+    if row.contract_id in seen.finals:
+        assert row.state.status is seen.finals[row.contract_id], "a final status changed"
+    if row.state.final:
+        seen.finals[row.contract_id] = row.state.status
+
+
+async def _check_postings(world: "World") -> None:
+    settled: set[str] = set()
+    sums: dict[str, int] = {}
+    async for transaction in each_transaction(world.suite.settlement.store, FAR):
+        assert transaction.contract_id not in settled, f"{transaction.contract_id} was settled twice"
+        if transaction.contract_id is not None:
+            settled.add(transaction.contract_id)
+        for posting in transaction.postings:
+            sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
+    assert not any(sums.values()), f"the trial balance is {sums}"
+
+
+def _check_outcome(outcome: OutcomeRecord, settlement: Settlement, least: Decimal, most: Decimal) -> None:
+    impact, cost = outcome.billing_impact, settlement.cost
+    told = (impact.base, impact.bonus, impact.penalty, impact.total)
+    assert told == (cost.base, cost.bonus, cost.penalty, cost.total), "billing impact and settlement differ"
+    assert impact.base + impact.bonus - impact.penalty == impact.total
+    assert least <= impact.total <= most, f"{impact.total} is outside the quoted {least} to {most}"
+    result = outcome.verification_result
+    if result is None:
+        assert impact.total == 0
+        return
+    policy = outcome.success_criteria.bonus_policy if outcome.success_criteria else BonusPolicy.ON_SUCCESS
+    if policy is BonusPolicy.ON_SUCCESS and not result.success:
+        assert impact.bonus == 0, "a bonus without success"
+    if result.governance.action is not Action.ALLOW:
+        assert impact.bonus == 0, "a bonus that governance did not allow"
+
+
+async def _found(table: Table[M], store: Store, key: str) -> M | None:
+    stored = await table.get(store, key)
+    return stored.record if stored else None

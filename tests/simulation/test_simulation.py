@@ -1,0 +1,84 @@
+"""Seeded runs of the whole suite under faults."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from aex_models.events import Event, OutcomeVerified
+from aex_models.settlement import LedgerTransaction, TransactionKind
+from aex_runtime.handlers import EventHandler
+from aex_runtime.unit_of_work import Unit
+from aex_settlement.repository import create_transaction
+from aex_settlement.rules.postings import settlement_postings
+from aex_settlement.rules.recompute import recomputed_cost
+from tests.simulation.world import World
+
+STEPS = 150
+
+
+@pytest.mark.parametrize("seed", range(15))
+async def test_the_suite_keeps_its_promises_under_faults(seed: int) -> None:
+    await World(seed).run(STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1_000, 1_300, 20))
+async def test_the_suite_keeps_its_promises_under_many_faults(start: int) -> None:
+    for seed in range(start, start + 20):
+        await World(seed).run(STEPS)
+
+
+async def test_the_same_seed_gives_the_same_run() -> None:
+    one, other = World(7), World(7)
+    await one.run(STEPS)
+    await other.run(STEPS)
+    assert one.trace == other.trace
+    assert [deal.contract_id for deal in one.deals] == [deal.contract_id for deal in other.deals]
+
+
+async def test_runs_reach_every_kind_of_end() -> None:
+    ends = set()
+    for seed in range(12):
+        world = World(seed)
+        await world.run(STEPS)
+        ends |= {status.value for status in world.ledger.finals.values()}
+    assert {"passed", "exhausted", "expired", "failed", "finalised", "cancelled"} <= ends
+
+
+async def test_a_settlement_that_forgets_what_it_settled_is_caught() -> None:
+    """A check of the checker: a handler that posts again for every delivery."""
+    caught = [seed for seed in range(20) if await broken_promise(seed)]
+    assert caught, "twenty seeds did not find a settlement that posts twice"
+
+
+async def broken_promise(seed: int) -> bool:
+    world = World(seed)
+    world.suite.settlement.wire(forgetful(world))
+    try:
+        await world.run(STEPS)
+    except AssertionError as error:
+        return "settled twice" in str(error)
+    return False
+
+
+def forgetful(world: World) -> Mapping[str, EventHandler]:
+    """Settlement without memory: the transaction's id is new each time."""
+    settlement = world.suite.settlement
+
+    async def outcome_verified(event: Event) -> None:
+        outcome = OutcomeVerified.model_validate(event.data).outcome
+
+        async def post(unit: Unit) -> None:
+            cost = recomputed_cost(outcome)
+            transaction = LedgerTransaction(
+                id=settlement.ids.new("txn"),
+                contract_id=outcome.contract_id,
+                kind=TransactionKind.SETTLEMENT,
+                postings=settlement_postings(cost, outcome.consumer_id, outcome.agent_id),
+                occurred_at=unit.now,
+            )
+            create_transaction(unit, transaction)
+
+        await settlement.unit_of_work.run(post)
+
+    return {"outcome.verified": outcome_verified}

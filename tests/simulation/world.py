@@ -1,0 +1,278 @@
+"""One run: parties act, messages fly, faults happen, and the invariants are looked at after every step."""
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aex_governance.handlers.holds import decide_hold
+from aex_governance.repository import HOLDS
+from aex_models.audiences import Audience
+from aex_models.contract import AwardRequest, Candidate
+from aex_models.governance import Decision, HoldDecision, Party
+from aex_runtime.bus.port import Delivery, Retry
+from aex_runtime.clock import SetClock
+from aex_runtime.errors import DomainError
+from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.identity.principal import Principal
+from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.submit_output import submit_output
+from aex_work_publisher.handlers.award_work import award_work
+from aex_work_publisher.handlers.submit_work import submit_work
+from tests.simulation.faults import CALM, Crash, Flight, Odds
+from tests.simulation.invariants import Ledger, check_invariants, check_quiescent
+from tests.simulation.services import Service, Suite, around
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+CONSUMERS = ("acme", "bolt", "carl")
+AGENTS = ("bot", "carl", "dex")  # carl deals with himself now and then
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """A contract that was made, and what its consumer was told that it can cost."""
+
+    contract_id: str
+    consumer: str
+    agent: str
+    least: str
+    most: str
+
+
+@dataclass
+class World:
+    """Everything in one run. The same seed gives the same run."""
+
+    seed: int
+    odds: Odds = field(default_factory=Odds)
+    trace: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.seed)
+        self.clock = SetClock(START)
+        self.faults = self.odds
+        self.suite = Suite(around(self.dice, self.clock, lambda: self.faults))
+        self.deals: list[Deal] = []
+        self.keys = 0
+        self.ledger = Ledger()
+
+    async def run(self, steps: int) -> None:
+        """Act at random, then let everything come to rest."""
+        for _ in range(steps):
+            await self.step()
+            await check_invariants(self)
+        await self.quiesce()
+        await check_quiescent(self)
+
+    async def step(self) -> None:
+        """One action, chosen by the dice."""
+        actions = (
+            (self.publish_and_award, 2),
+            (self.post_candidate, 5),
+            (self.close_somehow, 1),
+            (self.decide_a_hold, 1),
+            (self.deliver, 12),
+            (self.fire_timers, 3),
+            (self.sweep, 2),
+            (self.pump, 3),
+        )
+        action = self.dice.choices([each for each, _ in actions], [weight for _, weight in actions])[0]
+        self.trace.append(action.__name__)
+        await action()
+
+    async def quiesce(self) -> None:
+        """No more faults: deliver everything, let every timer fire, decide every hold."""
+        self.faults = CALM
+        for service in self.suite.services:
+            service.restart()
+        for _ in range(400):
+            self.clock.advance(timedelta(hours=6))
+            for service in self.suite.services:
+                await self._guarded(service, service.outbox.sweep())
+                await self._guarded(service, service.sweeper.fire_due(self.clock.now()))
+            while self.suite.around.bus.flights:
+                await self._deliver(self.suite.around.bus.flights[0])
+            await self.decide_a_hold(Decision.RELEASE)
+            if await self._at_rest():
+                return
+        raise AssertionError(f"seed {self.seed} does not come to rest")
+
+    async def _at_rest(self) -> bool:
+        if self.suite.around.bus.flights or await self._waiting_holds():
+            return False
+        waiting = [await service.sweeper.next_due() for service in self.suite.services]
+        published = [await service.outbox.sweep() for service in self.suite.services]
+        return not any(waiting) and not any(published)
+
+    # what parties do
+
+    async def publish_and_award(self) -> None:
+        """A consumer publishes a work and awards it."""
+        consumer = Principal(self.dice.choice(CONSUMERS), Audience.CONSUMER)
+        agent = self.dice.choice(AGENTS)
+        deps, service = self.suite.publisher_deps, self.suite.publisher
+        body = self._work()
+        published = await self._until_done(service, lambda key: submit_work(deps, consumer, body, key))
+        if published is None:
+            return
+        effect, answer = published
+        request = AwardRequest(agent_id=agent, cpc_rate=body["budget"]["max_cpc"])
+        awarded = await self._until_done(
+            service, lambda key: award_work(deps, consumer, effect.resource_id, request, key)
+        )
+        if awarded is not None:
+            quote = answer.quote
+            most, least = str(quote.maximum.total), str(quote.minimum.total)
+            self.deals.append(Deal(awarded.resource_id, consumer.id, agent, least, most))
+
+    async def post_candidate(self) -> None:
+        """An agent posts: good, bad, claimed too high, or the same again."""
+        if not self.deals:
+            return
+        deal = self.dice.choice(self.deals)
+        deps = self.suite.verification_deps
+        words = self.dice.randint(0, 9)
+        claims = {"word_count": self.dice.choice([words, words, 50])} if self.dice.random() < 0.3 else {}
+        metadata = {"duration_ms": self.dice.choice([10, 900, 5000])} if self.dice.random() < 0.8 else {}
+        candidate = Candidate.model_validate(
+            {
+                "output": {"text": " ".join(["word"] * words)},
+                "execution_metadata": metadata,
+                "claimed_metrics": claims,
+            }
+        )
+        agent = Party(id=deal.agent)
+        await self._until_done(
+            self.suite.verification, lambda key: submit_output(deps, agent, deal.contract_id, candidate, key)
+        )
+
+    async def close_somehow(self) -> None:
+        """An agent finalises, a consumer cancels, or neither may."""
+        if not self.deals:
+            return
+        deal = self.dice.choice(self.deals)
+        deps = self.suite.verification_deps
+        if self.dice.random() < 0.5:
+            await self._until_done(
+                self.suite.verification, lambda key: finalise_contract(deps, deal.agent, deal.contract_id, key)
+            )
+        else:
+            await self._until_done(
+                self.suite.verification, lambda key: cancel_contract(deps, deal.consumer, deal.contract_id, key)
+            )
+
+    async def decide_a_hold(self, decision: Decision | None = None) -> None:
+        """An operator decides."""
+        deps = self.suite.governance_deps
+        for hold_id in await self._waiting_holds():
+            chosen = HoldDecision(decision=decision or self.dice.choice(list(Decision)), reason="looked at it")
+            await self._until_done(
+                self.suite.governance,
+                lambda key, hold_id=hold_id, chosen=chosen: decide_hold(deps, "olga", hold_id, chosen, key),
+            )
+            if decision is None:
+                return
+
+    async def _waiting_holds(self) -> list[str]:
+        found = await HOLDS.find(self.suite.governance.store, {"status": "waiting"}, "held_at", "desc")
+        return [each.record.hold_id for each in found]
+
+    # what the platform does
+
+    async def deliver(self) -> None:
+        """One message, any of those in flight; perhaps it comes twice, perhaps later."""
+        flights = [each for each in self.suite.around.bus.flights if each.due_at <= self.clock.now().timestamp()]
+        if not flights:
+            return
+        flight = self.dice.choice(flights)
+        if self.dice.random() < self.faults.drop:
+            flight.due_at = self.clock.now().timestamp() + self.dice.uniform(1, 600)
+            return
+        await self._deliver(flight, twice=self.dice.random() < self.faults.duplicate)
+
+    async def _deliver(self, flight: Flight, *, twice: bool = False) -> None:
+        service = self.suite.named(flight.service)
+        self.trace.append(f"{flight.service} {flight.topic}")
+        flight.attempt += 1
+        delivery = Delivery(flight.topic, flight.message, 1)  # crashes here are the simulator's, not the message's
+        disposition = await service.consumer.receive(delivery)
+        if twice:
+            await service.consumer.receive(delivery)
+        if isinstance(disposition, Retry):
+            flight.due_at = self.clock.now().timestamp() + disposition.delay.total_seconds()
+            if self.faults == CALM:
+                self.clock.advance(disposition.delay)
+            return
+        self.suite.around.bus.flights.remove(flight)
+
+    async def fire_timers(self) -> None:
+        """Time passes, and what came due fires."""
+        self.clock.advance(timedelta(seconds=self.dice.choice([1, 30, 200, 4000])))
+        for service in self.suite.services:
+            await self._guarded(service, service.sweeper.fire_due(self.clock.now()))
+
+    async def sweep(self) -> None:
+        """The sweep publishes what stayed behind."""
+        service = self.dice.choice(self.suite.services)
+        await self._guarded(service, service.outbox.sweep())
+
+    async def pump(self) -> None:
+        """The pump publishes what was just committed."""
+        service = self.dice.choice(self.suite.services)
+        await self._guarded(service, service.outbox.flush())
+
+    async def _guarded(self, service: Service, work: Any) -> None:
+        try:
+            await work
+        except Crash:
+            service.restart()
+
+    async def _until_done(self, service: Service, call: Any) -> Any:
+        """Call with one idempotency key until it is answered: what a careful client does."""
+        self.keys += 1
+        key = IdempotentRequest("simulator", f"key-{self.keys}", "same-body")
+        for _ in range(50):
+            try:
+                return await call(key)
+            except Crash:
+                service.restart()
+            except DomainError as refusal:
+                self.trace.append(refusal.code)
+                return None
+        raise AssertionError("fifty crashes in a row")
+
+    def _work(self) -> dict[str, Any]:
+        threshold = self.dice.randint(1, 6)
+        penalty = self.dice.choice(["0", "0.02", "3.5"])
+        return {
+            "title": "Write some words",
+            "input": {"n": threshold},
+            "success_criteria": {
+                "criteria": [
+                    {
+                        "metric": "word_count",
+                        "metric_type": "count",
+                        "comparison": "gte",
+                        "threshold": threshold,
+                        "bonus": "0.05",
+                        "penalty": penalty,
+                    },
+                    {
+                        "metric": "latency_ms",
+                        "metric_type": "latency",
+                        "comparison": "lte",
+                        "threshold": 1000,
+                        "bonus": "0.000003",
+                    },
+                ],
+                "aggregation": self.dice.choice(["all", "any", "weighted"]),
+                "bonus_policy": self.dice.choice(["on_success", "per_criterion"]),
+            },
+            "budget": {
+                "max_cpc": self.dice.choice(["0.10", "1.000001"]),
+                "max_cpa_total": self.dice.choice([None, "0.04", "1"]),
+                "max_penalty_total": self.dice.choice([None, "0"]),
+                "base_policy": self.dice.choice(["judged", "on_success"]),
+            },
+            "verification": {"max_attempts": self.dice.randint(1, 3), "deadline_s": self.dice.choice([600, 86_400])},
+        }
