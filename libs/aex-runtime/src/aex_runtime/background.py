@@ -102,7 +102,7 @@ class Background:
                 await run()
             except Exception as error:  # noqa: BLE001 whatever it is, a service that stops publishing helps nobody
                 reason = describe_failure(error)
-                _log.error("background_crashed", piece=name, exception=describe(error))
+                _log.error("background_crashed", piece=name, traceback=describe(error))
             else:
                 reason = "it ended"
             crashes += 1

@@ -37,7 +37,7 @@ def without_messages(_logger: Any, _method: str, event: Event) -> Event:
     elif isinstance(found, tuple):
         found = found[1]
     if isinstance(found, BaseException):
-        event["exception"] = describe(found)
+        event["traceback"] = describe(found)
     return event
 
 

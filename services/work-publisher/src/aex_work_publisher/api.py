@@ -52,7 +52,7 @@ def _work_routes(deps: Deps) -> APIRouter:
     @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
     async def post_validation(body: Submission, consumer: Consumer) -> Json:
         """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
-        return project(validate_work(deps, body), consumer.role)
+        return project(await validate_work(deps, body), consumer.role)
 
     @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
     async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Json:

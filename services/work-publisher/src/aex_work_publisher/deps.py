@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 from aex_outcomes.submission import Checked
-
 from aex_runtime.blobs.port import Blobs
 from aex_runtime.ids import Ids
 from aex_runtime.store.port import Store

@@ -1,12 +1,13 @@
 """The work-publisher service, composed: the only place where its backends are chosen."""
 
 from functools import partial
+from pathlib import Path
 
-from aex_outcomes.submission import check_submission
 from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import load_config
+from aex_outcomes.submission import check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
 from aex_work_publisher.api import routes
@@ -26,7 +27,12 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         store=parts.backends.store,
         blobs=parts.backends.blobs,
         ids=parts.backends.ids,
-        check=partial(check_submission, catalog=Catalog.of(load_config(chosen.outcome_config))),
+        check=partial(check_submission, catalog=_catalog(chosen.outcome_config)),
         fee_rate=chosen.fee_rate,
     )
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps))
+
+
+def _catalog(config: Path | None) -> Catalog:
+    """The same catalogue as verification's. Raises `InvalidConfig`, naming the bad key."""
+    return Catalog.of(load_config(config) if config else None)

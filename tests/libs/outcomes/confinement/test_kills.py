@@ -55,9 +55,7 @@ async def test_the_killed_process_is_gone_and_replaced(pool: WorkerPool) -> None
 
 
 async def test_all_workers_stuck_at_once_are_all_replaced(pool: WorkerPool) -> None:
-    ends = await asyncio.gather(
-        *(pool.run(JOBS + "loop", {}, timeout_s=0.1) for _ in range(6)), return_exceptions=True
-    )
+    ends = await asyncio.gather(*(pool.run(JOBS + "loop", {}, timeout_s=0.1) for _ in range(6)), return_exceptions=True)
     assert all(isinstance(end, JobTimeout) for end in ends)
 
 

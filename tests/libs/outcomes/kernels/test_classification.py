@@ -20,7 +20,7 @@ def assert_equal(truth: Labels, predicted: Labels) -> None:
 
 
 def cases(seed: int, count: int) -> list[tuple[list[str], list[str]]]:
-    source = random.Random(seed)  # noqa: S311 reproducible on purpose
+    source = random.Random(seed)
     made = []
     for _ in range(count):
         classes = "abcdefghijkl"[: source.choice([1, 2, 3, 11])]
@@ -32,13 +32,13 @@ def cases(seed: int, count: int) -> list[tuple[list[str], list[str]]]:
 
 
 def test_scores_equal_scikit_learn_on_random_labels() -> None:
-    for truth, predicted in cases(seed=31, count=400):
+    for truth, predicted in cases(seed=31, count=150):
         assert_equal(truth, predicted)
 
 
 @pytest.mark.slow
-def test_scores_equal_scikit_learn_on_10000_sets_of_labels() -> None:
-    for truth, predicted in cases(seed=32, count=10_000):
+def test_scores_equal_scikit_learn_on_3000_sets_of_labels() -> None:
+    for truth, predicted in cases(seed=32, count=3_000):
         assert_equal(truth, predicted)
 
 

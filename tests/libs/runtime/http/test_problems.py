@@ -69,8 +69,8 @@ async def test_what_nobody_expected_is_logged_with_its_frames_and_told_to_nobody
     assert "CANARY" not in answer.text
     logged = next(line for line in lines if line["event"] == "unexpected_error")
     assert logged["log_level"] == "error"
-    assert logged["exception"][0]["type"] == "builtins.RuntimeError"
-    assert "test_problems.py" in logged["exception"][0]["frames"][-1]
+    assert logged["traceback"][0]["type"] == "builtins.RuntimeError"
+    assert "test_problems.py" in logged["traceback"][0]["frames"][-1]
     assert "CANARY" not in str(logged)
     assert logged["route"] == "/v1/raise/{name}"
 

@@ -125,6 +125,16 @@ async def test_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_statement_that_sqlite_refuses_is_no_outage(store: SQLiteStore, path: Path) -> None:
+    await write(store, "w1")
+    other = sqlite3.connect(path)
+    other.execute("ALTER TABLE documents RENAME TO elsewhere")
+    other.close()
+    with pytest.raises(StoreError, match="SQLITE_ERROR: no such table") as raised:
+        await store.get(WORKS, "w1")
+    assert not isinstance(raised.value, StoreUnavailable)
+
+
 async def test_file_of_another_layout_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "store.sqlite3")
     connection.execute("PRAGMA user_version = 7")

@@ -148,7 +148,7 @@ async def start(setup: Setup, answer_limit: int, listener: Listener, timeout_s: 
         async with asyncio.timeout(timeout_s):
             missing = _read_greeting(await greeting.body)
     except BaseException as error:
-        await child.ended()
+        await _buried(child)
         if isinstance(error, TimeoutError):
             raise StartFailed(f"not ready after {timeout_s} s") from None
         raise
@@ -170,9 +170,19 @@ async def _spawned(answer_limit: int, listener: Listener) -> Child:
         await asyncio.get_running_loop().create_unix_connection(lambda: child, sock=ours)
     except BaseException:
         ours.close()
-        await child.ended()
+        await _buried(child)
         raise
     return child
+
+
+async def _buried(child: Child) -> None:
+    """Wait for a process's end, and do not let a cancellation leave it half-way."""
+    burial = asyncio.create_task(child.ended())
+    try:
+        await asyncio.shield(burial)
+    except asyncio.CancelledError:
+        await burial
+        raise
 
 
 def _execute(descriptor: int) -> subprocess.Popen[bytes]:

@@ -148,10 +148,9 @@ def _marked(tokens: Sequence[str]) -> str:
 def _tokens(text: str) -> list[str]:
     """Words, and single characters of everything else. A single blank stands for each run of white space."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    characters = set(folded)
-    unseen = {ord(each): _UNSEEN[kind] for each in characters if (kind := unicodedata.category(each)) in _UNSEEN}
+    unseen = {ord(each): _UNSEEN[kind] for each in set(folded) if (kind := unicodedata.category(each)) in _UNSEEN}
     plain = " ".join(folded.translate(unseen).split())
-    apart = {ord(each): f"{_OPEN}{each}{_OPEN}" for each in characters if _stands_alone(each)}
+    apart = {ord(each): f"{_OPEN}{each}{_OPEN}" for each in set(plain) if _stands_alone(each)}
     return [token for token in plain.translate(apart).split(_OPEN) if token]
 
 

@@ -61,7 +61,7 @@ def compile_schema(text: str) -> Validator:
 def _explained(error: Any) -> InvalidSchema:
     path, keyword = join(*error.instance_path), error.kind.name
     if keyword == "$ref":
-        message = "A $ref leads outside the schema; nothing is ever fetched"
+        message = "A $ref or $schema leads outside the schema; nothing is ever fetched"
         return InvalidSchema(path, "unresolvable_ref", message)
     if keyword == "format":
         return InvalidSchema(path, "invalid_pattern", "Not a pattern without lookaround and back-references")

@@ -63,9 +63,7 @@ class Envelope:
         except ClientDisconnect:
             answer.status = _CLIENT_GONE
         except Exception as error:
-            _log.error(
-                "unexpected_error", method=scope["method"], route=self._route(scope), exception=describe(error)
-            )
+            _log.error("unexpected_error", method=scope["method"], route=self._route(scope), traceback=describe(error))
             if answer.started:  # too late for another answer: the server cuts the connection
                 raise
             await internal_error(Request(scope))(scope, receive, answer.send)

@@ -74,7 +74,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One stored document. `version` grows by one with each write and serves compare-and-set."""
+    """One stored document. `version` grows with each write, is never used again, and serves compare-and-set."""
 
     key: str
     body: bytes

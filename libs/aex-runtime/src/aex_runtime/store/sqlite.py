@@ -9,7 +9,7 @@ from aex_runtime.store.buffer import BufferedTransaction, Place
 from aex_runtime.store.limits import check_query
 from aex_runtime.store.port import Collection, Document, Query, T
 from aex_runtime.store.rerun import Rerun, run
-from aex_runtime.store.sqlite_file import StoreFile, unavailable
+from aex_runtime.store.sqlite_file import StoreFile, translated
 from aex_runtime.store.sqlite_lane import Lane, Work
 from aex_runtime.store.sqlite_queries import select, select_many, select_query
 from aex_runtime.store.sqlite_writer import Commit, GroupWriter, is_current
@@ -94,7 +94,7 @@ class SQLiteStore:
         return self._write_group(connection, commits)
 
     def _translate(self, error: Exception) -> Exception:
-        return unavailable(self._file.path, error) if isinstance(error, sqlite3.Error | OSError) else error
+        return translated(self._file.path, error) if isinstance(error, sqlite3.Error | OSError) else error
 
 
 def _answer(connection: sqlite3.Connection, requests: Sequence[_Read]) -> list[object]:

@@ -78,10 +78,12 @@ def _open(path: Path, busy_s: float, *, read_only: bool) -> sqlite3.Connection:
     return connection
 
 
-def unavailable(path: Path, error: Exception) -> StoreUnavailable:
-    """What a failure of SQLite or of the file system is to the callers of the port."""
-    name = getattr(error, "sqlite_errorname", type(error).__name__)
-    return StoreUnavailable(f"{path}: {name}: {error}")
+def translated(path: Path, error: Exception) -> StoreError:
+    """What a failure of SQLite or of the file system is to the callers of the port: worth a retry, or a bug of ours."""
+    text = f"{path}: {getattr(error, 'sqlite_errorname', type(error).__name__)}: {error}"
+    code = getattr(error, "sqlite_errorcode", None)
+    ours = isinstance(error, sqlite3.Error) and (code is None or code & 0xFF == sqlite3.SQLITE_ERROR)
+    return StoreError(text) if ours else StoreUnavailable(text)
 
 
 def is_busy(error: Exception) -> bool:

@@ -1,6 +1,82 @@
 """A consumer publishes a work."""
 
+import asyncio
+from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
+from aex_models.governance import Party
+from aex_models.work import EvaluationRef, Work, WorkAnswer, WorkSubmission
+from aex_outcomes.submission import Checked
+from aex_runtime.errors import InvalidRequest, Unprocessable
+from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.identity.principal import Principal
+from aex_runtime.unit_of_work import Unit
+from aex_work_publisher.deps import Deps
+from aex_work_publisher.handlers.read_work import get_work
+from aex_work_publisher.repository import create_work, put_evaluation
+from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event
+
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """A submission that is in order, its secrets stored."""
+
+    submission: WorkSubmission
+    checked: Checked
+    evaluation: EvaluationRef | None
+
+
+async def submit_work(
+    deps: Deps, consumer: Principal, body: Any, request: IdempotentRequest
+) -> tuple[Effect, Work | WorkAnswer]:
+    """Publish what `body` describes; the effect names the work.
+
+    Raises `InvalidRequest` or `Unprocessable` with everything that is wrong. A repeat gives the work of the first
+    time, rendered anew: without warnings and quote where the catalogue no longer knows what the work asks for.
+    """
+    work_id = deps.ids.new("work")
+    accepted: _Accepted | None = None
+
+    async def submit(unit: Unit) -> str:
+        nonlocal accepted
+        # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
+        # Content under its digest that nothing points to is no effect.
+        accepted = accepted or await _accept(deps, body)
+        party = Party(id=consumer.id, org=consumer.org)
+        record = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
+        create_work(unit, record)
+        unit.emit("work.submitted", work_id, submitted_event(record))
+        return work_id
+
+    effect = await run_idempotent(deps.unit_of_work, request, submit)
+    if not effect.replayed:
+        _log.info("work_submitted", work_id=work_id)
+    work = await get_work(deps, consumer, effect.resource_id)
+    checked = accepted.checked if accepted else await _check(deps, resubmission(work))
+    return effect, _answer(work, checked)
+
+
+async def _accept(deps: Deps, body: Any) -> _Accepted:
+    checked = await _check(deps, body)
+    if checked.submission is None:
+        refusal = Unprocessable if checked.only_shape else InvalidRequest
+        raise refusal("invalid_work", "The work is not valid; errors lists all that is wrong", checked.problems)
+    secrets = secrets_of(checked.submission, deps.ids.salt())
+    reference = await put_evaluation(deps.blobs, secrets) if secrets else None
+    return _Accepted(checked.submission, checked, reference)
+
+
+async def _check(deps: Deps, body: Any) -> Checked:
+    """Off the event loop: a submission may have 10 MB of schemas and keywords to look at."""
+    return await asyncio.to_thread(deps.check, body)
+
+
+def _answer(work: Work, checked: Checked) -> Work | WorkAnswer:
+    if checked.quote is None:
+        return work
+    fields = {name: getattr(work, name) for name in Work.model_fields}
+    return WorkAnswer(**fields, warnings=checked.warnings, quote=checked.quote)

@@ -1,6 +1,7 @@
 """What a submission becomes."""
 
 from datetime import datetime
+from typing import Any
 
 from aex_models.events import WorkSubmitted
 from aex_models.governance import Party
@@ -49,10 +50,9 @@ def submitted_event(record: WorkRecord) -> WorkSubmitted:
     )
 
 
-def resubmission(work: Work) -> WorkSubmission:
-    """The submission that a work, its secrets included, came from: to lint and to quote it once more."""
-    fields = {name: getattr(work, name) for name in WorkSubmission.model_fields}
-    return WorkSubmission.model_construct(**fields)
+def resubmission(work: Work) -> dict[str, Any]:
+    """The body that a work, its secrets included, came from: to be linted and quoted once more."""
+    return work.model_dump(mode="json", include=set(WorkSubmission.model_fields), exclude_none=True)
 
 
 def _has_custom_code(evaluation: Evaluation | None) -> bool:

@@ -1,0 +1,211 @@
+"""One key, one effect: repeated, raced, reused and failed requests."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from aex_runtime.clock import SetClock
+from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
+from aex_runtime.http.idempotency import IdempotentRequest, idempotency_table, run_idempotent
+from aex_runtime.http.idempotency_purge import IdempotencyPurge
+from aex_runtime.ids import RandomIds
+from aex_runtime.leases import Leases
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import AlreadyExists
+from aex_runtime.unit_of_work import Unit, UnitOfWork
+from tests.libs.runtime.http.sample import NOTES, SERVICE, Note, Sample, memory_backends, sample
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+BODY = {"text": "hello"}
+
+
+async def post(client: httpx.AsyncClient, key: str | None = "k-1", body: Any = BODY) -> httpx.Response:
+    return await client.post("/v1/notes", json=body, headers={} if key is None else {"Idempotency-Key": key})
+
+
+async def count(made: Sample) -> int:
+    async with made.client("consumer") as client:
+        return len((await client.get("/v1/notes", params={"limit": 200})).json()["items"])
+
+
+async def test_a_repeat_answers_with_the_same_resource_and_says_so(made: Sample) -> None:
+    async with made.client() as client:
+        first, second = await post(client), await post(client)
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert "idempotent-replayed" not in first.headers
+    assert second.headers["idempotent-replayed"] == "true"
+    assert first.json() == second.json()
+    assert await count(made) == 1
+
+
+async def test_without_a_key_each_request_has_its_effect(made: Sample) -> None:
+    async with made.client() as client:
+        await post(client, None)
+        await post(client, None)
+    assert await count(made) == 2
+
+
+async def test_the_same_json_written_differently_is_the_same_body(made: Sample) -> None:
+    async with made.client() as client:
+        headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
+        await client.post("/v1/notes", content=b'{"text":"a","stars":1,"score":1.50}', headers=headers)
+        again = await client.post(
+            "/v1/notes", content=b'{ "score": 1.5, "stars": 1, "text": "\\u0061" }', headers=headers
+        )
+    assert again.headers["idempotent-replayed"] == "true"
+
+
+async def test_a_key_with_another_body_is_refused(made: Sample) -> None:
+    async with made.client() as client:
+        await post(client)
+        reused = await post(client, body={"text": "other"})
+    assert (reused.status_code, reused.json()["code"]) == (422, "idempotency_key_reused")
+    assert await count(made) == 1
+
+
+@pytest.mark.parametrize("other", [("consumer", "other"), ("consumer", "acme:2")])
+async def test_a_key_belongs_to_its_principal(made: Sample, other: tuple[str, str]) -> None:
+    async with made.client() as client, made.client(*other) as stranger:
+        mine, theirs = await post(client), await post(stranger)
+    assert "idempotent-replayed" not in theirs.headers
+    assert mine.json()["note_id"] != theirs.json()["note_id"]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "tab\there"])
+async def test_an_unusable_key_is_a_bad_request(made: Sample, key: str) -> None:
+    async with made.client() as client:
+        answer = await post(client, key)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
+    assert await count(made) == 0
+
+
+async def test_a_key_of_255_characters_is_taken(made: Sample) -> None:
+    async with made.client() as client:
+        assert (await post(client, "x" * 255)).status_code == 201
+        assert (await post(client, "x" * 255)).headers["idempotent-replayed"] == "true"
+
+
+async def test_fifty_concurrent_requests_with_one_key_have_one_effect(made: Sample) -> None:
+    async with made.client() as client:
+        answers = await asyncio.gather(*(post(client) for _ in range(50)))
+        for answer in answers:
+            if answer.status_code == 409:
+                assert answer.json()["code"] == "idempotency_in_flight"
+                assert answer.headers["retry-after"] == "1"
+        made_notes = {answer.json()["note_id"] for answer in answers if answer.status_code == 201}
+        assert len(made_notes) == 1
+        assert {answer.status_code for answer in answers} <= {201, 409}
+        assert (await post(client)).json()["note_id"] in made_notes
+    assert await count(made) == 1
+
+
+async def test_two_processes_racing_on_one_key_have_one_effect(tmp_path: Path) -> None:
+    backends = memory_backends()
+    first, second = (sample(tmp_path / "data", backends) for _ in range(2))
+    async with first.client() as one, second.client() as two:
+        answers = await asyncio.gather(*(post(client) for _ in range(20) for client in (one, two)))
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    assert len({answer.json()["note_id"] for answer in answers if answer.status_code == 201}) == 1
+    assert await count(first) == 1
+
+
+async def test_a_failed_request_leaves_its_key_free(made: Sample) -> None:
+    async with made.client() as client:
+        assert (await post(client, body={"text": 5})).status_code == 422
+        assert (await post(client)).status_code == 201
+
+
+def request(key: str | None = "k", digest: str = "d") -> IdempotentRequest:
+    return IdempotentRequest("consumer\x1facme\x1f\x1fPOST\x1f/v1/notes", key, digest)
+
+
+def unit_of_work(store: MemoryStore, clock: SetClock | None = None) -> UnitOfWork:
+    return UnitOfWork(SERVICE, store, clock or SetClock(NOW), lambda _: None)
+
+
+def creates(note_id: str) -> Any:
+    async def fn(unit: Unit) -> str:
+        unit.create(NOTES, note_id, Note(note_id=note_id, owner="acme", text="t", created_at=unit.now))
+        return note_id
+
+    return fn
+
+
+async def test_a_failure_inside_the_transaction_is_not_recorded() -> None:
+    async def fails(_: Unit) -> str:
+        raise InvalidRequest("odd", "it is odd")
+
+    uow, asked = unit_of_work(MemoryStore()), request()
+    with pytest.raises(InvalidRequest):
+        await run_idempotent(uow, asked, fails)
+    assert not (await run_idempotent(uow, asked, creates("n1"))).replayed
+
+
+async def test_the_loser_of_a_race_between_processes_replays_the_winner() -> None:
+    store = MemoryStore()
+    winner, loser = unit_of_work(store), unit_of_work(store)
+
+    async def loses(unit: Unit) -> str:
+        if not await NOTES.get(store, "won"):
+            await run_idempotent(winner, request(), creates("won"))
+        return await creates("lost")(unit)  # type: ignore[no-any-return]
+
+    effect = await run_idempotent(loser, request(), loses)
+    assert (effect.resource_id, effect.replayed) == ("won", True)
+    assert await NOTES.get(store, "lost") is None
+
+
+async def test_the_loser_with_another_body_is_refused() -> None:
+    store = MemoryStore()
+
+    async def loses(unit: Unit) -> str:
+        if not await NOTES.get(store, "won"):
+            await run_idempotent(unit_of_work(store), request(), creates("won"))
+        return await creates("lost")(unit)  # type: ignore[no-any-return]
+
+    with pytest.raises(Unprocessable):
+        await run_idempotent(unit_of_work(store), request(digest="other"), loses)
+
+
+async def test_a_resource_that_exists_is_the_handlers_own_affair() -> None:
+    uow = unit_of_work(MemoryStore())
+    await run_idempotent(uow, request("k1"), creates("same"))
+    with pytest.raises(AlreadyExists):
+        await run_idempotent(uow, request("k2"), creates("same"))
+
+
+async def test_a_key_in_flight_is_free_again_after_a_failure() -> None:
+    uow, asked = unit_of_work(MemoryStore()), request()
+    inside = asyncio.Event()
+
+    async def hangs(_: Unit) -> str:
+        inside.set()
+        await asyncio.Event().wait()
+        return ""
+
+    running = asyncio.create_task(run_idempotent(uow, asked, hangs))
+    await inside.wait()
+    with pytest.raises(Conflict) as caught:
+        await run_idempotent(uow, asked, creates("n1"))
+    assert caught.value.retry_after_s == 1
+    running.cancel()
+    await asyncio.wait([running])
+    assert (await run_idempotent(uow, asked, creates("n1"))).resource_id == "n1"
+
+
+async def test_keys_are_kept_for_32_days_and_then_removed() -> None:
+    store, clock = MemoryStore(), SetClock(NOW)
+    uow = unit_of_work(store, clock)
+    purge = IdempotencyPurge(SERVICE, store, clock, RandomIds(), Leases(SERVICE, store, clock, "test"))
+    for number in range(250):
+        await run_idempotent(uow, request(f"k{number}"), creates(f"n{number}"))
+    clock.advance(timedelta(days=32))
+    assert await purge.purge() == 0
+    assert (await run_idempotent(uow, request("k7"), creates("again"))).resource_id == "n7"
+    clock.advance(timedelta(days=2))
+    assert await purge.purge() == 250
+    assert await idempotency_table(SERVICE).find(store, order="expires_at") == []
