@@ -15,6 +15,7 @@ from aex_runtime.clock import SetClock
 from aex_runtime.errors import DomainError
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.identity.principal import Principal
+from aex_runtime.outbox_entry import outbox_table
 from aex_verification.handlers.close import cancel_contract, finalise_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_work_publisher.handlers.award_work import award_work
@@ -88,6 +89,7 @@ class World:
         for _ in range(400):
             self.clock.advance(timedelta(hours=6))
             for service in self.suite.services:
+                await self._guarded(service, service.outbox.flush())
                 await self._guarded(service, service.outbox.sweep())
                 await self._guarded(service, service.sweeper.fire_due(self.clock.now()))
             while self.suite.around.bus.flights:
@@ -101,8 +103,10 @@ class World:
         if self.suite.around.bus.flights or await self._waiting_holds():
             return False
         waiting = [await service.sweeper.next_due() for service in self.suite.services]
-        published = [await service.outbox.sweep() for service in self.suite.services]
-        return not any(waiting) and not any(published)
+        unpublished = [
+            await outbox_table(each.name).find(each.store, order="created_at") for each in self.suite.services
+        ]
+        return not any(waiting) and not any(unpublished)
 
     # what parties do
 
