@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,14 +126,18 @@ def aex_up(
 ) -> Iterator[RunningSuite]:
     """`aex up` over sample services; whatever is left of it is killed at the end."""
     base = free_ports(len(samples)) if port is None else port
+    arguments = [*map(str, (data_dir, base, ready_s, stop_s)), *samples]
+    with supervised([sys.executable, "-m", "tests.libs.cli.sample_suite", *arguments], ENVIRONMENT, base) as suite:
+        yield suite
+
+
+@contextmanager
+def supervised(command: Sequence[str], environment: Mapping[str, str], port: int) -> Iterator[RunningSuite]:
+    """A command that supervises a suite, running; whatever is left of it is killed at the end."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.libs.cli.sample_suite", *map(str, (data_dir, base, ready_s, stop_s)), *samples],
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        suite = RunningSuite(process, base)
+        suite = RunningSuite(process, port)
         readers = [
             threading.Thread(target=_collect, args=(stream, lines))
             for stream, lines in ((process.stdout, suite.out), (process.stderr, suite.err))

@@ -6,16 +6,11 @@ from aex_cli.errors import UserError
 from aex_cli.suite.data_directory import open_data_directory
 
 
-def test_a_new_directory_is_private_versioned_and_has_a_key(tmp_path: Path) -> None:
+def test_a_new_directory_is_private_and_versioned(tmp_path: Path) -> None:
     directory = open_data_directory(tmp_path / "deep" / ".aex")
     assert directory.root.stat().st_mode & 0o777 == 0o700
     assert (directory.root / "version").read_text() == "1\n"
     assert directory.logs.stat().st_mode & 0o777 == 0o700
-    assert [path.stat().st_mode & 0o077 for path in (directory.root / "keys").glob("*.pem")] == [0]
-
-
-def test_opening_it_again_keeps_the_key(tmp_path: Path) -> None:
-    assert open_data_directory(tmp_path).key.kid == open_data_directory(tmp_path).key.kid
 
 
 def test_the_directory_of_another_release_is_refused(tmp_path: Path) -> None:
@@ -37,11 +32,3 @@ def test_a_file_in_its_place_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(UserError, match="not a folder"):
             open_data_directory(path)
-
-
-def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    root = open_data_directory(tmp_path).root
-    key = next((root / "keys").glob("*.pem"))
-    key.chmod(0o644)
-    with pytest.raises(UserError, match="chmod 600"):
-        open_data_directory(tmp_path)

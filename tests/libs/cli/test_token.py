@@ -48,3 +48,21 @@ def test_mistakes_are_named(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert names in captured.err
+
+
+def test_a_key_that_others_can_read_is_refused_and_the_next_start_keeps_one_that_is_private(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mint = ["token", "--data-dir", str(tmp_path), "--role", "agent", "--sub", "solver"]
+    assert call(mint) == 0
+    (pem,) = (tmp_path / "keys").glob("*.pem")
+    assert pem.stat().st_mode & 0o077 == 0
+    before = pem.read_bytes()
+    assert call(mint) == 0
+    assert pem.read_bytes() == before
+    pem.chmod(0o644)
+    capsys.readouterr()
+    assert call(mint) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "chmod 600" in captured.err

@@ -137,7 +137,7 @@ async def test_timer_set_anew_while_it_fires_is_not_lost(each_store: Store) -> N
 async def test_timer_cancelled_and_set_anew_while_it_fires_is_not_lost(each_store: Store) -> None:
     async def set_anew(_: Timer) -> None:
         await process.cancel("ctr_1")
-        await process.set("ctr_1", later(seconds=9))  # its version is what it was
+        await process.set("ctr_1", later(seconds=9))
 
     process = Process(each_store, SetClock(START), Firings(set_anew))
     await process.set("ctr_1", later(seconds=1))

@@ -1,7 +1,5 @@
 """The service's application over backends in memory, and clients of every role."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,23 +33,19 @@ class Api:
     app: Any
     issuer: LocalIssuer
     backends: Backends
-    stack: AsyncExitStack
 
-    async def client(self, caller: Principal | None = None) -> httpx.AsyncClient:
+    def client(self, caller: Principal | None = None) -> httpx.AsyncClient:
         """A client with the caller's token, or with none."""
         headers = {}
         if caller is not None:
             token = self.issuer.mint(caller.id, caller.role, ["work-publisher"], caller.org)
             headers["Authorization"] = f"Bearer {token}"
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-        return await self.stack.enter_async_context(
-            httpx.AsyncClient(transport=transport, base_url="http://work-publisher", headers=headers)
-        )
+        return httpx.AsyncClient(transport=transport, base_url="http://work-publisher", headers=headers)
 
     async def publish(self, caller: Principal, **changes: Any) -> dict[str, Any]:
         """Publish a work."""
-        client = await self.client(caller)
-        answer = await client.post("/v1/work", json=submission(**changes))
+        answer = await self.client(caller).post("/v1/work", json=submission(**changes))
         assert answer.status_code == 201, answer.text
         published: dict[str, Any] = answer.json()
         return published
@@ -73,14 +67,24 @@ class Api:
         return b"".join([*kept, *(canonical_bytes(event) for event in await self.events())])
 
 
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
+def open_api(folder: Path) -> Api:
+    """The service with nothing stored."""
     clock, ids = SetClock(NOW), RandomIds()
     backends = Backends(MemoryStore(), MemoryBus(clock, ids), open_blobs("memory:"), clock, ids)
-    app = create_app(Settings(data_dir=tmp_path / "aex", fee_rate="0.05"), backends)
-    issuer = LocalIssuer(local_key(tmp_path / "aex"), clock, ids)
-    async with AsyncExitStack() as stack:
-        yield Api(app, issuer, backends, stack)
+    app = create_app(Settings(data_dir=folder, fee_rate="0.05"), backends)
+    return Api(app, LocalIssuer(local_key(folder), clock, ids), backends)
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Api:
+    """A service of the test's own."""
+    return open_api(tmp_path / "aex")
+
+
+@pytest.fixture(scope="module")
+def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Api:
+    """One service for the tests of a module that do not mind each other's works."""
+    return open_api(tmp_path_factory.mktemp("data") / "aex")
 
 
 FINANCE = Principal("fin", Audience.FINANCE)

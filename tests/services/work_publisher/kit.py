@@ -1,5 +1,7 @@
 """The handlers over a store in memory, with everything that they commit in sight."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -8,10 +10,12 @@ from aex_models.events import Event
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
 from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import BlobRef, Blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.ids import SeededIds
 from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Collection, Document, Store
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.repository import create_work, find_work
@@ -21,12 +25,39 @@ from tests.services.work_publisher.samples import NOW
 NO_KEY = IdempotentRequest("", None, "")
 
 
+class YieldingStore(MemoryStore):
+    """A store whose reads let others go first, as those of a real one do: concurrent commands interleave."""
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        await asyncio.sleep(0)
+        return await super().get(collection, key)
+
+
+class RefusingBlobs:
+    """Blobs that are read alone: whoever stores one has done too much."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def put(self, area: str, content: bytes) -> BlobRef:
+        raise AssertionError(f"{len(content)} bytes were stored in {area}")
+
+    async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
+        raise AssertionError(f"up to {max_bytes} bytes of {chunks} were stored in {area}")
+
+    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
+        return await self._blobs.get(area, digest, max_bytes)
+
+    async def ping(self) -> None:
+        await self._blobs.ping()
+
+
 @dataclass
 class Shop:
     """Work-publisher without HTTP."""
 
     deps: Deps
-    store: MemoryStore
+    store: Store
     clock: SetClock
     events: list[Event] = field(default_factory=list)
 
@@ -48,7 +79,7 @@ class Shop:
 
 def open_shop(seed: int = 1) -> Shop:
     """A shop at `NOW`, with the built-in metrics and a fee of 5 %."""
-    store, clock = MemoryStore(), SetClock(NOW)
+    store, clock = YieldingStore(), SetClock(NOW)
     events: list[Event] = []
 
     def committed(by: Committed) -> None:

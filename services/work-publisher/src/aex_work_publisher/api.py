@@ -33,15 +33,13 @@ Json = dict[str, Any]
 
 def routes(deps: Deps) -> APIRouter:
     """Every route of the service."""
-    router = service_router()
-    router.include_router(_work_routes(deps), prefix="/v1")
-    router.include_router(_award_routes(deps), prefix="/v1")
+    router = service_router(prefix="/v1")
+    _work_routes(router, deps)
+    _award_routes(router, deps)
     return router
 
 
-def _work_routes(deps: Deps) -> APIRouter:
-    router = service_router()
-
+def _work_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work", status_code=201, summary="Publish a work", responses={201: {"model": WorkAnswer}})
     async def post_work(body: Submission, consumer: Consumer, request: Idempotent, response: Response) -> Json:
         """All that is wrong comes in one answer; what is odd, and what the work can cost, comes with it."""
@@ -72,12 +70,8 @@ def _work_routes(deps: Deps) -> APIRouter:
         response.headers.update(effect.headers)
         return project(await get_work(deps, consumer, work_id), consumer.role)
 
-    return router
 
-
-def _award_routes(deps: Deps) -> APIRouter:
-    router = service_router()
-
+def _award_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work/{work_id}/award", status_code=201, summary="Award a work", responses={201: {"model": Award}})
     async def post_award(
         work_id: str, body: AwardRequest, consumer: Consumer, request: Idempotent, response: Response
@@ -96,8 +90,6 @@ def _award_routes(deps: Deps) -> APIRouter:
     async def get_one_award(contract_id: str, service: Service) -> Json:
         """What `contract.awarded` carries."""
         return project(await get_awarded_contract(deps, contract_id), service.role)
-
-    return router
 
 
 async def _award(deps: Deps, party: Principal, effect: Effect, response: Response) -> Json:

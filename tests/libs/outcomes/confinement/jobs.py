@@ -166,7 +166,7 @@ def surroundings(payload: dict[str, Any]) -> dict[str, Any]:
         "folder": str(Path.cwd()),
         "session": os.getsid(0) == os.getpid() == os.getpgrp(),
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
-        "descriptors": sorted(map(int, os.listdir("/proc/self/fd"))),
+        "descriptors": sorted(int(entry.name) for entry in Path("/proc/self/fd").iterdir()),
         "core": resource.getrlimit(resource.RLIMIT_CORE)[1],
         "file_size": resource.getrlimit(resource.RLIMIT_FSIZE)[1],
         "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
@@ -181,7 +181,7 @@ def surroundings(payload: dict[str, Any]) -> dict[str, Any]:
 def attempt(payload: dict[str, Any]) -> dict[str, Any]:
     """Try something that a worker may not do; tells the errno, or 0 where it went through."""
     try:
-        _ATTEMPTS[payload["what"]](payload)
+        ATTEMPTS[payload["what"]](payload)
     except OSError as error:
         return {"errno": error.errno}
     return {"errno": 0}
@@ -201,7 +201,8 @@ def _raise_limit(_: dict[str, Any]) -> None:
 
 def _raw(number: int, *arguments: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)) < 0:
+    words = [ctypes.c_long(word) for word in (number, *arguments)]
+    if libc.syscall(*words) < 0:
         raise OSError(ctypes.get_errno(), "refused")
 
 
@@ -211,9 +212,9 @@ def _outlive_parent(_: dict[str, Any]) -> None:
         raise OSError(ctypes.get_errno(), "refused")
 
 
-_ATTEMPTS = {
+ATTEMPTS = {
     "fork": _fork,
-    "exec": lambda _: os.execv("/bin/true", ["true"]),
+    "exec": lambda _: os.execve("/bin/true", ["true"], {}),
     "spawn": lambda _: os.posix_spawn("/bin/true", ["true"], {}),
     "socket": lambda _: socket.socket().close(),
     "unix socket": lambda _: socket.socket(socket.AF_UNIX).close(),

@@ -7,6 +7,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -32,9 +33,8 @@ async def _wait() -> None:
             asyncio.create_task(pool.run(JOBS + "native", {"power": 10**9}, timeout_s=600)),
             asyncio.create_task(pool.run(JOBS + "loop", {}, timeout_s=600)),
         ]
-        while pool.running < 2:
-            await asyncio.sleep(0.01)
-        _say({"workers": sorted(children_of(int(Path("/proc/self").resolve().name)))})
+        await asyncio.sleep(0.2)
+        _say({"workers": sorted(children_of(os.getpid()))})
         await asyncio.gather(*jobs)
 
 

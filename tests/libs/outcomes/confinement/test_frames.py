@@ -1,9 +1,10 @@
 """The protocol: what goes over the socket, and what is refused on the way back."""
 
+import itertools
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aex_outcomes.confinement import encoding, frames
@@ -29,7 +30,7 @@ def test_a_frame_is_read_however_it_is_cut(body: bytes, cuts: list[int]) -> None
     reader = frames.FrameReader(limit=100)
     whole = frames.prefixed(body)
     edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
-    read = [reader.feed(whole[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    read = [reader.feed(whole[start:end]) for start, end in itertools.pairwise(edges)]
     assert read == [None] * (len(edges) - 2) + [body]
 
 
@@ -109,19 +110,23 @@ def test_answers_are_read_as_what_they_say() -> None:
     assert isinstance(out.error, JobOutOfMemory)
 
 
-big_texts = st.builds(lambda text, times: text * times, texts, st.sampled_from([1, 1, 1, 5_000, 20_000]))
-big_values = st.recursive(
-    big_texts | numbers | st.none() | st.booleans(),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(texts, inner, max_size=4)
-        | st.builds(lambda item, times: [item] * times, inner, st.sampled_from([1, 300]))
-    ),
-    max_leaves=8,
+small_values = st.recursive(
+    texts | numbers | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=6,
+)
+big_values = (
+    st.builds(lambda text, times: text * times, texts, st.sampled_from([3_000, 10_000]))
+    | st.builds(lambda item, times: [item] * times, small_values, st.sampled_from([500, 5_000]))
+    | st.builds(lambda item, times: {str(n): item for n in range(times)}, small_values, st.sampled_from([500, 5_000]))
+)
+mixed_values = st.lists(small_values | big_values, max_size=4) | st.dictionaries(
+    texts, small_values | big_values, max_size=4
 )
 
 
-@given(st.dictionaries(texts, big_values, max_size=4))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(texts, mixed_values, max_size=2))
 def test_encoding_in_bites_gives_the_same_bytes(value: dict[str, object]) -> None:
     assert encoding.encode_in_bites(value) == frames.encode(value)
 

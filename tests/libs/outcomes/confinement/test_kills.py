@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import psutil
@@ -13,11 +13,16 @@ from aex_outcomes.confinement.errors import JobCrashed, JobOutOfMemory, JobTimeo
 from aex_outcomes.confinement.pool import WorkerPool
 from tests.libs.outcomes.confinement.service import JOBS, children_of
 
-_NAMES = (
-    "echo who loop native eat_memory sit_on_memory exit_hard segfault abort garbage speak_later close_pipe_and_stay"
-).split()
-ALL = [JOBS + name for name in _NAMES]
+_NAMES = ("echo", "who", "loop", "native", "eat_memory", "sit_on_memory", "exit_hard", "segfault", "abort", "garbage")
+ALL = [JOBS + name for name in (*_NAMES, "speak_later", "close_pipe_and_stay")]
 MEGABYTE = 1 << 20
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """Wait for what happens in the background; fails after 20 s."""
+    async with asyncio.timeout(20):
+        while not reached():
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
@@ -46,9 +51,7 @@ async def test_the_killed_process_is_gone_and_replaced(pool: WorkerPool) -> None
     before = children_of(os.getpid())
     with pytest.raises(JobTimeout):
         await pool.run(JOBS + "loop", {}, timeout_s=0.05)
-    async with asyncio.timeout(20):
-        while pool.alive < 3:
-            await asyncio.sleep(0.01)
+    await until(lambda: pool.alive == 3)
     after = children_of(os.getpid())
     assert len(after) == 3
     assert len(before - after) == 1
@@ -105,9 +108,7 @@ async def test_a_killed_idle_worker_is_replaced_without_a_job_noticing(pool: Wor
     before = children_of(os.getpid())
     for pid in before:
         psutil.Process(pid).kill()
-    async with asyncio.timeout(20):
-        while pool.alive < 3 or before & children_of(os.getpid()):
-            await asyncio.sleep(0.01)
+    await until(lambda: pool.alive == 3 and not before & children_of(os.getpid()))
     assert await pool.run(JOBS + "echo", {}) == {}
 
 
@@ -166,8 +167,6 @@ async def test_kills_leak_neither_descriptors_nor_processes(times: int) -> None:
     async with WorkerPool(2, jobs=ALL, grace_s=0) as pool:
         before = _descriptors()
         await _kill(pool, times)
-        async with asyncio.timeout(20):
-            while pool.alive < 3 or len(children_of(os.getpid())) > 3:
-                await asyncio.sleep(0.01)
+        await until(lambda: pool.alive == 3 and len(children_of(os.getpid())) == 3)
         assert _descriptors() == before
     assert not children_of(os.getpid())

@@ -16,9 +16,9 @@ def test_each_lane_has_its_turn() -> None:
 
 def test_it_is_full_at_its_limit_and_nothing_can_be_taken_from_an_empty_one() -> None:
     lanes: Lanes[int] = Lanes(limit=1)
-    assert not lanes.full
+    fullness = [lanes.full]
     lanes.put("", 1)
-    assert lanes.full
+    assert [*fullness, lanes.full] == [False, True]
     assert lanes.take() == 1
     with pytest.raises(KeyError):
         lanes.take()

@@ -41,19 +41,25 @@ async def test_a_worker_has_nothing_of_the_service(monkeypatch: pytest.MonkeyPat
     assert int(told["status"]["CapEff"], 16) == 0
 
 
+def _victim(folder: Path) -> tuple[object, ...]:
+    """A file that anybody may change, in a folder that anybody may change, and how both stand."""
+    victim = folder / "victim"
+    if not victim.exists():
+        victim.write_text("intact")
+        victim.chmod(0o666)
+        folder.chmod(0o777)
+    names = [entry.name for entry in folder.iterdir()]
+    return (names, victim.read_text(), stat.S_IMODE(victim.stat().st_mode))
+
+
 @linux
 async def test_a_worker_is_refused_what_an_attacker_wants(tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
+    state = _victim(tmp_path)
     async with WorkerPool(1, jobs=[JOBS + "attempt"], spares=0) as pool:
-        for what in sorted(jobs._ATTEMPTS):
-            victim.write_text("intact")
-            victim.chmod(0o666)
-            tmp_path.chmod(0o777)
-            answer = await pool.run(JOBS + "attempt", {"what": what, "path": str(victim)})
+        for what in sorted(jobs.ATTEMPTS):
+            answer = await pool.run(JOBS + "attempt", {"what": what, "path": str(tmp_path / "victim")})
             assert answer["errno"] in {1, 38}, what
-            assert victim.read_text() == "intact"
-            assert stat.S_IMODE(victim.stat().st_mode) == 0o666
-    assert [entry.name for entry in tmp_path.iterdir()] == ["victim"]
+            assert _victim(tmp_path) == state, what
 
 
 @linux
@@ -67,7 +73,7 @@ async def test_trusted_code_may_be_given_sockets_and_children_and_nothing_more()
 @pytest.mark.parametrize("by", ["SIGKILL", "SIGTERM"])
 def test_workers_die_with_their_service_whatever_they_are_doing(by: str) -> None:
     command = [sys.executable, "-m", "tests.libs.outcomes.confinement.service", "wait"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as service:  # noqa: S603 our own code
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as service:
         assert service.stdout is not None
         workers = json.loads(_first_json(service))["workers"]
         assert len(workers) == 3
@@ -110,7 +116,7 @@ time.sleep(60)
 
 def test_where_the_kernel_sends_no_signal_a_worker_watches_its_parent() -> None:
     shell = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {_WATCHED!r}]); time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", shell], stdout=subprocess.PIPE, text=True) as parent:  # noqa: S603
+    with subprocess.Popen([sys.executable, "-c", shell], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         watched = int(parent.stdout.readline())
         assert _lives(watched)
@@ -133,7 +139,7 @@ def test_the_pool_works_as_root_and_as_nobody_and_its_workers_are_never_root(ser
     paths = [path for path in sys.path if "site-packages" in path or path.endswith("/src")]
     if python is None or not readable_by_all(paths):
         pytest.skip("no interpreter that nobody may read")
-    run = subprocess.run(  # noqa: S603 our own code
+    run = subprocess.run(
         [python, "-m", "tests.libs.outcomes.confinement.service", "try"],
         cwd=ROOT,
         env={"PYTHONPATH": os.pathsep.join(paths)},

@@ -53,7 +53,8 @@ def test_scores_equal_scikit_learn_on_booleans() -> None:
 
 def test_a_class_that_is_never_predicted_counts_0() -> None:
     scores = classification_scores(["a", "b"], ["a", "a"])
-    assert (scores.precision, scores.recall, scores.f1) == (0.25, 0.5, pytest.approx(1 / 3))
+    assert (scores.precision, scores.recall) == (0.25, 0.5)
+    assert scores.f1 == pytest.approx(1 / 3)
 
 
 def test_recall_is_exactly_the_accuracy() -> None:

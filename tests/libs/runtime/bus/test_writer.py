@@ -1,4 +1,5 @@
 import asyncio
+import fcntl
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -93,3 +94,14 @@ async def test_work_whose_caller_gave_up_is_done_all_the_same(writer: QueueWrite
     gate.set()
     await first
     assert await writer.run(table.count, durable=False) == 1
+
+
+async def test_work_that_waits_too_long_for_another_process_is_given_up_on(tmp_path: Path) -> None:
+    impatient = QueueWriter(tmp_path / "queue.sqlite3", lambda: None, deadline_s=0.1)
+    await impatient.run(INSERT, durable=True)
+    with (tmp_path / "queue.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(BusUnavailable, match=r"no answer in 0\.1 s"):
+            await impatient.run(table.count, durable=False)
+    assert await impatient.run(table.count, durable=False) == 1
+    await impatient.close()

@@ -1,5 +1,6 @@
 """A small service on the kit: notes that a consumer writes, with an event and a timer for each."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -142,6 +143,13 @@ async def alive(app: FastAPI) -> AsyncIterator[None]:
     """The application between its start and its end, as a server keeps it."""
     async with app.router.lifespan_context(app):
         yield
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what background work brings about."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 what is waited for tells nobody
+            await asyncio.sleep(0.01)
 
 
 def _routes(made: Sample) -> APIRouter:

@@ -42,11 +42,12 @@ async def test_each_role_reaches_its_routes_and_is_kept_from_the_others(made: Sa
 
 
 @pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer ", "Basic YWJjOmRlZg==", "Bearer not.a.token", "Bearer x y", "bearer ü".encode()]
+    "header",
+    [b"", b"Bearer", b"Bearer ", b"Basic YWJjOmRlZg==", b"Bearer not.a.token", b"Bearer x y", b"bearer \xc3\xbc"],
 )
-async def test_a_bad_authorization_header_is_unauthorized(made: Sample, header: str | bytes) -> None:
+async def test_a_bad_authorization_header_is_unauthorized(made: Sample, header: bytes) -> None:
     async with made.client(role=None) as client:
-        answer = await client.get("/v1/notes", headers={"Authorization": header})  # type: ignore[dict-item]
+        answer = await client.get("/v1/notes", headers={b"Authorization": header})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == 'Bearer error="invalid_token"'
     assert answer.headers["content-type"] == "application/problem+json"

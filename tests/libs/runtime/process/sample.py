@@ -1,6 +1,7 @@
 """A service that hangs where the environment says so."""
 
 import os
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 def create_app() -> FastAPI:
     if os.environ.get(HANGS) == "at the start":
+        sys.stderr.write("hangs now\n")
+        sys.stderr.flush()
         time.sleep(HANG_S)
     app = FastAPI(lifespan=_lifespan)
 
@@ -33,4 +36,4 @@ def create_app() -> FastAPI:
 
 
 if __name__ == "__main__":
-    serve("tests.libs.runtime.process.sample:create_app", StopBounds(drain_s=1, hard_exit_s=2))
+    serve("tests.libs.runtime.process.sample:create_app", StopBounds(drain_s=1, hard_exit_s=5))

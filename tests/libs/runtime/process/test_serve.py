@@ -85,10 +85,11 @@ def test_the_service_ends_when_the_parents_pipe_closes() -> None:
 
 def test_a_parent_that_dies_during_a_start_that_hangs_is_followed_too() -> None:
     with served(**{HANGS: "at the start"}) as service:
-        time.sleep(2)
-        assert service.process.poll() is None
+        assert service.process.stderr is not None
+        assert service.process.stderr.readline() == "hangs now\n"
         service.close_pipe()
-        assert service.ended()[0] == 0
+        code, _, err = service.ended()
+        assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -108,7 +109,7 @@ def test_a_service_that_hangs_at_its_end_ends_itself_and_shows_where_it_hung() -
         service.close_pipe()
         code, _, err = service.ended()
         assert code == 1
-        assert time.monotonic() - begin < 8
+        assert time.monotonic() - begin < 20
         assert "in _lifespan" in err
 
 

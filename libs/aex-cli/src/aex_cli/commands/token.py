@@ -14,6 +14,7 @@ from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.local_key import LocalKey, UnsafeKey, local_key
 from aex_runtime.ids import RandomIds
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -32,7 +33,7 @@ def token(
 
     The key is made where there is none yet: the token is good as soon as `aex up` runs.
     """
-    issuer = LocalIssuer(open_data_directory(data_dir).key, WallClock(), RandomIds())
+    issuer = LocalIssuer(_key(open_data_directory(data_dir).root), WallClock(), RandomIds())
     write_line(
         issuer.mint(
             _checked("--sub", sub),
@@ -41,6 +42,13 @@ def token(
             ttl=parse_duration(ttl),
         )
     )
+
+
+def _key(root: Path) -> LocalKey:
+    try:
+        return local_key(root)
+    except UnsafeKey as error:
+        raise UserError(str(error)) from None
 
 
 def _checked(option: str, name: str) -> str:

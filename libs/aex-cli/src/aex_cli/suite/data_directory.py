@@ -5,7 +5,6 @@ from pathlib import Path
 
 from aex_cli.errors import UserError
 from aex_runtime.data_dir import UnknownLayout, open_data_dir
-from aex_runtime.identity.local_key import LocalKey, UnsafeKey, local_key
 
 _OURS = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
 
@@ -15,7 +14,6 @@ class DataDirectory:
     """An opened data directory and the places of the suite's own files in it."""
 
     root: Path
-    key: LocalKey
 
     @property
     def logs(self) -> Path:
@@ -29,17 +27,18 @@ class DataDirectory:
 
 
 def open_data_directory(path: Path) -> DataDirectory:
-    """Make the directory (mode 0700) and its key where they are missing. Raises `UserError` where it cannot serve."""
+    """Make the directory (mode 0700) where it is missing. Raises `UserError` where it cannot serve.
+
+    Its key is made by whoever needs it first: a service, or `aex token`.
+    """
     root = path.expanduser().resolve()
     try:
         _refuse_strangers(root)
         open_data_dir(root)
-        directory = DataDirectory(root, local_key(root))
+        directory = DataDirectory(root)
         directory.logs.mkdir(mode=0o700, exist_ok=True)
     except UnknownLayout as error:
         raise UserError(str(error), "use the release that wrote it, or start afresh with another --data-dir") from None
-    except UnsafeKey as error:
-        raise UserError(str(error)) from None
     except (FileExistsError, NotADirectoryError):
         raise UserError(f"{path} is not a folder", "choose another --data-dir") from None
     except OSError as error:

@@ -69,12 +69,12 @@ class Supervisor:
             return 130 if stop.at_once.is_set() else 0
 
     async def _supervise(self) -> None:
-        async with ReadinessProbe() as probe:
-            for spec in self._specs:
-                self._children[spec.name] = await Child.start(spec, self._launch)
-            await self._all_ready(probe)
-            self._on_ready()
-            await _until_one_fails([self._keep(spec, probe) for spec in self._specs])
+        probe = ReadinessProbe()
+        for spec in self._specs:
+            self._children[spec.name] = await Child.start(spec, self._launch)
+        await self._all_ready(probe)
+        self._on_ready()
+        await _until_one_fails([self._keep(spec, probe) for spec in self._specs])
 
     async def _all_ready(self, probe: ReadinessProbe) -> None:
         try:
@@ -111,7 +111,7 @@ class Supervisor:
         except SuiteFailed:
             return  # it died again: the loop around counts that
         except TimeoutError:
-            self._notify(f"{child.spec.name} runs again but is not ready: {probe.last[child.spec.name]}")
+            self._notify(f"{child.spec.name} runs again but is not ready: {probe.last.get(child.spec.name)}")
         else:
             self._notify(f"{child.spec.name} is ready again")
 

@@ -23,7 +23,7 @@ OTHERS = _names(
 
 FILES = _names(
     "creat truncate ftruncate fallocate rename renameat renameat2 mkdir mkdirat rmdir unlink unlinkat link "
-    "linkat symlink symlinkat mknod mknodat chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat "
+    "linkat symlink symlinkat mknod mknodat chmod fchmod fchmodat chown fchown lchown fchownat "
     "utime utimes futimesat utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr "
     "memfd_create memfd_secret"
 )
@@ -53,7 +53,7 @@ X86_64 = _table(
     "sched_setscheduler:144 sched_setparam:142 sched_setattr:314 setpriority:141 ioprio_set:251 migrate_pages:256 "
     "move_pages:279 creat:85 truncate:76 ftruncate:77 fallocate:285 rename:82 renameat:264 renameat2:316 mkdir:83 "
     "mkdirat:258 rmdir:84 unlink:87 unlinkat:263 link:86 linkat:265 symlink:88 symlinkat:266 mknod:133 "
-    "mknodat:259 chmod:90 fchmod:91 fchmodat:268 fchmodat2:452 chown:92 fchown:93 lchown:94 fchownat:260 "
+    "mknodat:259 chmod:90 fchmod:91 fchmodat:268 chown:92 fchown:93 lchown:94 fchownat:260 "
     "utime:132 utimes:235 futimesat:261 utimensat:280 setxattr:188 lsetxattr:189 fsetxattr:190 removexattr:197 "
     "lremovexattr:198 fremovexattr:199 memfd_create:319 memfd_secret:447 io_uring_setup:425 io_uring_enter:426 "
     "io_uring_register:427 bpf:321 perf_event_open:298 userfaultfd:323 keyctl:250 add_key:248 request_key:249 "

@@ -16,17 +16,30 @@ OFF_LOOP_BYTES = 65_536
 
 
 class StrictRequest(Request):
-    """A request whose `json()` is strict. `load()` reads and parses; FastAPI then finds both done."""
+    """A request whose `body()` is bounded and whose `json()` is strict; FastAPI reads bodies through these two."""
 
-    _parsed: Any
+    parsed: Any = None
+    """The value of the JSON body, once it was read; None where there is none."""
 
-    async def load(self) -> None:
-        """Read the body, at most 10 MB of it, and parse it. Raises `TooLarge` and `InvalidRequest`."""
-        raw = await self._read()
-        self._body = raw
-        if raw:
+    async def body(self) -> bytes:
+        """The whole body. Raises `TooLarge` above 10 MB, as soon as that is known."""
+        if not hasattr(self, "_body"):
+            self._body = await self._read()
+        return self._body
+
+    async def json(self) -> Any:
+        """The value of the body. Raises `InvalidRequest` for what is not strict JSON."""
+        if not hasattr(self, "_json"):
+            raw = await self.body()
             _check_content_type(self.headers.get("content-type"))
             self._json = await asyncio.to_thread(parse_strict, raw) if len(raw) > OFF_LOOP_BYTES else parse_strict(raw)
+            self.parsed = self._json
+        return self._json
+
+    async def load(self) -> None:
+        """Read and parse now: FastAPI would turn what is raised later into errors of its own."""
+        if await self.body():
+            await self.json()
 
     async def _read(self) -> bytes:
         announced = self.headers.get("content-length", "")
@@ -43,12 +56,10 @@ class StrictRequest(Request):
 
 
 async def body_digest(request: Request) -> str:
-    """SHA-256 over the canonical form of the request's JSON body; empty where there is none."""
-    raw = await request.body()
-    if not raw:
-        return ""
-    value = await request.json()
-    return await asyncio.to_thread(digest, value) if len(raw) > OFF_LOOP_BYTES else digest(value)
+    """SHA-256 over the canonical form of the JSON body that the route has read; of null where it reads none."""
+    value = request.parsed if isinstance(request, StrictRequest) else None
+    size = int(request.headers.get("content-length", OFF_LOOP_BYTES + 1))
+    return await asyncio.to_thread(digest, value) if size > OFF_LOOP_BYTES else digest(value)
 
 
 def _too_large() -> TooLarge:

@@ -64,7 +64,7 @@ async def page_request(
     """The dependency of every listing. Raises `InvalidRequest` for a cursor of another query or principal."""
     principal = await authenticate(request)
     filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _PAGING)
-    query = json.dumps([request.url.path, filters, principal.role.value, principal.id, principal.org])
+    query = json.dumps([request.scope["path"], filters, principal.role.value, principal.id, principal.org])
     seal = CursorSeal(request.app.state.cursor_key, query)
     return PageRequest(limit, None if cursor is None else seal.open(cursor), seal)
 

@@ -135,7 +135,7 @@ def add_problem_handlers(app: FastAPI) -> None:
         detail = HTTPStatus(error.status_code).phrase
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))
+            headers["Allow"] = ", ".join(sorted(_methods_at(app, request.scope["path"])))
         return problem_response(request, error.status_code, code, detail, headers=headers)
 
     handlers: dict[type[Exception], Any] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
-from jwt import PyJWK, PyJWKError
+from jwt import PyJWK, PyJWTError
 
 from aex_runtime.clock import Clock
 from aex_runtime.errors import TemporarilyUnavailable
@@ -42,12 +42,12 @@ def parse_jwks(content: bytes) -> dict[str, PyJWK]:
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidJwks("not a JWKS document") from error
     found: dict[str, PyJWK] = {}
-    for entry in entries:
+    for entry in entries if isinstance(entries, list) else []:
         if not isinstance(entry, dict) or not isinstance(entry.get("kid"), str) or entry.get("use", "sig") != "sig":
             continue
         try:
             found[entry["kid"]] = PyJWK.from_dict(entry)
-        except PyJWKError:
+        except PyJWTError:
             _log.info("jwks_key_skipped", kid=entry["kid"])
     return found
 
@@ -81,7 +81,8 @@ class RotatingKeys:
         self._lock = asyncio.Lock()
 
     async def find(self, kid: str) -> PyJWK | None:
-        if self._due(kid):
+        refreshing = self._lock.locked() and kid in (self._keys or {})
+        if self._due(kid) and not refreshing:
             async with self._lock:
                 if self._due(kid):  # whoever held the lock has fetched
                     await self._refresh()

@@ -67,7 +67,10 @@ def _load(path: Path) -> LocalKey:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise UnsafeKey(f"{path} can be read by others: chmod 600 {path}")
         pem = file.read()
-    private = serialization.load_pem_private_key(pem, password=None)
+    try:
+        private = serialization.load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError) as error:  # TypeError: it is encrypted
+        raise UnsafeKey(f"{path} holds no Ed25519 key") from error
     if not isinstance(private, Ed25519PrivateKey):
         raise UnsafeKey(f"{path} holds no Ed25519 key")
     return LocalKey(private, _thumbprint(private))

@@ -60,7 +60,7 @@ class TokenVerifier:
         issuer, key, algorithm = await self._signer(token)
         try:
             claims = jwt.decode(
-                token, key.key, algorithms=[algorithm], audience=self._audience, issuer=issuer.iss, options=_OPTIONS
+                token, key, algorithms=[algorithm], audience=self._audience, issuer=issuer.iss, options=_OPTIONS
             )
         except jwt.MissingRequiredClaimError as error:
             raise Unauthenticated("invalid_token", f"the token lacks {error.claim}") from error

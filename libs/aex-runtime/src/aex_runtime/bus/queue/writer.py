@@ -1,12 +1,19 @@
-"""The one thread of a process that writes a queue file. What comes in while it commits goes into its next commit."""
+"""The one thread of a process that writes a queue file. What comes in while it commits goes into its next commit.
+
+Processes take turns by a lock on a file beside the queue: the kernel wakes the next one at once. Left to SQLite they
+would sleep and look again, which made publish-to-receive with three busy publishers about five times as slow (p50 and
+p95). SQLite's own lock still is what keeps the data right.
+"""
 
 import asyncio
+import fcntl
 import os
 import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,62 +42,57 @@ class _Job:
 class QueueWriter:
     """Runs work on one file, in the order in which it was handed over, several pieces to a commit."""
 
-    def __init__(self, path: Path, on_durable: Callable[[], None]) -> None:
+    def __init__(self, path: Path, on_durable: Callable[[], None], deadline_s: float = 10.0) -> None:
         """`on_durable` is called in the writer's thread after each commit that held durable work."""
         self._path = path
         self._on_durable = on_durable
+        self._deadline_s = deadline_s
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection: sqlite3.Connection | None = None
+        self._lock: int | None = None
         self._synchronous = ""
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"queue-{path.stem}", daemon=True)
         self._thread.start()
 
     async def run(self, work: Work[T], *, durable: bool) -> T:
-        """The result of `work`, once committed; raises `BusUnavailable`. Handed over, it runs even if cancelled.
+        """The result of `work`, once committed; raises `BusUnavailable`, at the deadline too.
 
-        `durable`: on disk when this returns. Claims and acks need not be: what a power cut takes back of them is
-        delivered again, which at-least-once allows. A killed process loses neither.
+        Handed over, work is done even if its caller gives up. `durable`: on disk when this returns. Claims and acks
+        need not be: what a power cut takes back of them is delivered again, which at-least-once allows. A killed
+        process loses neither.
         """
         if self._closed:
             raise BusUnavailable(f"{self._path} is closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(work, durable, loop, future))
-        return await future
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await future
+        except TimeoutError:
+            raise BusUnavailable(f"{self._path}: no answer in {self._deadline_s} s") from None
 
     async def close(self) -> None:
-        """Finish what was handed over and close the file."""
+        """Finish what was handed over, within the deadline, and close the file."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, self._deadline_s)
 
     def _run(self) -> None:
-        open_for_work = True
-        while open_for_work:
-            jobs, open_for_work = self._gather()
-            if jobs:
-                self._commit(jobs)
+        while (job := self._jobs.get()) is not None:
+            self._commit(job)
         self._disconnect()
 
-    def _gather(self) -> tuple[list[_Job], bool]:
-        job = self._jobs.get()
-        jobs: list[_Job] = []
-        while job is not None:
-            jobs.append(job)
-            if len(jobs) == _MAX_BATCH:
-                return jobs, True
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return jobs, True
-        return jobs, False
-
-    def _commit(self, jobs: Sequence[_Job]) -> None:
-        durable = any(job.durable for job in jobs)
+    def _commit(self, first: _Job) -> None:
+        jobs = [first]
         try:
-            results = self._transact([job.work for job in jobs], durable)
+            connection = self._connection or self._connect()
+            with self._turn():
+                jobs += self._waiting()  # what came while we waited for our turn shares the commit
+                durable = any(job.durable for job in jobs)
+                results = self._transact(connection, [job.work for job in jobs], durable)
         except Exception as error:  # noqa: BLE001 a thread that died would leave every caller waiting
             self._disconnect()
             failure = BusUnavailable(f"{self._path}: {error}")
@@ -100,8 +102,28 @@ class QueueWriter:
             self._on_durable()
         _answer([(job, result, None) for job, result in zip(jobs, results, strict=True)])
 
-    def _transact(self, works: Sequence[Work[Any]], durable: bool) -> list[Any]:
-        connection = self._connection or self._connect()
+    def _waiting(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        with suppress(queue.Empty):
+            while len(jobs) < _MAX_BATCH:
+                job = self._jobs.get_nowait()
+                if job is None:
+                    self._jobs.put(None)  # the end; it comes last
+                    break
+                jobs.append(job)
+        return jobs
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if self._lock is None:
+            self._lock = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _transact(self, connection: sqlite3.Connection, works: Sequence[Work[Any]], durable: bool) -> list[Any]:
         mode = "FULL" if durable else "NORMAL"
         if mode != self._synchronous:
             connection.execute(f"PRAGMA synchronous = {mode}")
@@ -133,6 +155,9 @@ class QueueWriter:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
 
 
 def _when_unlocked(statement: Callable[[], object]) -> None:

@@ -1,0 +1,1 @@
+"""`aex demo`: the main job on real text and data, step by step."""

@@ -1,0 +1,72 @@
+"""The suite of `aex up`, for as long as a story takes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from aex_cli.errors import UserError
+from aex_cli.suite.child import Launch
+from aex_cli.suite.logs import tail
+from aex_cli.suite.ports import check_ports
+from aex_cli.suite.service_spec import ServiceSpec, default_suite
+from aex_cli.suite.supervisor import SuitePolicy, Supervisor
+
+_STEP = 100
+_LAST_BASE = 65_532
+_TAIL_LINES = 5
+
+
+class Interrupted(Exception):
+    """A signal asked for the end before the story had come to it."""
+
+
+def free_suite(port_base: int) -> tuple[ServiceSpec, ...]:
+    """The four services on free ports, from `port_base` on. Raises `UserError` where none are free."""
+    for base in range(port_base, _LAST_BASE + 1, _STEP):
+        specs = default_suite(base)
+        try:
+            check_ports(specs)
+        except UserError:
+            continue
+        return specs
+    raise UserError(f"no four consecutive ports are free from {port_base} on", "choose a lower --port-base")
+
+
+async def while_up(
+    specs: Sequence[ServiceSpec], launch: Launch, story: Callable[[], Awaitable[None]], notify: Callable[[str], None]
+) -> None:
+    """Start the services, let the story happen once all are ready, stop them.
+
+    Raises what the story raises, `SuiteFailed` where a service does not start or stay up, and `Interrupted`.
+    However it ends, no service is left.
+    """
+    ready = asyncio.Event()
+    suite = asyncio.create_task(Supervisor(specs, launch, SuitePolicy(), ready.set, notify).run())
+    told = asyncio.create_task(_after(ready, story))
+    try:
+        await asyncio.wait({suite, told}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (told, suite):
+            task.cancel()
+        await asyncio.gather(told, suite, return_exceptions=True)
+    if not told.cancelled():
+        told.result()
+    elif not suite.cancelled():
+        suite.result()
+        raise Interrupted
+
+
+async def _after(ready: asyncio.Event, story: Callable[[], Awaitable[None]]) -> None:
+    await ready.wait()
+    await story()
+
+
+def log_ends(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
+    """How long each service's log is now."""
+    logs = [launch.log_of(spec) for spec in specs]
+    return {log: log.stat().st_size if log.exists() else 0 for log in logs}
+
+
+def log_tails(ends: Mapping[Path, int]) -> str:
+    """The last lines that each service has logged since then."""
+    return "\n".join(f"{log}:\n{tail(log, end, _TAIL_LINES)}" for log, end in ends.items())

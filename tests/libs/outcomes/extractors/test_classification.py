@@ -1,0 +1,105 @@
+"""Predictions against the ground truth."""
+
+from typing import Any
+
+import pytest
+
+from aex_models.numbers import JsonFloat
+from aex_outcomes import AgentFault, ClassificationExtractor
+
+SCORES = ("accuracy", "precision", "recall", "f1_score")
+
+
+async def extract(predictions: Any, truth: Any = None, **settings: Any) -> dict[str, Any]:
+    output = predictions if isinstance(predictions, list) else {"predictions": None} | predictions
+    return dict(await ClassificationExtractor(**settings).extract({"ground_truth": truth}, output, {}))
+
+
+async def accuracy(predictions: list[Any], truth: list[Any]) -> Any:
+    return (await extract({"predictions": predictions}, truth))["accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "truth", "expected"),
+    [
+        (["a", "b"], ["a", "a"], 0.5),
+        ([{"label": "a"}, "b"], ["a", {"label": "b"}], 1),
+        ([{"label": "b", "id": 2}, {"label": "a", "id": 1}], [{"label": "a", "id": 1}, {"label": "b", "id": 2}], 1),
+        ([{"label": "b", "id": 2}, {"label": "a"}], [{"label": "a", "id": 1}, {"label": "b", "id": 2}], 0),
+        ([{"label": "b", "id": 2}, {"label": "a", "id": 1}], ["a", "b"], 0),
+        ([True, 1, "1"], [1, True, 1], 0),
+        ([1.0, JsonFloat("2.0")], [1, 2], 1),
+        ([{"label": "a", "id": 1.0}], [{"label": "a", "id": 1}], 1),
+        ([False, True], [False, True], 1),
+    ],
+)
+async def test_labels_are_matched_by_id_where_both_sides_have_one_else_by_position(
+    predictions: list[Any], truth: list[Any], expected: float
+) -> None:
+    assert await accuracy(predictions, truth) == expected
+
+
+@pytest.mark.parametrize(
+    ("predictions", "truth", "code"),
+    [
+        (["a"], ["a", "b"], "prediction_count"),
+        ([], ["a"], "prediction_count"),
+        (["a", None], ["a", "b"], "invalid_prediction"),
+        (["a", {"lable": "b"}], ["a", "b"], "invalid_prediction"),
+        ([0.5], [1], "invalid_prediction"),
+        ([{"label": "a", "id": 3}], [{"label": "a", "id": 1}], "prediction_ids"),
+        ([{"label": "a", "id": "1"}], [{"label": "a", "id": 1}], "prediction_ids"),
+        ([{"label": "a", "id": 1}] * 2, [{"label": "a", "id": 1}, {"label": "a", "id": 2}], "prediction_ids"),
+    ],
+)
+async def test_predictions_that_do_not_fit_are_the_agents_fault(
+    predictions: list[Any], truth: list[Any], code: str
+) -> None:
+    found = await extract({"predictions": predictions}, truth)
+    assert {found[name].code for name in SCORES} == {code}
+    assert found["num_predictions"] == len(predictions)
+
+
+async def test_an_output_that_is_a_list_is_the_predictions() -> None:
+    assert (await extract(["a", "b"], ["a", "b"]))["accuracy"] == 1
+
+
+@pytest.mark.parametrize("output", [{}, {"predictions": "a"}, {"predictions": {"0": "a"}}])
+async def test_without_predictions_there_are_no_metrics(output: Any) -> None:
+    assert await extract(output, ["a"]) == {}
+
+
+async def test_without_ground_truth_there_is_the_count_alone() -> None:
+    assert await extract({"predictions": ["a", "b"]}) == {"num_predictions": 2}
+
+
+async def test_the_pointer_to_the_predictions_is_configurable() -> None:
+    extractor = ClassificationExtractor(predictions_pointer="/rows")
+    assert (await extractor.extract({"ground_truth": ["a"]}, {"rows": ["a"]}, {}))["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    ("confidences", "expected"),
+    [
+        ([0.5, 1], 0.75),
+        ([1, None], None),
+        ([0.5, "high"], "not_a_number"),
+        ([True, 1], "not_a_number"),
+        ([0.5, 1.5], "out_of_range"),
+    ],
+)
+async def test_confidence_is_the_mean_where_every_prediction_has_one(confidences: list[Any], expected: Any) -> None:
+    found = (await extract([{"label": "a", "confidence": each} for each in confidences])).get("confidence")
+    assert (found.code if isinstance(found, AgentFault) else found) == expected
+
+
+def test_ids_of_the_ground_truth_must_differ() -> None:
+    truth = [{"label": "a", "id": 1}, {"label": "b", "id": 1}, "c"]
+    [problem] = ClassificationExtractor().check_evaluation({"ground_truth": truth})
+    assert problem.code == "duplicate_id"
+    assert not list(ClassificationExtractor().check_evaluation({"ground_truth": ["a", "a"]}))
+
+
+def test_scores_are_secret_and_what_the_agent_says_itself_is_not() -> None:
+    secret = {entry.name for entry in ClassificationExtractor().catalog_entries() if entry.secret}
+    assert secret == set(SCORES)

@@ -1,0 +1,78 @@
+"""Terms, patterns, schemas and fields."""
+
+from typing import Any
+
+import pytest
+
+from aex_outcomes import AgentFault, ContainsExtractor
+
+
+async def extract(output: Any, **evaluation: Any) -> dict[str, Any]:
+    return dict(await ContainsExtractor().extract(evaluation, output, {}))
+
+
+async def test_terms_are_looked_for_in_the_text_alone_never_in_keys() -> None:
+    output = {"text": "revenue grew", "margin": "margin", "notes": ["dividend"]}
+    found = await extract(output, required_keywords=["revenue", "margin", "dividend"])
+    assert found["contains_keywords"] == pytest.approx(1 / 3)
+
+
+async def test_a_term_inside_a_word_is_not_there() -> None:
+    assert (await extract({"text": "concatenate"}, required_keywords=["cat"]))["contains_keywords"] == 0
+
+
+@pytest.mark.parametrize("output", [{}, "revenue", {"text": 1}, None])
+async def test_without_a_text_terms_and_patterns_are_missing_not_0(output: Any) -> None:
+    assert await extract(output, required_keywords=["revenue"], pattern="revenue") == {}
+
+
+async def test_a_pattern_is_found_anywhere_in_the_text() -> None:
+    assert (await extract({"text": "total: 12"}, pattern=r"\d+$"))["matches_pattern"] is True
+    assert (await extract({"text": "total: 12 €"}, pattern=r"\d+$"))["matches_pattern"] is False
+
+
+async def test_a_schema_is_held_against_the_whole_output() -> None:
+    schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+    assert (await extract({"n": 1}, output_schema=schema))["matches_schema"] is True
+    assert (await extract([1], output_schema=schema))["matches_schema"] is False
+    assert (await extract([1], output_schema={}))["matches_schema"] is True
+
+
+async def test_an_output_that_no_schema_can_be_held_against_is_the_agents_fault() -> None:
+    fault = (await extract([object()], output_schema={"items": {"minLength": 1}}))["matches_schema"]
+    assert isinstance(fault, AgentFault)
+    assert fault.code == "not_json"
+
+
+@pytest.mark.parametrize(
+    ("output", "fields", "expected"),
+    [
+        ({"a": None, "b": 0}, ["a", "b"], True),
+        ({"a": 1}, ["a", "b"], False),
+        ({"a": {"b": [1]}}, ["/a/b/0"], True),
+        ({"a": {"b": [1]}}, ["/a/b/1"], False),
+        ({"a/b": 1}, ["a/b", "/a~1b"], True),
+        (["a"], ["a"], False),
+        ("a", ["a"], False),
+    ],
+)
+async def test_required_fields_are_keys_or_pointers(output: Any, fields: list[str], expected: bool) -> None:
+    assert (await extract(output, required_fields=fields))["has_required_fields"] is expected
+
+
+def test_patterns_and_schemas_are_checked_at_submission() -> None:
+    evaluation = {"pattern": "(?=hush)", "output_schema": {"properties": {"a": {"$ref": "file:///hush"}}}}
+    found = list(ContainsExtractor().check_evaluation(evaluation))
+    assert [(each.path, each.code) for each in found] == [
+        ("/pattern", "invalid_pattern"),
+        ("/output_schema", "unresolvable_ref"),
+    ]
+    assert "hush" not in str(found)
+
+
+async def test_what_was_compiled_serves_the_next_candidates() -> None:
+    extractor = ContainsExtractor()
+    found = [
+        await extractor.extract({"pattern": f"^{number % 100}$"}, {"text": str(number)}, {}) for number in range(200)
+    ]
+    assert sum(bool(each["matches_pattern"]) for each in found) == 100

@@ -1,0 +1,27 @@
+"""Times are read from the metadata, and never made up."""
+
+import pytest
+
+from aex_models.results import Provenance
+from aex_outcomes import LatencyExtractor
+
+
+async def test_reported_times_become_metrics() -> None:
+    metadata = {"duration_ms": 900, "ttfb_ms": 12.5, "processing_ms": 0, "platform_latency_ms": 1000.0}
+    assert await LatencyExtractor().extract({}, {}, metadata) == {
+        "latency_ms": 900,
+        "time_to_first_byte": 12.5,
+        "processing_time": 0,
+        "platform_latency_ms": 1000.0,
+    }
+
+
+@pytest.mark.parametrize("metadata", [{}, {"duration_ms": None}, {"latency_ms": 5}])
+async def test_a_time_that_nobody_reported_is_missing(metadata: dict[str, object]) -> None:
+    assert "latency_ms" not in await LatencyExtractor().extract({}, {}, metadata)
+
+
+def test_the_agents_times_are_self_reported_and_the_platforms_is_measured() -> None:
+    provenance = {entry.name: entry.provenance for entry in LatencyExtractor().catalog_entries()}
+    assert provenance.pop("platform_latency_ms") is Provenance.MEASURED
+    assert set(provenance.values()) == {Provenance.SELF_REPORTED}

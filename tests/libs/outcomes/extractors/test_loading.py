@@ -1,0 +1,50 @@
+"""Extractors come from the configuration: built-in, by class path, by entry point."""
+
+import pytest
+
+from aex_outcomes.config import ExtractorConfig, InvalidConfig
+from aex_outcomes.extractors.loading import load_extractor
+from aex_outcomes.extractors.text_quality import TextQualityExtractor
+from tests.libs.outcomes.extractors.samples import Sample
+
+SAMPLES = "tests.libs.outcomes.extractors.samples"
+
+
+def settings(class_: str | None = None, **config: object) -> ExtractorConfig:
+    return ExtractorConfig.model_validate({"class": class_, "config": config})
+
+
+def test_a_built_in_section_needs_no_class() -> None:
+    extractor = load_extractor("text_quality", settings(rouge_types=["rouge2"]))
+    assert isinstance(extractor, TextQualityExtractor)
+    assert extractor.rouge_types == ["rouge2"]
+
+
+@pytest.mark.parametrize("path", [f"{SAMPLES}:Sample", f"{SAMPLES}.Sample"])
+def test_a_class_path_names_other_peoples_extractors(path: str) -> None:
+    assert type(load_extractor("mine", settings(path, value=1))).__name__ == Sample.__name__
+
+
+@pytest.mark.parametrize("section", ["custom", "statistics", "science", "rollout"])
+def test_built_in_sections_without_an_extractor_here_are_no_error(section: str) -> None:
+    assert load_extractor(section, settings()) is None
+
+
+@pytest.mark.parametrize(
+    ("class_", "path", "message"),
+    [
+        ("nowhere.at.all:Extractor", "class", "cannot be loaded"),
+        (f"{SAMPLES}:Absent", "class", "cannot be loaded"),
+        (f"{SAMPLES}:annotations", "class", "cannot be loaded|no class"),
+        (f"{SAMPLES}:MetricType.NUMERIC", "class", "cannot be loaded"),
+        ("no_such_entry_point", "class", "aex.extractors"),
+        (f"{SAMPLES}:NoExtractor", "class", "no extractor"),
+        (f"{SAMPLES}:Sample", "config", "unknown setting colour"),
+        ("TextQualityExtractor", "config", "colour"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_loaded_is_named_with_its_path(class_: str, path: str, message: str) -> None:
+    config = {"colour": "red"} if path == "config" else {}
+    with pytest.raises(InvalidConfig, match=message) as refused:
+        load_extractor("mine", settings(class_, **config))
+    assert refused.value.problems[0][0] == f"extractors.mine.{path}"

@@ -1,0 +1,289 @@
+"""Everything that is wrong with a submission, in one answer."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.numbers import JsonFloat
+from aex_models.work import EVALUATION_KEYS
+from aex_outcomes import Catalog
+from aex_outcomes.config import parse_config
+from aex_outcomes.submission import check_criteria, check_submission
+
+CATALOG = Catalog.of()
+GOOD: dict[str, Any] = {
+    "title": "Summaries",
+    "input": {"question": "?"},
+    "evaluation": {"reference": "the cat sat", "ground_truth": ["a", {"label": "b"}]},
+    "budget": {"max_cpc": "1.00", "max_cpa_total": "2"},
+    "success_criteria": {
+        "criteria": [
+            {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4, "bonus": "1"},
+            {"metric": "accuracy", "metric_type": "accuracy", "comparison": "gte", "threshold": 0.9, "penalty": "1"},
+        ]
+    },
+}
+
+
+def changed(**paths: Any) -> dict[str, Any]:
+    """The good body with values set at paths such as `budget__max_cpc`; `criteria__0__threshold` is for short."""
+    body = copy.deepcopy(GOOD)
+    for path, value in paths.items():
+        steps: list[Any] = [int(step) if step.isdigit() else step for step in path.split("__")]
+        if steps[0] == "criteria":
+            steps = ["success_criteria", *steps]
+        place: Any = body
+        for step in steps[:-1]:
+            place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
+        if isinstance(place, list) and steps[-1] >= len(place):
+            place.append(value)
+        else:
+            place[steps[-1]] = value
+    return body
+
+
+def found(body: Any, **more: Any) -> set[tuple[str, str]]:
+    return {(each.path, each.code) for each in check_submission(body, CATALOG, **more).problems}
+
+
+def messages(body: Any) -> list[str]:
+    return [each.message for each in check_submission(body, CATALOG).problems]
+
+
+def criterion(**fields: Any) -> dict[str, Any]:
+    return {"metric": "output_length", "metric_type": "count", "comparison": "gte", "threshold": 1} | fields
+
+
+def test_a_good_submission_is_returned_with_warnings_and_quote() -> None:
+    checked = check_submission(changed(budget__max_cpa_total="0.5"), CATALOG)
+    assert checked.problems == ()
+    assert checked.submission is not None
+    assert checked.submission.title == "Summaries"
+    assert [each.code for each in checked.warnings] == ["bonus_unreachable"]
+    assert checked.quote is not None
+    assert float(checked.quote.maximum.total) == 1.5
+
+
+def test_a_work_without_criteria_is_fine() -> None:
+    body = changed()
+    del body["success_criteria"], body["evaluation"]
+    checked = check_submission(body, CATALOG)
+    assert (checked.problems, checked.warnings) == ((), ())
+    assert checked.quote is not None
+
+
+def test_an_unknown_metric_is_named_exactly() -> None:
+    assert messages(changed(criteria__0__metric="nope")) == ["Unknown metric: nope"]
+    assert found(changed(criteria__0__metric="nope")) == {("/success_criteria/criteria/0/metric", "unknown_metric")}
+
+
+@pytest.mark.parametrize("threshold", ["0.4", 92, True, None, [0.4], {"min": 0.4}, float("nan"), float("inf"), -1])
+def test_a_threshold_of_the_wrong_kind_names_the_metric(threshold: Any) -> None:
+    body = changed(criteria__1__threshold=threshold)
+    assert found(body) == {("/success_criteria/criteria/1/threshold", "invalid_threshold")}
+    assert "Invalid threshold for metric: accuracy" in messages(body)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "code"),
+    [
+        ({"criteria__0__metric_type": "count", "criteria__0__threshold": 1}, "/success_criteria/criteria/0/metric_type", "invalid_metric_type"),
+        ({"criteria__0__colour": "red"}, "/success_criteria/criteria/0/colour", "extra_forbidden"),
+        ({"criteria__0__bonus": "-1"}, "/success_criteria/criteria/0/bonus", "greater_than_equal"),
+        ({"criteria__0__bonus": "1e3"}, "/success_criteria/criteria/0/bonus", "invalid_money"),
+        ({"criteria__0__weight": 0}, "/success_criteria/criteria/0/weight", "greater_than"),
+        ({"criteria__0__required": 1}, "/success_criteria/criteria/0/required", "bool_type"),
+        ({"success_criteria__aggregation": "most"}, "/success_criteria/aggregation", "enum"),
+        ({"success_criteria__colour": 1}, "/success_criteria/colour", "extra_forbidden"),
+        ({"criteria": []}, "/success_criteria/criteria", "too_short"),
+        ({"criteria__2": GOOD["success_criteria"]["criteria"][0]}, "/success_criteria/criteria", "duplicate_criterion"),
+        ({"success_criteria": []}, "/success_criteria", "model_type"),
+        ({"criteria__2": 5}, "/success_criteria/criteria/2", "model_type"),
+        ({"criteria": [criterion(threshold=n) for n in range(11)]}, "/success_criteria/criteria", "too_many_criteria"),
+        ({"evaluation": None, "criteria": [criterion(metric="matches_pattern", metric_type="boolean", comparison="eq", threshold=True)]}, "/evaluation/pattern", "evaluation_missing"),
+        ({"evaluation__reference": None}, "/evaluation/reference", "evaluation_missing"),
+        ({"evaluation__pattern": "(?=hush)"}, "/evaluation/pattern", "invalid_pattern"),
+        ({"evaluation__output_schema": {"items": {"type": "hush"}}}, "/evaluation/output_schema/items/type", "invalid_schema"),
+        ({"evaluation__output_schema": {"$ref": "file:///hush"}}, "/evaluation/output_schema", "unresolvable_ref"),
+        ({"evaluation__ground_truth": [{"label": "hush", "id": 1}] * 2}, "/evaluation/ground_truth", "duplicate_id"),
+        ({"evaluation__custom_metrics": [{"name": "x", "code": "hush"}]}, "/evaluation/custom_metrics", "custom_metrics_unavailable"),
+        ({"criteria__0__metric": "custom.x"}, "/success_criteria/criteria/0/metric", "custom_metrics_unavailable"),
+        ({"criteria__0__metric": "values_plausible"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
+        ({"criteria__0__metric": "stat.mean_fitness"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
+        ({"science": {"question": "?"}}, "/science", "science_unavailable"),
+        ({"verification__verifier": "v"}, "/verification/verifier", "unknown_verifier"),
+        ({"allow_claims": True}, "/allow_claims", "claims_require_on_success"),
+        ({"input__reference": "hush"}, "/input/reference", "evaluation_in_input"),
+    ],
+)  # fmt: skip
+def test_problems_of_sense(change: dict[str, Any], path: str, code: str) -> None:
+    checked = check_submission(changed(**change), CATALOG)
+    assert {(each.path, each.code) for each in checked.problems} == {(path, code)}
+    assert not checked.only_shape
+    assert (checked.submission, checked.quote, checked.warnings) == (None, None, ())
+    assert "hush" not in str(checked)
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "code"),
+    [
+        ({"title": ""}, "/title", "string_too_short"),
+        ({"colour": 1}, "/colour", "extra_forbidden"),
+        ({"budget__max_cpc": "hush"}, "/budget/max_cpc", "invalid_money"),
+        ({"budget": {}}, "/budget/max_cpc", "missing"),
+        ({"budget__currency": "usd"}, "/budget/currency", "string_pattern_mismatch"),
+        ({"verification__max_attempts": 0}, "/verification/max_attempts", "greater_than_equal"),
+        ({"input": "hush"}, "/input", "dict_type"),
+        ({"evaluation__reference": 5}, "/evaluation/reference", "string_type"),
+        ({"evaluation__reference": ["a", 5]}, "/evaluation/reference/1", "string_type"),
+        ({"evaluation__ground_truth": ["a", {"lable": "hush"}]}, "/evaluation/ground_truth/1/label", "missing"),
+        ({"evaluation__required_keywords": [" "]}, "/evaluation/required_keywords", "blank_term"),
+        ({"evaluation__hush_": 1}, "/evaluation/hush_", "extra_forbidden"),
+    ],
+)
+def test_problems_of_shape(change: dict[str, Any], path: str, code: str) -> None:
+    checked = check_submission(changed(**change), CATALOG)
+    assert (path, code) in {(each.path, each.code) for each in checked.problems}
+    assert {each.path.startswith(path.rpartition("/")[0]) for each in checked.problems} == {True}
+    assert checked.only_shape
+    assert "hush" not in str([each.message for each in checked.problems])
+
+
+@pytest.mark.parametrize("body", [None, [], "work", 5, {}])
+def test_what_is_no_work_is_a_problem_of_shape(body: Any) -> None:
+    checked = check_submission(body, CATALOG)
+    assert checked.problems
+    assert checked.only_shape
+
+
+def test_all_problems_come_in_one_answer() -> None:
+    body = changed(
+        title="",
+        budget__max_cpc=-1,
+        allow_claims=True,
+        input__ground_truth=[],
+        evaluation__pattern="(",
+        evaluation__reference=None,
+        verification__verifier="v",
+        criteria__1__threshold="high",
+        criteria__2=criterion(metric="nope"),
+        criteria__3=criterion(),
+        criteria__4=criterion(),
+        criteria__5="?",
+        success_criteria__bonus_policy="always",
+    )
+    assert found(body) == {
+        ("/title", "string_too_short"),
+        ("/budget/max_cpc", "greater_than_equal"),
+        ("/allow_claims", "claims_require_on_success"),
+        ("/input/ground_truth", "evaluation_in_input"),
+        ("/evaluation/pattern", "invalid_pattern"),
+        ("/evaluation/reference", "evaluation_missing"),
+        ("/verification/verifier", "unknown_verifier"),
+        ("/success_criteria/criteria/1/threshold", "invalid_threshold"),
+        ("/success_criteria/criteria/2/metric", "unknown_metric"),
+        ("/success_criteria/criteria", "duplicate_criterion"),
+        ("/success_criteria/criteria/5", "model_type"),
+        ("/success_criteria/bonus_policy", "enum"),
+    }
+    assert not check_submission(body, CATALOG).only_shape
+
+
+def test_evaluation_data_are_missed_also_for_a_criterion_that_is_malformed() -> None:
+    body = changed(criteria__1__threshold=92, evaluation__ground_truth=None)
+    assert ("/evaluation/ground_truth", "evaluation_missing") in found(body)
+
+
+@pytest.mark.parametrize("key", sorted(EVALUATION_KEYS))
+def test_no_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
+    assert (f"/input/{key}", "evaluation_in_input") in found(changed(**{f"input__{key}": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "code"),
+    [
+        ({"threshold": {"$ref": "https://example.org/s"}}, "/threshold", "unresolvable_ref"),
+        ({"threshold": {"properties": {"a": {"type": "no"}}}}, "/threshold/properties/a/type", "invalid_schema"),
+    ],
+)
+def test_schemas_in_thresholds_are_checked_too(fields: dict[str, Any], path: str, code: str) -> None:
+    wanted = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq", **fields)
+    body = changed(criteria=[wanted])
+    assert found(body) == {(f"/success_criteria/criteria/0{path}", code)}
+    assert messages(body)[0].startswith("Invalid threshold for metric: matches_schema")
+
+
+def test_terms_in_a_threshold_are_for_metrics_that_take_terms() -> None:
+    sample = {"class": "tests.libs.outcomes.extractors.samples:Sample", "config": {"types": ["contains"]}}
+    catalog = Catalog.of(parse_config({"extractors": {"mine": sample}}))
+    wanted = criterion(metric="shouting", metric_type="contains", comparison="contains_all", threshold=["a"])
+    [problem] = check_submission(changed(criteria=[wanted]), catalog).problems
+    assert (problem.code, problem.message[:37]) == ("invalid_threshold", "Invalid threshold for metric: shoutin")
+
+
+def test_criteria_that_bring_their_own_terms_need_no_evaluation_data() -> None:
+    wanted = criterion(metric="contains_keywords", metric_type="contains", comparison="contains_any", threshold=["a"])
+    assert found(changed(criteria=[wanted], evaluation=None)) == set()
+    wanted |= {"comparison": "gte", "threshold": 0.5}
+    assert found(changed(criteria=[wanted])) == {("/evaluation/required_keywords", "evaluation_missing")}
+
+
+def test_claims_are_allowed_where_only_success_is_paid_and_registered_verifiers_are_taken() -> None:
+    body = changed(allow_claims=True, budget__base_policy="on_success", verification__verifier="house-style")
+    assert found(body, verifiers={"house-style"}) == set()
+
+
+def test_the_number_of_criteria_is_configurable() -> None:
+    body = changed(criteria=[criterion(threshold=number) for number in range(12)])
+    catalog = Catalog.of(parse_config({"verification": {"max_criteria_per_task": 12}}))
+    assert check_submission(body, catalog).problems == ()
+
+
+def test_numbers_that_keep_their_text_are_money_to_the_last_digit() -> None:
+    checked = check_submission(changed(budget__max_cpc=JsonFloat("0.100000")), CATALOG)
+    assert checked.submission is not None
+    assert str(checked.submission.budget.max_cpc.normalize()) == "0.1"
+    assert found(changed(budget__max_cpc=JsonFloat("0.1000001"))) == {("/budget/max_cpc", "invalid_money")}
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(sorted(GOOD) + ["verification", "science", "allow_claims"]), ANYTHING)
+def test_whatever_stands_in_a_field_is_answered_with_problems_never_with_an_exception(name: str, value: Any) -> None:
+    checked = check_submission(GOOD | {name: value}, CATALOG)
+    assert (checked.submission is None) is bool(checked.problems)
+    json.dumps([each.model_dump(mode="json") for each in checked.problems])
+
+
+@given(st.sampled_from(sorted(GOOD["success_criteria"]["criteria"][0])), ANYTHING)
+def test_whatever_stands_in_a_criterion_is_answered_too(name: str, value: Any) -> None:
+    checked = check_submission(changed(**{f"criteria__0__{name}": value}), CATALOG)
+    assert (checked.submission is None) is bool(checked.problems)
+    assert not (checked.problems and checked.only_shape)
+
+
+@given(st.sampled_from(sorted(EVALUATION_KEYS)), ANYTHING)
+def test_whatever_stands_in_the_evaluation_is_answered_and_never_quoted(name: str, value: Any) -> None:
+    body = changed(**{f"evaluation__{name}": ["hush-hush", value]})
+    checked = check_submission(body, CATALOG)
+    assert "hush-hush" not in str([each.message for each in checked.problems])
+
+
+def test_the_criteria_of_a_trial_verification_are_checked_in_the_same_way() -> None:
+    body = changed(criteria__0__metric="nope", evaluation__ground_truth=5, input__pattern="x")
+    findings = check_criteria(body | {"output": {}, "title": None}, CATALOG)
+    assert {(each.path, each.code) for each in findings.semantic} == {
+        ("/success_criteria/criteria/0/metric", "unknown_metric"),
+        ("/input/pattern", "evaluation_in_input"),
+    }
+    assert {(each.path, each.code) for each in findings.shape} == {("/evaluation/ground_truth", "list_type")}
+    assert check_criteria({}, CATALOG).problems == ()

@@ -1,0 +1,114 @@
+"""The catalogue: what can be measured here."""
+
+from typing import Any
+
+import pytest
+
+from aex_models.allowlists import ALLOWED
+from aex_models.audiences import Audience, project
+from aex_models.catalog import MetricEntry
+from aex_models.criteria import SuccessCriterion
+from aex_models.thresholds import MetricType
+from aex_outcomes import Catalog
+from aex_outcomes.catalog import UnknownMetric, is_absent
+from aex_outcomes.config import InvalidConfig, parse_config
+from aex_outcomes.version import ENGINE_VERSION
+
+SAMPLES = "tests.libs.outcomes.extractors.samples"
+BUILT_IN = """
+accuracy bleu_score confidence contains_keywords f1_score has_required_fields latency_ms matches_pattern matches_schema
+num_predictions output_length platform_latency_ms precision processing_time recall rouge1 rouge2 rougeL
+time_to_first_byte word_count
+"""
+
+
+def criterion(**fields: object) -> SuccessCriterion:
+    return SuccessCriterion.model_validate(fields)
+
+
+def catalog(**sections: object) -> Catalog:
+    return Catalog.of(parse_config({"extractors": sections}))
+
+
+def test_the_built_in_metrics_are_there_and_sorted() -> None:
+    assert [entry.name for entry in Catalog.of().entries] == BUILT_IN.split()
+
+
+def test_every_entry_names_types_and_can_be_shown_to_everyone() -> None:
+    for entry in Catalog.of().entries:
+        assert entry.metric_types
+        for audience in Audience:
+            assert set(project(entry, audience)) == set(MetricEntry.model_fields)
+    assert MetricEntry in ALLOWED
+
+
+def test_a_section_that_is_off_brings_no_metric() -> None:
+    assert "latency_ms" not in catalog(latency={"enabled": False})
+
+
+def test_another_peoples_extractor_needs_no_change_of_the_engine() -> None:
+    assert "shouting" in catalog(mine={"class": f"{SAMPLES}:Sample"})
+
+
+def test_two_extractors_cannot_claim_one_metric() -> None:
+    with pytest.raises(InvalidConfig, match="latency_ms is already computed by latency"):
+        catalog(mine={"class": f"{SAMPLES}:Sample", "config": {"metrics": ["latency_ms"]}})
+
+
+def test_entries_and_supported_metrics_must_agree() -> None:
+    with pytest.raises(InvalidConfig, match="whispering"):
+        catalog(mine={"class": f"{SAMPLES}:Undescribed"})
+
+
+def test_an_unknown_metric_has_no_entry() -> None:
+    with pytest.raises(UnknownMetric, match=r"^Unknown metric: nope$"):
+        Catalog.of().entry("nope")
+
+
+@pytest.mark.parametrize(
+    ("fields", "needs", "secret"),
+    [
+        ({"comparison": "gte", "threshold": 0.5}, ("required_keywords",), True),
+        ({"comparison": "contains_all", "threshold": ["a"]}, (), False),
+        ({"comparison": "contains_any", "threshold": ["a"]}, (), False),
+    ],
+)
+def test_terms_in_the_threshold_are_open_and_need_no_evaluation_data(
+    fields: dict[str, object], needs: tuple[str, ...], secret: bool
+) -> None:
+    wanted = criterion(metric="contains_keywords", metric_type="contains", **fields)
+    assert Catalog.of().needs(wanted) == needs
+    assert Catalog.of().is_secret(wanted) is secret
+
+
+@pytest.mark.parametrize(("threshold", "needs"), [(True, ("output_schema",)), ({"type": "object"}, ())])
+def test_a_schema_in_the_threshold_is_open_too(threshold: object, needs: tuple[str, ...]) -> None:
+    wanted = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq", threshold=threshold)
+    assert Catalog.of().needs(wanted) == needs
+    assert Catalog.of().is_secret(wanted) is bool(needs)
+
+
+def test_lengths_and_times_are_never_secret() -> None:
+    open_metrics = {entry.name for entry in Catalog.of().entries if not entry.secret}
+    assert open_metrics >= {"output_length", "latency_ms", "confidence", "num_predictions"}
+
+
+def test_the_engine_version_changes_with_extractors_and_settings() -> None:
+    versions = {
+        Catalog.of().engine_version,
+        catalog(latency={"enabled": False}).engine_version,
+        catalog(text_quality={"config": {"text_pointer": "/body"}}).engine_version,
+        catalog(mine={"class": f"{SAMPLES}:Sample"}).engine_version,
+    }
+    assert len(versions) == 4
+    assert Catalog.of().engine_version == Catalog.of().engine_version
+    assert all(each.startswith(f"{ENGINE_VERSION}+") for each in versions)
+
+
+def test_an_empty_schema_is_there_and_an_empty_list_is_not() -> None:
+    values: list[Any] = [None, "", [], {}, False, ["a"]]
+    assert [is_absent(value) for value in values] == [True, True, True, False, False, False]
+
+
+def test_custom_metrics_types_are_reserved_for_other_peoples_metrics() -> None:
+    assert not any(MetricType.CUSTOM in entry.metric_types for entry in Catalog.of().entries)

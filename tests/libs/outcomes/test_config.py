@@ -1,0 +1,77 @@
+"""The configuration is checked on load, and bad keys are named with their path."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config, parse_config
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"extractors": {}}])
+def test_an_empty_file_is_all_defaults(raw: Any) -> None:
+    config = parse_config(raw)
+    assert config == OutcomeConfig()
+    assert config.verification.max_criteria_per_task == 10
+    assert config.caching.extractor_results_ttl == 300
+    assert set(config.sections()) >= {"latency", "text_quality", "classification", "contains", "custom"}
+
+
+def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "outcome-verification.yaml"
+    path.write_text(
+        """
+        extractors:
+          latency: {enabled: false}
+          text_quality: {enabled: true, class: TextQualityExtractor, config: {rouge_types: [rouge1]}}
+          custom: {sandbox: {timeout_ms: 100, memory_limit_mb: 64}}
+          mine: {class: "package.module:Class", config: {a: 1}}
+        verification: {governance_check: false, store_outcomes: false, max_criteria_per_task: 20}
+        caching: {extractor_results_ttl: 0}
+        """
+    )
+    config = load_config(path)
+    assert not config.sections()["latency"].enabled
+    assert config.sections()["custom"].sandbox.timeout_ms == 100
+    assert config.sections()["mine"].class_ == "package.module:Class"
+    assert config.verification.max_criteria_per_task == 20
+    assert parse_config(config.as_json()) == config
+
+
+def test_without_a_file_all_defaults_hold() -> None:
+    assert load_config(None) == OutcomeConfig()
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ({"colour": 1}, "colour"),
+        ({"extractors": {"latency": {"colour": 1}}}, "extractors.latency.colour"),
+        ({"extractors": {"custom": {"sandbox": {"colour": 1}}}}, "extractors.custom.sandbox.colour"),
+        ({"extractors": {"custom": {"sandbox": {"timeout_ms": 0}}}}, "extractors.custom.sandbox.timeout_ms"),
+        ({"extractors": {"mine": {}}}, "extractors.mine.class"),
+        ({"verification": {"governance_check": "no"}}, "verification.governance_check"),
+        ({"verification": {"max_criteria_per_task": 101}}, "verification.max_criteria_per_task"),
+        ({"caching": {"extractor_results_ttl": -1}}, "caching.extractor_results_ttl"),
+        ({"extractors": []}, "extractors"),
+        ([], ""),
+    ],
+)
+def test_a_bad_key_is_named_with_its_path(raw: Any, path: str) -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        parse_config(raw)
+    assert refused.value.problems[0][0] == path
+    assert path in str(refused.value)
+
+
+def test_all_bad_keys_are_named_at_once() -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        parse_config({"a": 1, "caching": {"b": 2}, "verification": {"c": 3}})
+    assert {path for path, _ in refused.value.problems} == {"a", "caching.b", "verification.c"}
+
+
+def test_what_is_no_yaml_is_refused_with_the_file_named(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("a: [")
+    with pytest.raises(InvalidConfig, match=r"broken\.yaml"):
+        load_config(path)

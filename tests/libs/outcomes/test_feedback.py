@@ -1,0 +1,133 @@
+"""What agents are told of a rejection."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.results import CriterionError, Fault, VerificationResult
+from aex_models.work import FeedbackLevel
+from aex_outcomes.feedback import MAX_BYTES, render_feedback
+from tests.libs.outcomes.engine.builders import criteria, criterion, result, verify
+
+WANTED = criteria(
+    criterion("rougeL", "gte", 0.4, metric_type="rouge_score"),
+    criterion("output_length", "in_range", {"min": 100, "max": 500}, metric_type="count"),
+    criterion("word_count", "gte", 1),
+    criterion("output_length", "gte", 1),
+)
+
+
+async def rejected() -> VerificationResult:
+    return await verify(WANTED, {"text": "hush " * 10}, evaluation={"reference": "something else entirely"})
+
+
+def feedback(found: VerificationResult | None, level: FeedbackLevel = FeedbackLevel.CRITERIA, **more: Any) -> str:
+    return render_feedback(found, **{"attempt": 1, "max_attempts": 3, "level": level} | more)
+
+
+async def test_level_criteria_tells_which_failed() -> None:
+    assert feedback(await rejected()) == (
+        '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">\n'
+        "Summary: 2 of 4 criteria not met.\n"
+        "- rougeL: not met\n"
+        "- output_length: not met\n"
+        "</verification_rejected>"
+    )
+
+
+async def test_level_full_tells_values_and_thresholds() -> None:
+    assert feedback(await rejected(), FeedbackLevel.FULL).splitlines()[2:4] == [
+        "- rougeL: 0, needs at least 0.4",
+        "- output_length: 50, needs 100 to 500",
+    ]
+
+
+async def test_level_none_tells_the_first_line_alone() -> None:
+    assert feedback(await rejected(), FeedbackLevel.NONE, message="secret reasons") == (
+        '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">\n</verification_rejected>'
+    )
+
+
+@pytest.mark.parametrize("level", [FeedbackLevel.CRITERIA, FeedbackLevel.NONE])
+def test_values_and_messages_are_told_at_full_alone(level: FeedbackLevel) -> None:
+    error = CriterionError(code="prediction_count", message="3 predictions, 77 expected")
+    found = result(error, False)
+    assert "77" not in feedback(found, level)
+    assert "77" in feedback(found, FeedbackLevel.FULL)
+
+
+def test_the_message_of_custom_code_is_never_told() -> None:
+    error = CriterionError(code="custom_metric_failed", message="KeyError: hush", fault=Fault.PLATFORM)
+    told = feedback(result(error), FeedbackLevel.FULL)
+    assert "custom_metric_failed" in told
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"metric": "latency_ms", "comparison": "lte", "threshold": 500}, "latency_ms: missing, needs at most 500"),
+        ({"metric": "word_count", "comparison": "gt", "threshold": 9.5}, "word_count: 2, needs more than 9.5"),
+        ({"metric": "word_count", "comparison": "lt", "threshold": 2}, "word_count: 2, needs less than 2"),
+        ({"metric": "word_count", "comparison": "eq", "threshold": 3}, "word_count: 2, needs 3"),
+        ({"metric": "word_count", "comparison": "neq", "threshold": 2}, "word_count: 2, needs anything but 2"),
+        ({"metric": "word_count", "comparison": "in_range", "threshold": {"max": 1}}, "word_count: 2, needs at most 1"),
+        ({"metric": "word_count", "comparison": "in_range", "threshold": {"min": 3}}, "word_count: 2, needs at least 3"),
+        (
+            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "contains_all", "threshold": ["a", "<b>"]},
+            "contains_keywords: 0.5, needs all of: a, &lt;b&gt;",
+        ),
+        (
+            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "contains_any", "threshold": ["x"]},
+            "contains_keywords: 0, needs any of: x",
+        ),
+        (
+            {"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "eq", "threshold": {"type": "array"}},
+            "matches_schema: false, needs to match the criterion's schema",
+        ),
+        (
+            {"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "neq", "threshold": {}},
+            "matches_schema: true, needs not to match the criterion's schema",
+        ),
+    ],
+)  # fmt: skip
+async def test_thresholds_in_words(fields: dict[str, Any], line: str) -> None:
+    found = await verify(criteria(criterion(**fields)), {"text": "a c"})
+    assert feedback(found, FeedbackLevel.FULL).splitlines()[2] == f"- {line}"
+
+
+def test_a_missing_metric_is_told_from_an_unmet_one() -> None:
+    assert "- m0: not met (metric_missing)" in feedback(result(CriterionError(code="metric_missing", message="")))
+
+
+def test_a_verifiers_own_words_are_the_summary() -> None:
+    told = feedback(None, code='too "short"', message="Write <more>\nplease & thanks", attempt=2)
+    assert told.splitlines() == [
+        '<verification_rejected code="too &quot;short&quot;" attempt="2" max_attempts="3">',
+        "Summary: Write &lt;more&gt; please &amp; thanks",
+        "</verification_rejected>",
+    ]
+
+
+@given(st.text(max_size=3000), st.text(max_size=300), st.integers(0, 100), st.sampled_from(FeedbackLevel))
+def test_feedback_is_well_formed_small_and_deterministic_whatever_it_holds(
+    message: str, code: str, count: int, level: FeedbackLevel
+) -> None:
+    found = result(*([CriterionError(code=code, message=message)] * count))
+    told = feedback(found, level, code=code, message=message)
+    assert len(told.encode()) <= MAX_BYTES
+    assert ElementTree.fromstring(told).tag == "verification_rejected"  # noqa: S314 our own text
+    assert told == feedback(found, level, code=code, message=message)
+
+
+@pytest.mark.parametrize("filler", ["x", "😀", "&", "\x00", "\ud800"])
+def test_what_does_not_fit_is_counted(filler: str) -> None:
+    found = result(*[CriterionError(code="c", message=filler * 5000)] * 90)
+    told = feedback(found, FeedbackLevel.FULL, message=filler * 1_000_000)
+    assert len(told.encode()) <= MAX_BYTES
+    ElementTree.fromstring(told)  # noqa: S314 our own text
+    items = [line for line in told.splitlines() if line.startswith("- m")]
+    assert f"- … and {90 - len(items)} more" in told

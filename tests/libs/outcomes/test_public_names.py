@@ -1,0 +1,79 @@
+"""The public names are there, and importing the package costs next to nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+import aex_outcomes
+
+HEAVY = {
+    "pydantic",
+    "numpy",
+    "sklearn",
+    "nltk",
+    "rouge_score",
+    "sacrebleu",
+    "duckdb",
+    "rapidfuzz",
+    "re2",
+    "jsonschema_rs",
+    "yaml",
+}
+ORACLES = {"numpy", "sklearn", "nltk", "rouge_score", "sacrebleu", "jsonschema"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has after running the code."""
+    told = f"import sys\n{code}\nprint(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+    answer = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    return set(answer.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert not HEAVY & loaded_by("import aex_outcomes")
+
+
+def test_checking_submissions_loads_no_metric_library_until_one_is_needed() -> None:
+    code = "import aex_outcomes.submission\nfrom aex_outcomes import Catalog\nCatalog.of()"
+    assert not (HEAVY - {"pydantic"}) & loaded_by(code)
+
+
+def test_production_never_loads_the_reference_libraries() -> None:
+    code = """
+from aex_outcomes.engine.job import verify_candidate
+names = ["rouge1", "rouge2", "rougeL"]
+verify_candidate({
+    "contract_id": "c", "work_input": {}, "config": None, "execution_metadata": {}, "platform_latency_ms": None,
+    "output": {"text": "a b c d", "predictions": ["a"]},
+    "evaluation": {"reference": "a b c", "ground_truth": ["a"], "pattern": "a", "output_schema": {"type": "object"}},
+    "success_criteria": {"criteria": [
+        *({"metric": n, "metric_type": "rouge_score", "comparison": "gte", "threshold": 0} for n in names),
+        {"metric": "bleu_score", "metric_type": "bleu_score", "comparison": "gte", "threshold": 0},
+        {"metric": "accuracy", "metric_type": "accuracy", "comparison": "gte", "threshold": 0},
+        {"metric": "matches_pattern", "metric_type": "boolean", "comparison": "eq", "threshold": True},
+        {"metric": "matches_schema", "metric_type": "boolean", "comparison": "eq", "threshold": True},
+    ]},
+})"""
+    loaded = loaded_by(code)
+    assert "rapidfuzz" in loaded
+    assert not (ORACLES - {"numpy"}) & loaded
+
+
+@pytest.mark.parametrize("name", aex_outcomes.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(aex_outcomes, name).__name__ == name
+    assert name in dir(aex_outcomes)
+
+
+def test_a_name_stays_what_it_is_once_its_module_is_loaded() -> None:
+    import aex_outcomes.linter  # noqa: PLC0415
+    import aex_outcomes.quotation  # noqa: PLC0415
+
+    assert callable(aex_outcomes.lint)
+    assert callable(aex_outcomes.quote)
+
+
+def test_another_name_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="nope"):
+        _ = aex_outcomes.nope

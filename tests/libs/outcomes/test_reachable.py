@@ -1,0 +1,100 @@
+"""Which criteria can be met together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from aex_models.criteria import SuccessCriterion
+from aex_outcomes import Catalog
+from aex_outcomes.reachable import combinations, groups
+from tests.libs.outcomes.engine.builders import criterion
+
+CATALOG = Catalog.of()
+
+
+def reached(*listed: SuccessCriterion, evaluation: Mapping[str, Any] | None = None) -> set[str]:
+    """Each combination as a word of + and −."""
+    found = combinations(groups(listed, CATALOG, evaluation), len(listed))
+    return {"".join("+" if met else "-" for met in each) for each in found}
+
+
+def score(comparison: str, threshold: Any, metric: str = "accuracy", metric_type: str = "accuracy") -> SuccessCriterion:
+    return criterion(metric, comparison, threshold, metric_type=metric_type)
+
+
+def terms(comparison: str, *listed: str) -> SuccessCriterion:
+    return criterion("contains_keywords", comparison, list(listed), metric_type="contains")
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ([score("gte", 0.9), score("gte", 0.5)], {"++", "-+", "--"}),
+        ([score("gte", 0.9), score("lt", 0.9)], {"+-", "-+", "--"}),
+        ([score("gte", 0.9), score("lte", 0.9)], {"++", "+-", "-+", "--"}),
+        ([score("gt", 0.9), score("lt", 0.9)], {"+-", "-+", "--"}),
+        ([score("eq", 0.5), score("neq", 0.5)], {"+-", "-+", "--"}),
+        ([score("eq", 0.5), score("eq", 0.50015)], {"++", "+-", "-+", "--"}),
+        ([score("eq", 0.5), score("eq", 0.6)], {"+-", "-+", "--"}),
+        ([score("gte", 0.0)], {"+", "-"}),
+        ([score("gt", 1)], {"-"}),
+        ([score("in_range", {"min": 0.2, "max": 0.4}), score("in_range", {"min": 0.4})], {"++", "+-", "-+", "--"}),
+        ([score("gte", 0.9, metric_type="percentage"), score("lt", 90, metric_type="percentage")], {"+-", "-+", "--"}),
+        ([score("gte", 92, metric_type="numeric")], {"-"}),
+        ([score("gte", 0.9), score("lt", 0.9, metric="recall")], {"+-", "-+", "--"}),
+        ([score("gte", 0.9), score("lt", 0.9, metric="precision")], {"++", "+-", "-+", "--"}),
+        ([criterion("word_count", "gt", 4), criterion("word_count", "lt", 5)], {"+-", "-+", "--"}),
+        ([criterion("latency_ms", "gt", 4), criterion("latency_ms", "lt", 5)], {"++", "+-", "-+", "--"}),
+        ([criterion("latency_ms", "lt", 0)], {"-"}),
+        ([criterion("platform_latency_ms", "gte", 0)], {"+"}),
+        (
+            [
+                criterion("matches_pattern", "eq", True, metric_type="boolean"),
+                criterion("matches_pattern", "eq", False, metric_type="boolean"),
+            ],
+            {"+-", "-+", "--"},
+        ),
+    ],
+)  # fmt: skip
+def test_criteria_on_one_metric_share_its_value(listed: list[SuccessCriterion], expected: set[str]) -> None:
+    assert reached(*listed) == expected
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ([terms("contains_all", "a", "b"), terms("contains_any", "a")], {"++", "-+", "--"}),
+        ([terms("contains_all", "a", "b"), terms("contains_all", "A")], {"++", "-+", "--"}),
+        ([terms("contains_any", "a", "b"), terms("contains_any", "b")], {"++", "+-", "--"}),
+        ([terms("contains_all", "a"), terms("contains_any", "b")], {"++", "+-", "-+", "--"}),
+        (
+            [terms("contains_all", "a"), terms("contains_any", "a", "b"), terms("contains_all", "b")],
+            {"+++", "++-", "-++", "---"},
+        ),
+    ],
+)
+def test_terms_of_thresholds_share_one_text(listed: list[SuccessCriterion], expected: set[str]) -> None:
+    assert reached(*listed) == expected
+
+
+def test_shares_are_fractions_of_the_items_where_these_are_known() -> None:
+    between = score("in_range", {"min": 0.91, "max": 0.94})
+    assert reached(between) == {"+", "-"}
+    assert reached(between, evaluation={"ground_truth": ["a"] * 10}) == {"-"}
+    assert reached(between, evaluation={"ground_truth": ["a"] * 13}) == {"+", "-"}
+    some = criterion("contains_keywords", "in_range", {"min": 0.1, "max": 0.9}, metric_type="contains")
+    assert reached(some, evaluation={"required_keywords": ["a", "A "]}) == {"-"}
+    assert reached(some, evaluation={"required_keywords": ["a", "b"]}) == {"+", "-"}
+
+
+def test_schemas_of_thresholds_are_independent() -> None:
+    listed = [
+        criterion("matches_schema", "eq", {"type": kind}, metric_type="matches_schema") for kind in ("object", "array")
+    ]
+    assert len(reached(*listed)) == 4
+
+
+def test_many_criteria_with_terms_do_not_explode() -> None:
+    found = groups([terms("contains_all", f"t{number}") for number in range(40)], CATALOG)
+    assert sum(len(group.positions) for group in found) == 40

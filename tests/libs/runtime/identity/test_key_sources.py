@@ -1,0 +1,163 @@
+"""Keys are fetched when they are needed, not too often, and missed for as short as can be."""
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aex_runtime.clock import SetClock
+from aex_runtime.errors import TemporarilyUnavailable
+from aex_runtime.identity.key_sources import (
+    FRESH_FOR,
+    REFRESH_AT_MOST_EVERY,
+    GivenKeys,
+    InvalidJwks,
+    RotatingKeys,
+    from_file,
+    from_url,
+    parse_jwks,
+)
+from tests.libs.runtime.identity.issuing import NOW, Signer, signer, write_jwks
+
+
+class Source:
+    """A JWKS endpoint that a test changes."""
+
+    def __init__(self, *signers: Signer) -> None:
+        self.signers = list(signers)
+        self.fetches = 0
+        self.down = False
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def fetch(self) -> bytes:
+        self.fetches += 1
+        await self.gate.wait()
+        if self.down:
+            raise ConnectionError
+        return json.dumps({"keys": [each.jwk() for each in self.signers]}).encode()
+
+
+def keys_of(source: Source) -> tuple[RotatingKeys, SetClock]:
+    clock = SetClock(NOW)
+    return RotatingKeys("https://issuer.test", source.fetch, clock), clock
+
+
+async def test_keys_are_fetched_once_and_kept() -> None:
+    source = Source(signer(kid="a"))
+    keys, _ = keys_of(source)
+    for _ in range(5):
+        assert await keys.find("a")
+    assert source.fetches == 1
+
+
+async def test_a_new_key_is_found_when_it_is_first_used() -> None:
+    source = Source(signer(kid="a"))
+    keys, clock = keys_of(source)
+    await keys.find("a")
+    source.signers.append(signer(kid="b"))
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    assert await keys.find("b")
+
+
+async def test_a_flood_of_unknown_keys_fetches_once_per_interval() -> None:
+    source = Source(signer(kid="a"))
+    keys, clock = keys_of(source)
+    found = await asyncio.gather(*(keys.find(f"made-up-{number}") for number in range(100)))
+    assert not any(found)
+    assert source.fetches == 1
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    await asyncio.gather(*(keys.find(f"made-up-{number}") for number in range(100)))
+    assert source.fetches == 2
+
+
+async def test_a_withdrawn_key_is_gone_after_an_hour() -> None:
+    source = Source(signer(kid="a"), signer(kid="b"))
+    keys, clock = keys_of(source)
+    assert await keys.find("b")
+    source.signers.pop()
+    clock.advance(FRESH_FOR + timedelta(seconds=1))
+    assert await keys.find("b") is None
+
+
+async def test_an_issuer_that_was_never_reached_is_temporarily_unavailable() -> None:
+    source = Source(signer(kid="a"))
+    source.down = True
+    keys, clock = keys_of(source)
+    for _ in range(3):
+        with pytest.raises(TemporarilyUnavailable):
+            await keys.find("a")
+    assert source.fetches == 1
+    source.down = False
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    assert await keys.find("a")
+
+
+async def test_an_issuer_that_is_down_for_now_keeps_its_last_keys() -> None:
+    source = Source(signer(kid="a"))
+    keys, clock = keys_of(source)
+    await keys.find("a")
+    source.down = True
+    clock.advance(FRESH_FOR * 2)
+    assert await keys.find("a")
+
+
+async def test_nobody_waits_for_a_refresh_of_keys_that_are_at_hand() -> None:
+    source = Source(signer(kid="a"))
+    keys, clock = keys_of(source)
+    await keys.find("a")
+    clock.advance(FRESH_FOR * 2)
+    source.gate.clear()
+    refreshing = asyncio.create_task(keys.find("a"))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(1):
+        assert await keys.find("a")
+    source.gate.set()
+    assert await refreshing
+
+
+async def test_keys_come_from_a_file_and_follow_it(tmp_path: Path) -> None:
+    clock = SetClock(NOW)
+    path = write_jwks(tmp_path / "jwks.json", signer(kid="a"))
+    keys = RotatingKeys("file", from_file(path), clock)
+    assert await keys.find("a")
+    write_jwks(path, signer(kid="b"))
+    clock.advance(REFRESH_AT_MOST_EVERY)
+    assert await keys.find("b")
+    path.unlink()
+    clock.advance(FRESH_FOR * 2)
+    assert await keys.find("b")
+
+
+async def test_an_unreachable_url_is_an_os_error() -> None:
+    with pytest.raises(OSError, match="ConnectError"):
+        await from_url("https://127.0.0.1:1/jwks")()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"keys": 5', b"\xff", b'"keys"'])
+def test_what_is_no_key_set_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidJwks):
+        parse_jwks(content)
+
+
+def test_keys_of_unknown_kinds_are_left_out() -> None:
+    good = signer(kid="good").jwk()
+    entries = [
+        5,
+        {},
+        {"kid": 7, "kty": "OKP"},
+        {"kid": "quantum", "kty": "ML-DSA"},
+        {"kid": "broken", "kty": "OKP", "crv": "Ed25519", "x": "!"},
+        {**good, "kid": "encryption", "use": "enc"},
+        good,
+    ]
+    assert set(parse_jwks(json.dumps({"keys": entries}).encode())) == {"good"}
+    assert parse_jwks(b'{"keys": {}}') == {}
+
+
+async def test_given_keys_are_found_by_their_id() -> None:
+    keys = GivenKeys([signer(kid="a").jwk()])
+    assert await keys.find("a")
+    assert await keys.find("b") is None

@@ -1,0 +1,71 @@
+"""The local key is made once, whoever comes first, and only its owner reads it."""
+
+import json
+import multiprocessing
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from aex_runtime.identity.local_key import UnsafeKey, local_key
+
+
+def _make(folder: str, go: "multiprocessing.synchronize.Event", kids: "multiprocessing.Queue[str]") -> None:
+    go.wait()
+    kids.put(local_key(Path(folder)).kid)
+
+
+@pytest.mark.slow
+def test_processes_that_start_together_share_one_key(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    go, kids = spawn.Event(), spawn.Queue()
+    started = [spawn.Process(target=_make, args=(str(tmp_path), go, kids)) for _ in range(4)]
+    for process in started:
+        process.start()
+    go.set()
+    found = {kids.get(timeout=60) for _ in started}
+    for process in started:
+        process.join()
+    assert len(found) == 1
+    assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["local-issuer.jwks.json", "local-issuer.pem"]
+
+
+def test_only_its_owner_reads_it(tmp_path: Path) -> None:
+    local_key(tmp_path)
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "keys" / "local-issuer.pem").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_key_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
+    local_key(tmp_path)
+    (tmp_path / "keys" / "local-issuer.pem").chmod(mode)
+    with pytest.raises(UnsafeKey, match="chmod 600"):
+        local_key(tmp_path)
+
+
+def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    first, second = local_key(tmp_path), local_key(tmp_path)
+    assert first.kid == second.kid
+    assert first.secret_for("cursors") == second.secret_for("cursors")
+    assert first.secret_for("cursors") != first.secret_for("other")
+
+
+def test_the_public_half_is_published_and_holds_nothing_private(tmp_path: Path) -> None:
+    key = local_key(tmp_path)
+    (published,) = json.loads((tmp_path / "keys" / "local-issuer.jwks.json").read_text())["keys"]
+    assert published == key.jwk()
+    assert set(published) == {"kty", "crv", "x", "kid", "alg", "use"}
+
+
+@pytest.mark.parametrize("content", [b"", b"no key at all", None])
+def test_a_file_that_holds_no_ed25519_key_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "keys" / "local-issuer.pem"
+    path.parent.mkdir()
+    rsa = generate_private_key(65_537, 2_048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(rsa if content is None else content)
+    path.chmod(0o600)
+    with pytest.raises(UnsafeKey, match="no Ed25519 key"):
+        local_key(tmp_path)

@@ -1,0 +1,95 @@
+"""A service is composed of its backends; what was opened here is closed here."""
+
+from pathlib import Path
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_runtime.data_dir import UnknownLayout
+from aex_runtime.identity.local_key import UnsafeKey
+from aex_runtime.identity.principal import Principal
+from aex_runtime.service import Backends, assemble, open_backends
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Collection, Transaction
+from aex_runtime.store.spill import SpillingStore
+from tests.libs.runtime.http.sample import memory_backends
+
+THINGS = Collection("things")
+
+
+def settings_in(path: Path, **values: str) -> RuntimeSettings:
+    return RuntimeSettings.model_validate({"data_dir": path / "data", **values})
+
+
+async def test_the_embedded_backends_lie_in_the_data_directory(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    backends = open_backends(settings, "settlement")
+    assert isinstance(backends.store, SpillingStore)
+    assert not (tmp_path / "data").exists()
+
+    async def write(transaction: Transaction) -> None:
+        transaction.create(THINGS, "large", b'"' + b"x" * 100_000 + b'"', {})
+
+    await backends.store.transact(write)
+    await backends.bus.ping()
+    await backends.bus.close()
+    await backends.store.close()
+    assert {path.name for path in (tmp_path / "data").iterdir()} >= {"settlement", "bus", "blobs"}
+    assert [
+        path for path in (tmp_path / "data" / "blobs").rglob("*") if path.is_file() and path.stat().st_size > 90_000
+    ]
+
+
+@pytest.mark.parametrize("url", ["store_url", "bus_url", "blobs_url"])
+def test_a_backend_that_is_not_here_is_refused(tmp_path: Path, url: str) -> None:
+    known = {"store_url": "firestore://project", "bus_url": "pubsub://project", "blobs_url": "gs://bucket"}
+    with pytest.raises(ValueError, match=r"firestore|pubsub|gs"):
+        open_backends(settings_in(tmp_path, **{url: known[url]}), "settlement")
+
+
+async def test_the_parts_of_one_installation_trust_each_other(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    caller = assemble("verification", settings, memory_backends())
+    called = assemble("governance", settings, memory_backends())
+    token = await caller.service_tokens.token("governance")
+    assert await called.verifier.verify(token) == Principal("service:verification", Audience.SERVICE)
+    assert caller.cursor_key == called.cursor_key
+    assert caller.cursor_key not in repr(caller).encode()
+
+
+def test_an_unusable_data_directory_is_refused(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    assemble("settlement", settings, memory_backends())
+    (settings.data_dir / "keys" / "local-issuer.pem").chmod(0o644)
+    with pytest.raises(UnsafeKey):
+        assemble("settlement", settings, memory_backends())
+    (settings.data_dir / "version").write_text("99")
+    with pytest.raises(UnknownLayout):
+        assemble("settlement", settings, memory_backends())
+
+
+class Closing(MemoryStore):
+    """A store that tells whether it was closed."""
+
+    closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_backends_that_were_given_stay_open(tmp_path: Path) -> None:
+    store, ports = Closing(), memory_backends()
+    parts = assemble(
+        "settlement", settings_in(tmp_path), Backends(store, ports.bus, ports.blobs, ports.clock, ports.ids)
+    )
+    await parts.close()
+    assert not store.closed
+
+
+async def test_backends_that_were_opened_here_are_closed(tmp_path: Path) -> None:
+    parts = assemble("settlement", settings_in(tmp_path))
+    await parts.backends.store.ping()
+    await parts.close()
+    with pytest.raises(Exception, match=r"(?i)clos"):
+        await parts.backends.store.ping()

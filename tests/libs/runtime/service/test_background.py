@@ -1,0 +1,130 @@
+"""Background work goes on: crashes are survived, failures counted, and the last events still get out."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from aex_models.events import ContractCancelled, Event
+from aex_runtime.background import Background
+from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.bus.port import Message, Outgoing
+from aex_runtime.clock import WallClock
+from aex_runtime.ids import RandomIds
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.timer_entry import Timer
+from aex_runtime.unit_of_work import Unit, UnitOfWork
+from tests.libs.runtime.http.sample import until
+
+SERVICE = "work-publisher"
+
+
+class Service:
+    """Background work over memory, with a unit of work that feeds it."""
+
+    def __init__(self, bus: MemoryBus | None = None) -> None:
+        self.store, self.bus, self.clock = MemoryStore(), bus or MemoryBus(), WallClock()
+        self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds())
+        self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.committed)
+        self.seen: list[str] = []
+
+    async def handle(self, event: Event) -> None:
+        self.seen.append(event.subject)
+
+    async def emit(self, subject: str) -> None:
+        async def fn(unit: Unit) -> None:
+            unit.emit("contract.cancelled", subject, ContractCancelled(contract_id=subject, work_id="w"))
+
+        await self.uow.run(fn)
+
+    async def gauge(self, name: str) -> float:
+        (spec,) = (each for each in self.work.gauges() if each.name == name)
+        return await spec.read()
+
+
+class CrashingBus(MemoryBus):
+    """A bus whose consumer crashes the first times it is started."""
+
+    crashes = 2
+
+    async def consume(self, service: str, topics: object, receive: object, concurrency: int) -> None:
+        if self.crashes:
+            self.crashes -= 1
+            raise RuntimeError("CANARY")
+        await super().consume(service, topics, receive, concurrency)  # type: ignore[arg-type]
+
+
+async def test_a_piece_that_crashes_is_started_again_and_counted() -> None:
+    service = Service(CrashingBus())
+    with capture_logs() as lines:
+        async with service.work.running({"contract.cancelled": service.handle}, {}):
+            await service.emit("ctr_1")
+            await until(lambda: service.seen == ["ctr_1"])
+            assert await service.gauge("aex_background_restarts") == 2
+    crashed = [line for line in lines if line["event"] == "background_crashed"]
+    assert [line["piece"] for line in crashed] == ["consumer", "consumer"]
+    assert "CANARY" not in str(lines)
+
+
+async def test_a_timer_set_by_an_event_is_fired() -> None:
+    service = Service()
+    fired: list[Timer] = []
+
+    async def sets(event: Event) -> None:
+        async def fn(unit: Unit) -> None:
+            unit.set_timer("remind", event.subject, unit.now + timedelta(milliseconds=20))
+
+        await service.uow.run(fn)
+
+    async def fires(timer: Timer) -> None:
+        fired.append(timer)
+
+    async with service.work.running({"contract.cancelled": sets}, {"remind": fires}):
+        await service.emit("ctr_1")
+        await until(lambda: bool(fired))
+    assert [timer.subject for timer in fired] == ["ctr_1"]
+
+
+async def test_what_a_handler_commits_while_it_is_stopped_is_published() -> None:
+    service = Service()
+    inside = asyncio.Event()
+
+    async def slow(event: Event) -> None:
+        inside.set()
+        await asyncio.sleep(0.2)
+        await service.emit(f"{event.subject}-follows")
+
+    async with service.work.running({"contract.cancelled": slow}, {}):
+        await service.emit("ctr_1")
+        await inside.wait()
+    async with service.work.running({"contract.cancelled": service.handle}, {}):
+        await until(lambda: service.seen == ["ctr_1-follows"])
+
+
+@pytest.mark.parametrize("name", ["aex_outbox_oldest_seconds", "aex_timers_overdue_seconds", "aex_dead_letters"])
+async def test_an_idle_service_shows_no_backlog(name: str) -> None:
+    assert await Service().gauge(name) == 0
+
+
+async def test_gauges_tell_what_waits() -> None:
+    service = Service()
+    past = service.clock.now() - timedelta(minutes=1)
+
+    async def fn(unit: Unit) -> None:
+        unit.set_timer("remind", "ctr_1", past)
+
+    await service.uow.run(fn)
+    await service.emit("ctr_1")
+    assert 60 <= await service.gauge("aex_timers_overdue_seconds") < 120
+    assert 0 < await service.gauge("aex_outbox_oldest_seconds") < 60
+
+
+async def test_dead_letters_are_counted() -> None:
+    service = Service()
+    async with service.work.running({"contract.cancelled": service.handle}, {}):
+        await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
+        async with asyncio.timeout(10):
+            while not await service.gauge("aex_dead_letters"):  # noqa: ASYNC110 nobody tells when it is written
+                await asyncio.sleep(0.01)
+    assert await service.gauge("aex_dead_letters") == 1

@@ -1,0 +1,112 @@
+"""Settings come from the environment, have working defaults, and are refused early where they cannot work."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from aex_models.audiences import Audience
+from aex_runtime.settings import RuntimeSettings
+
+ISSUER = {"iss": "https://idp.test", "roles": ["consumer"], "jwks": "https://idp.test/jwks", "algorithms": ["ES256"]}
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL", "AEX_DATA_DIR", "AEX_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_an_environment_everything_is_embedded_and_on_loopback() -> None:
+    settings = RuntimeSettings()
+    assert settings.host == "127.0.0.1"
+    assert settings.store_url_of("settlement") == "sqlite:///.aex/settlement/store.sqlite3"
+    assert settings.bus_url_of() == "embedded:///.aex/bus"
+    assert settings.blobs_url_of() == "file:///.aex/blobs"
+    ports = [settings.port_of(name) for name in ("work-publisher", "verification", "governance", "settlement")]
+    assert ports == [8081, 8082, 8083, 8084]
+
+
+def test_an_absolute_data_directory_gives_absolute_urls(tmp_path: Path) -> None:
+    settings = RuntimeSettings(data_dir=tmp_path)
+    assert settings.store_url_of("governance") == f"sqlite:///{tmp_path}/governance/store.sqlite3"
+    assert settings.store_url_of("governance").startswith("sqlite:////")
+
+
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        "AEX_PORT": "0",
+        "AEX_STORE_URL": "sqlite:////var/x.sqlite3",
+        "AEX_SETTLEMENT_URL": "http://settlement:8084/",
+        "AEX_FEE_RATE": "0.05",
+        "AEX_PARENT_FD": "3",
+        "AEX_LOG_LEVEL": "",
+        "AEX_ISSUERS": json.dumps([ISSUER]),
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    settings = RuntimeSettings()
+    assert settings.port_of("settlement") == 0
+    assert settings.store_url_of("settlement") == "sqlite:////var/x.sqlite3"
+    assert settings.settlement_url == "http://settlement:8084"
+    assert str(settings.fee_rate) == "0.05"
+    assert (settings.parent_fd, settings.log_level) == (3, "info")
+    assert settings.issuers[0].roles == frozenset({Audience.CONSUMER})
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("store_url", "postgres://user:CANARY@db/x"),
+        ("store_url", "embedded:///x"),
+        ("bus_url", "kafka://host"),
+        ("blobs_url", "s3://bucket"),
+        ("blobs_url", "nothing"),
+    ],
+)
+def test_an_unknown_scheme_is_refused_by_name_and_without_its_secrets(name: str, url: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        RuntimeSettings.model_validate({name: url})
+    message = caught.value.errors(include_input=False)[0]["msg"]
+    assert f"AEX_{name.upper()}" in message
+    assert "://" in message
+    assert "CANARY" not in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"roles": []},
+        {"roles": ["king"]},
+        {"algorithms": []},
+        {"algorithms": ["HS256"]},
+        {"algorithms": ["none"]},
+        {"jwks": "http://idp.test/jwks"},
+        {"jwks": "ftp://idp.test/jwks"},
+        {"iss": ""},
+        {"secret": "x"},
+    ],
+)
+def test_an_issuer_that_could_not_be_trusted_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RuntimeSettings.model_validate({"issuers": [{**ISSUER, **change}]})
+
+
+@pytest.mark.parametrize(
+    "change", [{"port": -1}, {"port": 70_000}, {"governance_url": "governance"}, {"fee_rate": "2"}, {"parent_fd": -1}]
+)
+def test_values_that_cannot_work_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RuntimeSettings.model_validate(change)
+
+
+def test_a_service_adds_its_own() -> None:
+    class Settings(RuntimeSettings):
+        """With one more."""
+
+        max_waits: int = 5
+
+    assert Settings().max_waits == 5
+    assert Settings.model_validate({"max_waits": 7}).port_of("verification") == 8082

@@ -1,0 +1,119 @@
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_runtime.identity.principal import Principal
+from tests.services.work_publisher.conftest import SERVICE, Api
+from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL
+
+AWARD = {"agent_id": "bot", "cpc_rate": "0.75"}
+
+
+async def send(api: Api, caller: Principal, path: str, body: Any = None, key: str = "") -> tuple[int, dict[str, Any]]:
+    client = api.client(caller)
+    answer = await client.post(path, json=body, headers={"Idempotency-Key": key} if key else {})
+    if answer.is_success:
+        assert answer.headers["location"] == f"/v1/awards/{answer.json()['contract_id']}"
+    return answer.status_code, answer.json()
+
+
+async def test_a_consumer_awards_its_work(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    status, award = await send(api, ACME, f"/v1/work/{work_id}/award", AWARD)
+    assert status == 201
+    assert award.pop("contract_id").startswith("ctr_")
+    assert award == {
+        "work_id": work_id,
+        "consumer": {"id": "acme", "org": "acme-org"},
+        "agent_id": "bot",
+        "cpc_rate": "0.75",
+        "terms": {
+            "cpc_rate": "0.75",
+            "max_cpa_total": "2.00",
+            "max_penalty_total": None,
+            "base_policy": "on_success",
+            "currency": "USD",
+            "fee_rate": "0.05",
+        },
+        "deadline": "2026-01-08T12:00:00Z",
+        "awarded_at": "2026-01-01T12:00:00Z",
+    }
+
+
+async def test_a_service_reads_what_the_event_carries(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    _, award = await send(api, ACME, f"/v1/work/{work_id}/award", AWARD)
+    shown = await api.client(SERVICE).get(f"/v1/awards/{award['contract_id']}")
+    (event,) = [each for each in await api.events() if each.type == "contract.awarded"]
+    assert shown.json() == json.loads(json.dumps(event.data))
+    assert set(shown.json()["evaluation"]) == {"digest", "size"}
+    assert shown.json()["work"]["status"] == "awarded"
+
+
+async def test_an_award_that_is_not_there_is_a_404(api: Api) -> None:
+    for contract_id in ("nothing", f"ctr_{'0' * 32}", "__x__"):
+        assert (await api.client(SERVICE).get(f"/v1/awards/{contract_id}")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"agent_id": "bot", "cpc_rate": "1.000001"}, 400, "cpc_rate_above_max"),
+        ({"agent_id": "bot", "cpc_rate": "-1"}, 422, "invalid_shape"),
+        ({"agent_id": "bot", "cpc_rate": "1e-1"}, 422, "invalid_shape"),
+        ({"agent_id": "a bot", "cpc_rate": "1"}, 422, "invalid_shape"),
+        ({"agent_id": "bot"}, 422, "invalid_shape"),
+        ({"agent_id": "bot", "cpc_rate": "1", "deadline_s": 1}, 422, "invalid_shape"),
+    ],
+)
+async def test_a_bad_award_is_refused(shared_api: Api, body: dict[str, Any], status: int, code: str) -> None:
+    work_id = (await shared_api.publish(ACME))["work_id"]
+    refused, answer = await send(shared_api, ACME, f"/v1/work/{work_id}/award", body)
+    assert (refused, answer["code"]) == (status, code)
+
+
+async def test_another_s_work_cannot_be_awarded(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    assert (await send(api, RIVAL, f"/v1/work/{work_id}/award", AWARD))[0] == 404
+
+
+async def test_of_two_racing_awards_one_wins(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    answers = await asyncio.gather(
+        *(send(api, ACME, f"/v1/work/{work_id}/award", {**AWARD, "agent_id": f"bot-{n}"}) for n in range(2))
+    )
+    assert sorted(status for status, _ in answers) == [201, 409]
+    assert len([each for each in await api.events() if each.type == "contract.awarded"]) == 1
+
+
+async def test_a_repeated_award_is_the_same_award(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    first = await send(api, ACME, f"/v1/work/{work_id}/award", AWARD, "k")
+    assert await send(api, ACME, f"/v1/work/{work_id}/award", AWARD, "k") == first
+    assert (await send(api, ACME, f"/v1/work/{work_id}/award", {**AWARD, "agent_id": "x"}, "k"))[0] == 422
+    assert (await send(api, ACME, f"/v1/work/{work_id}/award", AWARD, "l"))[0] == 409
+
+
+async def test_an_agent_claims_at_the_highest_rate(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    status, award = await send(api, BOT, f"/v1/work/{work_id}/claim", key="k")
+    assert (status, award["agent_id"], award["cpc_rate"]) == (201, "bot", "1.00")
+    assert await send(api, BOT, f"/v1/work/{work_id}/claim", key="k") == (status, award)
+    assert (await send(api, BOT, f"/v1/work/{work_id}/claim"))[0] == 409
+    assert (await send(api, OTHER_BOT, f"/v1/work/{work_id}/claim"))[0] == 404
+
+
+async def test_a_claim_needs_the_consumer_s_leave(api: Api) -> None:
+    work_id = (await api.publish(ACME, allow_claims=False))["work_id"]
+    status, answer = await send(api, BOT, f"/v1/work/{work_id}/claim")
+    assert (status, answer["code"]) == (403, "claims_not_allowed")
+
+
+async def test_a_consumer_of_the_same_name_as_the_agent_is_another_principal(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    await send(api, BOT, f"/v1/work/{work_id}/claim")
+    namesake = api.client(Principal("bot", Audience.CONSUMER))
+    assert (await namesake.get(f"/v1/work/{work_id}")).status_code == 404
