@@ -55,7 +55,7 @@ class Live:
         ]
 
 
-_NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_refused", "settlement_refused"}
+_NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_refused", "event_failed", "timer_failed"}
 
 
 @contextmanager

@@ -67,11 +67,11 @@ class Api:
         return b"".join([*kept, *(canonical_bytes(event) for event in await self.events())])
 
 
-def open_api(folder: Path) -> Api:
+def open_api(folder: Path, **settings: Any) -> Api:
     """The service with nothing stored."""
     clock, ids = SetClock(NOW), RandomIds()
     backends = Backends(MemoryStore(), MemoryBus(clock, ids), open_blobs("memory:"), clock, ids)
-    app = create_app(Settings(data_dir=folder, fee_rate="0.05"), backends)
+    app = create_app(Settings(data_dir=folder, fee_rate="0.05", **settings), backends)
     return Api(app, LocalIssuer(local_key(folder), clock, ids), backends)
 
 

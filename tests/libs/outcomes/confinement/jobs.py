@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -212,9 +213,9 @@ def _outlive_parent(_: dict[str, Any]) -> None:
         raise OSError(ctypes.get_errno(), "refused")
 
 
-ATTEMPTS = {
+ATTEMPTS: dict[str, Callable[[dict[str, Any]], object]] = {
     "fork": _fork,
-    "exec": lambda _: os.execve("/bin/true", ["true"], {}),
+    "exec": lambda _: os.execve("/bin/true", ["true"], {}),  # noqa: S606 it must be refused
     "spawn": lambda _: os.posix_spawn("/bin/true", ["true"], {}),
     "socket": lambda _: socket.socket().close(),
     "unix socket": lambda _: socket.socket(socket.AF_UNIX).close(),

@@ -193,9 +193,10 @@ async def test_a_worker_that_has_grown_is_replaced_after_its_answer() -> None:
 
 
 async def test_closing_ends_running_and_waiting_jobs_and_leaves_no_process() -> None:
+    before = children_of(os.getpid())
     pool = WorkerPool(2, jobs=ALL)
     await pool.start()
-    workers = children_of(os.getpid())
+    workers = children_of(os.getpid()) - before
     assert len(workers) == 3
     jobs = [asyncio.create_task(pool.run(JOBS + "loop", {})) for _ in range(4)]
     await asyncio.sleep(0.05)
@@ -208,13 +209,14 @@ async def test_closing_ends_running_and_waiting_jobs_and_leaves_no_process() -> 
 
 
 async def test_closing_while_workers_are_being_replaced_leaves_no_process() -> None:
-    pool = WorkerPool(2, jobs=ALL, grace_s=0, queue_limit=10)
+    before = children_of(os.getpid())
+    pool = WorkerPool(2, jobs=ALL, grace_s=0)
     await pool.start()
     jobs = (pool.run(JOBS + "loop", {}, timeout_s=0.01) for _ in range(2))
     ends = await asyncio.gather(*jobs, return_exceptions=True)
     assert [type(end) for end in ends] == [JobTimeout, JobTimeout]
     await pool.close()
-    assert not children_of(os.getpid())
+    assert children_of(os.getpid()) == before
 
 
 async def test_a_job_that_cannot_be_imported_is_told_at_the_start() -> None:
@@ -227,10 +229,11 @@ async def test_a_job_that_cannot_be_imported_is_told_at_the_start() -> None:
 
 
 async def test_a_worker_that_takes_too_long_to_start_is_told() -> None:
+    before = children_of(os.getpid())
     with pytest.raises(WorkersUnavailable, match="not ready"):
         async with WorkerPool(1, jobs=ALL, start_timeout_s=0.001):
             pass
-    assert not children_of(os.getpid())
+    assert children_of(os.getpid()) == before
 
 
 @pytest.mark.parametrize("bad", [{"size": 0}, {"max_jobs": 0}, {"spares": -1}, {"queue_limit": -1}])

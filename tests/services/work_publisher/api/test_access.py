@@ -24,7 +24,7 @@ MAY: dict[tuple[str, str], set[Audience]] = {
 
 def test_every_route_names_the_roles_of_the_specification(shared_api: Api) -> None:
     named = {}
-    for context in iter_route_contexts(api.app.routes):
+    for context in iter_route_contexts(shared_api.app.routes):
         route = context.original_route
         if isinstance(route, APIRoute) and (allow := allow_of(route)) is not None:
             for method in context.methods or ():

@@ -20,6 +20,8 @@ class StrictRequest(Request):
 
     parsed: Any = None
     """The value of the JSON body, once it was read; None where there is none."""
+    is_large = False
+    """Whether the body is one to be worked on off the event loop."""
 
     async def body(self) -> bytes:
         """The whole body. Raises `TooLarge` above 10 MB, as soon as that is known."""
@@ -32,7 +34,8 @@ class StrictRequest(Request):
         if not hasattr(self, "_json"):
             raw = await self.body()
             _check_content_type(self.headers.get("content-type"))
-            self._json = await asyncio.to_thread(parse_strict, raw) if len(raw) > OFF_LOOP_BYTES else parse_strict(raw)
+            self.is_large = len(raw) > OFF_LOOP_BYTES
+            self._json = await asyncio.to_thread(parse_strict, raw) if self.is_large else parse_strict(raw)
             self.parsed = self._json
         return self._json
 
@@ -57,9 +60,9 @@ class StrictRequest(Request):
 
 async def body_digest(request: Request) -> str:
     """SHA-256 over the canonical form of the JSON body that the route has read; of null where it reads none."""
-    value = request.parsed if isinstance(request, StrictRequest) else None
-    size = int(request.headers.get("content-length", OFF_LOOP_BYTES + 1))
-    return await asyncio.to_thread(digest, value) if size > OFF_LOOP_BYTES else digest(value)
+    if not isinstance(request, StrictRequest):
+        raise TypeError("the route was not declared on a service_router()")
+    return await asyncio.to_thread(digest, request.parsed) if request.is_large else digest(request.parsed)
 
 
 def _too_large() -> TooLarge:

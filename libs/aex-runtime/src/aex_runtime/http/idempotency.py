@@ -91,7 +91,9 @@ async def idempotent_request(
 ) -> IdempotentRequest:
     """The dependency of every write route. Raises `InvalidRequest` for an unusable key."""
     principal = await authenticate(request)
-    scope = "\x1f".join((principal.role.value, principal.id, principal.org or "", request.method, request.scope["path"]))
+    scope = "\x1f".join(
+        (principal.role.value, principal.id, principal.org or "", request.method, request.scope["path"])
+    )
     if idempotency_key is None:
         return IdempotentRequest(scope, None, "")
     if not 0 < len(idempotency_key) <= MAX_KEY_LENGTH or not idempotency_key.isprintable():

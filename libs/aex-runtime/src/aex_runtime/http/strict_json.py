@@ -22,11 +22,10 @@ MAX_VALUES = 1_000_000
 MAX_NUMBER_CHARS = 400
 """More digits than any amount or double needs."""
 
-_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},"'))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _BAD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
-_LONG_DIGITS = re.compile(rb"[0-9]{16}")
+_SAFE_DIGITS = 15
 
 
 def parse_strict(raw: bytes) -> Any:
@@ -42,7 +41,7 @@ def parse_strict(raw: bytes) -> Any:
             text,
             object_pairs_hook=reader.members,
             parse_float=reader.fraction,
-            parse_int=reader.integer if _LONG_DIGITS.search(raw) else None,
+            parse_int=reader.integer,
             parse_constant=reader.constant,
         )
     except json.JSONDecodeError as error:
@@ -63,12 +62,20 @@ def _check_size(raw: bytes) -> None:
     openings, commas = raw.count(b"[") + raw.count(b"{"), raw.count(b",")
     if openings <= MAX_DEPTH and commas < MAX_VALUES:
         return
-    bare = _STRINGS.sub(b"", raw)
-    if bare.count(b",") >= MAX_VALUES:
+    structure = _structure(raw)
+    if structure.count(b",") >= MAX_VALUES:
         _refuse("too_many_values", f"a document holds at most {MAX_VALUES} values")
-    brackets = bare.translate(None, _NOT_BRACKETS)
-    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH:
+    if max(accumulate(map(_STEP.__getitem__, structure.replace(b",", b""))), default=0) > MAX_DEPTH:
         _refuse("json_too_deep", f"JSON is nested at most {MAX_DEPTH} levels deep")
+
+
+def _structure(raw: bytes) -> bytes:
+    """The brackets and commas of a document, without those in its strings.
+
+    Escaped backslashes go first, so that those which are left escape what follows them.
+    """
+    unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(unescaped.translate(None, _NOT_STRUCTURE).split(b'"')[::2])
 
 
 class _Reader:
@@ -94,6 +101,8 @@ class _Reader:
         return number
 
     def integer(self, text: str) -> int | Odd:
+        if len(text) <= _SAFE_DIGITS:
+            return int(text)
         if len(text) > MAX_NUMBER_CHARS or abs(number := int(text)) > MAX_SAFE_INTEGER:
             return self._odd("unsafe_integer", "integers must be within ±(2^53 − 1)")
         return number

@@ -1,0 +1,73 @@
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from aex_models.events import ContractCancelled, Event
+from aex_outcomes.config import InvalidConfig
+from aex_runtime.bus.port import Outgoing
+from aex_runtime.bus.wire import encode
+from aex_work_publisher.main import create_app
+from aex_work_publisher.settings import Settings
+from tests.services.work_publisher.conftest import Api, open_api
+from tests.services.work_publisher.samples import ACME, BOT, NOW, submission
+
+HEAVY = {"sklearn", "nltk", "duckdb", "numpy", "scipy", "pandas", "sacrebleu", "rouge_score", "rapidfuzz", "re2"}
+
+
+@pytest.mark.slow
+def test_starting_the_service_loads_no_heavy_library(tmp_path: Path) -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from aex_work_publisher.main import create_app
+from aex_work_publisher.settings import Settings
+create_app(Settings(data_dir=Path({str(tmp_path / "aex")!r})))
+print(sorted({HEAVY!r} & set(sys.modules)))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_a_bad_configuration_is_refused_with_the_path_of_its_key(tmp_path: Path) -> None:
+    config = tmp_path / "outcome-verification.yaml"
+    config.write_text("verification:\n  max_criteria: 3\n")
+    with pytest.raises(InvalidConfig, match=r"verification\.max_criteria"):
+        create_app(Settings(data_dir=tmp_path / "aex", outcome_config=config))
+
+
+async def test_the_configured_catalogue_is_the_one_that_submissions_meet(tmp_path: Path) -> None:
+    config = tmp_path / "outcome-verification.yaml"
+    config.write_text("extractors:\n  text_quality:\n    enabled: false\n")
+    api = open_api(tmp_path / "aex", outcome_config=config)
+    answer = await api.client(ACME).post("/v1/work", json=submission())
+    assert "Unknown metric: rougeL" in answer.text
+
+
+async def test_the_service_follows_its_subscriptions_while_it_runs(api: Api) -> None:
+    work_id = (await api.publish(ACME))["work_id"]
+    award = (await api.client(BOT).post(f"/v1/work/{work_id}/claim")).json()
+    ended = ContractCancelled(contract_id=award["contract_id"], work_id=work_id)
+    event = Event(
+        id="evt_1",
+        type="contract.cancelled",
+        source="/aex/verification",
+        subject=award["contract_id"],
+        time=NOW,
+        data=ended.model_dump(),
+    )
+    async with api.app.router.lifespan_context(api.app):
+        await api.backends.bus.publish([Outgoing(event.type, encode(event))])
+        assert await until_cancelled(api.client(ACME), work_id)
+
+
+async def until_cancelled(client: httpx.AsyncClient, work_id: str) -> bool:
+    """Whether the work gets there while others have their turn."""
+    for _ in range(500):
+        if (await client.get(f"/v1/work/{work_id}")).json()["status"] == "cancelled":
+            return True
+        await asyncio.sleep(0.01)
+    return False
