@@ -45,7 +45,7 @@ class LeaseHolder:
             return None
 
     async def _hold(self, lease: Lease, work: Callable[[Lease], Awaitable[None]]) -> None:
-        _log.info("lease_acquired", lease=lease.name, fencing_token=lease.fencing_token)
+        _log.info("lease_acquired", lease=lease.name, fence=lease.fencing_token)
         working = asyncio.ensure_future(work(lease))
         try:
             while not working.done():
@@ -54,7 +54,7 @@ class LeaseHolder:
                 if not working.done():
                     lease = await self._renewed(lease)
         except LeaseLost:
-            _log.warning("lease_lost", lease=lease.name, fencing_token=lease.fencing_token)
+            _log.warning("lease_lost", lease=lease.name, fence=lease.fencing_token)
         finally:
             await _stop(working)
             await self._release(lease)

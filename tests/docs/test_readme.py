@@ -1,0 +1,63 @@
+"""What the README shows is what happens."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.live import Live, live_suite
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def shell_blocks() -> list[str]:
+    return re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def test_the_first_screen_has_exactly_two_commands() -> None:
+    commands = [line.split("#")[0].strip() for line in shell_blocks()[0].splitlines()]
+    assert commands == ["make demo", "make test"]
+    assert README.index("make test") < 1_500
+
+
+@pytest.mark.parametrize("target", re.findall(r"make ([a-z]+)", README + (ROOT / "CONTRIBUTING.md").read_text()))
+def test_every_make_target_that_is_named_exists(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("*/*/README.md")), ids=str)
+def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.e2e
+def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
+    with live_suite(tmp_path / ".aex") as live:
+        printed = run_as_reader(shell_blocks()[1], live, tmp_path)
+    rejected, *_, verdict, cost = printed.splitlines()
+    assert rejected.startswith('<verification_rejected code="criteria_not_met"')
+    assert verdict == "passed"
+    assert "'total': '0.15'" in cost
+
+
+def run_as_reader(script: str, live: Live, folder: Path) -> str:
+    """Run a block of the README against the suite, on the ports that it has here."""
+    for place in range(4):
+        script = script.replace(f"localhost:{8081 + place}", f"127.0.0.1:{live.running.port + place}")
+    script = script.replace(". .venv/bin/activate", f'PATH="{Path(sys.executable).parent}:$PATH"')
+    answer = subprocess.run(
+        ["bash", "-eu", "-c", script],
+        cwd=folder,
+        env={**os.environ, "NO_PROXY": "*"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
