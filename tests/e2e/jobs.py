@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tests.e2e.parties import Caller, Parties
+from tests.e2e.parties import PATIENCE_S, Caller, Parties
 
 T = TypeVar("T")
-PATIENCE_S = 60.0
 _LOOK_AGAIN_S = 0.05
 
 REFERENCE = "The committee approved the new budget for public libraries on Monday after a long debate in the town hall"

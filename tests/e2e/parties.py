@@ -1,6 +1,7 @@
 """Who calls the suite: principals with tokens as `aex token` mints them."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,9 @@ from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import Live
+
+PATIENCE_S = 60.0
+_AGAIN_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,41 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class PatientCaller(Caller):
+    """A careful client: it repeats what a dying service left unanswered, under one idempotency key."""
+
+    def get(self, service: str, path: str, **query: Any) -> httpx.Response:
+        return _until_answered(lambda: Caller.get(self, service, path, **query))
+
+    def post(
+        self,
+        service: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        once = key or uuid4().hex
+        return _until_answered(lambda: Caller.post(self, service, path, body, key=once, headers=headers))
+
+
+def _until_answered(send: Callable[[], httpx.Response]) -> httpx.Response:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            answer = send()
+        except httpx.TransportError:
+            assert time.monotonic() < deadline, f"no answer within {PATIENCE_S:g} s"
+        else:
+            under_way = answer.status_code == 409 and answer.json()["code"] == "idempotency_in_flight"
+            if not (under_way or answer.status_code == 503):
+                return answer
+            assert time.monotonic() < deadline, answer.text
+        time.sleep(_AGAIN_S)
+
+
+@dataclass(frozen=True, slots=True)
 class Parties:
     """One of each role. Names are new each time: tests that share a suite do not meet."""
 
@@ -63,7 +102,6 @@ class Parties:
     agent: Caller
     finance: Caller
     operator: Caller
-    service: Caller
 
 
 def fresh(name: str) -> str:
@@ -71,18 +109,21 @@ def fresh(name: str) -> str:
     return f"{name}-{uuid4().hex[:10]}"
 
 
-def caller(live: Live, role: Audience, name: str, org: str | None = None) -> Caller:
+def caller(
+    live: Live, role: Audience, name: str, org: str | None = None, kind: type[Caller] = Caller
+) -> Caller:
     """A principal with a token of the suite's own key."""
     issuer = LocalIssuer(local_key(live.data_dir), WallClock(), RandomIds())
-    return Caller(live, name, issuer.mint(name, role, org=org))
+    return kind(live, name, issuer.mint(name, role, org=org))
 
 
-def parties_of(live: Live, consumer_org: str | None = None, agent_org: str | None = None) -> Parties:
-    """New principals."""
+def parties_of(
+    live: Live, consumer_org: str | None = None, agent_org: str | None = None, kind: type[Caller] = Caller
+) -> Parties:
+    """New principals; of the kind `PatientCaller` where services are killed."""
     return Parties(
-        consumer=caller(live, Audience.CONSUMER, fresh("acme"), consumer_org),
-        agent=caller(live, Audience.AGENT, fresh("bot"), agent_org),
-        finance=caller(live, Audience.FINANCE, fresh("fiona")),
-        operator=caller(live, Audience.OPERATOR, fresh("olga")),
-        service=caller(live, Audience.SERVICE, fresh("service:probe")),
+        consumer=caller(live, Audience.CONSUMER, fresh("acme"), consumer_org, kind),
+        agent=caller(live, Audience.AGENT, fresh("bot"), agent_org, kind),
+        finance=caller(live, Audience.FINANCE, fresh("fiona"), None, kind),
+        operator=caller(live, Audience.OPERATOR, fresh("olga"), None, kind),
     )

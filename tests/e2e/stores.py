@@ -104,9 +104,22 @@ def transactions_of(live: Live, contract_id: str) -> list[LedgerTransaction]:
 
 def object_counts(live: Live) -> dict[str, int]:
     """How many records each collection has, leases, timers and the like apart."""
+    return {name: count for name, count in _counts(live).items() if not name.endswith(_MACHINERY)}
+
+
+def until_published(live: Live) -> None:
+    """Wait until no service has an event left that it has not published."""
+
+    def look() -> bool | None:
+        return True if not any(name.endswith("-outbox") for name in _counts(live)) else None
+
+    eventually(look, what="an empty outbox")
+
+
+def _counts(live: Live) -> dict[str, int]:
     counts: dict[str, int] = {}
     for service in MODULES:
         path = live.data_dir / service / "store.sqlite3"
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
             counts |= dict(connection.execute("SELECT collection, COUNT(*) FROM documents GROUP BY collection"))
-    return {name: count for name, count in counts.items() if not name.endswith(_MACHINERY)}
+    return counts

@@ -6,17 +6,49 @@ import pytest
 
 from tests.e2e.dying import settlement, verification, work_publisher
 from tests.e2e.dying.bus import MOMENTS
-from tests.e2e.jobs import GOOD, award, deliver, publish, until_settled, until_work
-from tests.e2e.live import live_suite
-from tests.e2e.parties import parties_of
-from tests.e2e.stores import transactions_of
+from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled, until_work
+from tests.e2e.live import Live, live_suite
+from tests.e2e.parties import Parties, PatientCaller, parties_of
+from tests.e2e.stores import transactions_of, until_published
 
-pytestmark = pytest.mark.e2e
-VICTIMS = {"work-publisher": work_publisher, "verification": verification, "settlement": settlement}
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+VICTIMS = {module.main.SERVICE: module.__name__ for module in (work_publisher, verification, settlement)}
+
+
+def until_listed(parties: Parties, contract_id: str) -> None:
+    """Wait until verification knows of a contract that nobody has asked it for: its event has come."""
+
+    def look() -> bool | None:
+        listed = parties.consumer.read("verification", "/v1/contracts")["items"]
+        return True if contract_id in [each["contract_id"] for each in listed] else None
+
+    eventually(look, what=f"the award of {contract_id}")
+
+
+def deaths(live: Live) -> dict[str, int]:
+    told = [line for line in live.running.err if "died (SIGKILL)" in line]
+    return {service: sum(f"{service} died" in line for line in told) for service in VICTIMS}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_every_service_killed_at_its_publication_leaves_every_contract_settled_once(
-    tmp_path: Path, moment: str
-) -> None:
-    pass
+def test_services_that_are_killed_at_a_publication_lose_nothing_and_repeat_nothing(tmp_path: Path, moment: str) -> None:
+    flags = tmp_path / "flags"
+    flags.mkdir()
+    environment = {"TEST_DYING_FLAGS": str(flags), "TEST_DYING_MOMENT": moment}
+    with live_suite(tmp_path / ".aex", environment=environment, replaced=VICTIMS) as live:
+        parties = parties_of(live, kind=PatientCaller)
+        untouched = contract(parties)  # work-publisher dies over its `contract.awarded`
+        delivered = contract(parties)
+        deliver(parties, delivered, GOOD)  # verification dies over its `outcome.verified`
+        settled = until_settled(parties.finance, delivered)  # settlement dies over its `settlement.completed`
+        assert settled["cost"]["total"] == "0.85"
+        until_listed(parties, untouched)
+        deliver(parties, untouched, GOOD)
+        until_settled(parties.finance, untouched)
+        until_published(live)
+        assert deaths(live) == dict.fromkeys(VICTIMS, 1)
+        assert {path.name for path in flags.iterdir()} == set(VICTIMS)
+        for contract_id in (delivered, untouched):
+            assert len(transactions_of(live, contract_id)) == 1
+        until_work(parties.consumer, settled["work_id"], "completed")
+        assert live.breakdowns() == []

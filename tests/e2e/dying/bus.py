@@ -43,7 +43,7 @@ class DyingBus:
 
 
 def dying_backends(settings: RuntimeSettings, service: str, topic: str) -> Backends:
-    """The backends of the settings, with a bus that dies at `topic` when `TEST_DYING_MOMENT` says."""
+    """The backends of the settings, with a bus that dies once at `topic`, at the moment that the test chose."""
     backends = open_backends(settings, service)
-    flag = settings.data_dir / "keys" / f"died-{service}"
+    flag = Path(os.environ["TEST_DYING_FLAGS"]) / service
     return replace(backends, bus=DyingBus(backends.bus, topic, os.environ["TEST_DYING_MOMENT"], flag))

@@ -25,7 +25,8 @@ async def rejected() -> VerificationResult:
 
 
 def feedback(found: VerificationResult | None, level: FeedbackLevel = FeedbackLevel.CRITERIA, **more: Any) -> str:
-    return render_feedback(found, **{"attempt": 1, "max_attempts": 3, "level": level} | more)
+    given: dict[str, Any] = {"attempt": 1, "max_attempts": 3, "level": level} | more
+    return render_feedback(found, **given)
 
 
 async def test_level_criteria_tells_which_failed() -> None:
@@ -67,35 +68,25 @@ def test_the_message_of_custom_code_is_never_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "line"),
+    ("wanted", "line"),
     [
-        ({"metric": "latency_ms", "comparison": "lte", "threshold": 500}, "latency_ms: missing, needs at most 500"),
-        ({"metric": "word_count", "comparison": "gt", "threshold": 9.5}, "word_count: 2, needs more than 9.5"),
-        ({"metric": "word_count", "comparison": "lt", "threshold": 2}, "word_count: 2, needs less than 2"),
-        ({"metric": "word_count", "comparison": "eq", "threshold": 3}, "word_count: 2, needs 3"),
-        ({"metric": "word_count", "comparison": "neq", "threshold": 2}, "word_count: 2, needs anything but 2"),
-        ({"metric": "word_count", "comparison": "in_range", "threshold": {"max": 1}}, "word_count: 2, needs at most 1"),
-        ({"metric": "word_count", "comparison": "in_range", "threshold": {"min": 3}}, "word_count: 2, needs at least 3"),
-        (
-            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "contains_all", "threshold": ["a", "<b>"]},
-            "contains_keywords: 0.5, needs all of: a, &lt;b&gt;",
-        ),
-        (
-            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "contains_any", "threshold": ["x"]},
-            "contains_keywords: 0, needs any of: x",
-        ),
-        (
-            {"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "eq", "threshold": {"type": "array"}},
-            "matches_schema: false, needs to match the criterion's schema",
-        ),
-        (
-            {"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "neq", "threshold": {}},
-            "matches_schema: true, needs not to match the criterion's schema",
-        ),
+        (("latency_ms", "lte", 500), "latency_ms: missing, needs at most 500"),
+        (("word_count", "gt", 9.5), "word_count: 2, needs more than 9.5"),
+        (("word_count", "lt", 2), "word_count: 2, needs less than 2"),
+        (("word_count", "eq", 3), "word_count: 2, needs 3"),
+        (("word_count", "neq", 2), "word_count: 2, needs anything but 2"),
+        (("word_count", "in_range", {"max": 1}), "word_count: 2, needs at most 1"),
+        (("word_count", "in_range", {"min": 3}), "word_count: 2, needs at least 3"),
+        (("contains_keywords", "contains_all", ["a", "<b>"]), "contains_keywords: 0.5, needs all of: a, &lt;b&gt;"),
+        (("contains_keywords", "contains_any", ["x"]), "contains_keywords: 0, needs any of: x"),
+        (("matches_schema", "eq", {"type": "array"}), "matches_schema: false, needs to match the criterion's schema"),
+        (("matches_schema", "neq", {}), "matches_schema: true, needs not to match the criterion's schema"),
     ],
-)  # fmt: skip
-async def test_thresholds_in_words(fields: dict[str, Any], line: str) -> None:
-    found = await verify(criteria(criterion(**fields)), {"text": "a c"})
+)
+async def test_thresholds_in_words(wanted: tuple[str, str, Any], line: str) -> None:
+    types = {"contains_keywords": "contains", "matches_schema": "matches_schema"}
+    asked = criterion(*wanted, metric_type=types.get(wanted[0], "numeric"))
+    found = await verify(criteria(asked), {"text": "a c"})
     assert feedback(found, FeedbackLevel.FULL).splitlines()[2] == f"- {line}"
 
 

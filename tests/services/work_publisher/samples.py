@@ -15,6 +15,9 @@ ACME = Principal("acme", Audience.CONSUMER, "acme-org")
 RIVAL = Principal("rival", Audience.CONSUMER)
 BOT = Principal("bot", Audience.AGENT)
 OTHER_BOT = Principal("other-bot", Audience.AGENT)
+FINANCE = Principal("fin", Audience.FINANCE)
+OPERATOR = Principal("ops", Audience.OPERATOR)
+SERVICE = Principal("service:verification", Audience.SERVICE)
 WORK_ID = f"work_{'0' * 32}"
 CONTRACT_ID = f"ctr_{'0' * 32}"
 REF = EvaluationRef(digest="a" * 64, size=100)

@@ -12,7 +12,7 @@ from aex_runtime.bus.port import Outgoing
 from aex_runtime.bus.wire import encode
 from aex_work_publisher.main import create_app
 from aex_work_publisher.settings import Settings
-from tests.services.work_publisher.conftest import Api, open_api
+from tests.services.work_publisher.over_http import Api, open_api
 from tests.services.work_publisher.samples import ACME, BOT, NOW, submission
 
 HEAVY = {"sklearn", "nltk", "duckdb", "numpy", "scipy", "pandas", "sacrebleu", "rouge_score", "rapidfuzz", "re2"}

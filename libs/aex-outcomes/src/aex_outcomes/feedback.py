@@ -10,9 +10,10 @@ from aex_models.work import FeedbackLevel
 
 METRIC_MISSING = "metric_missing"
 MAX_BYTES = 4_096
-MAX_MESSAGE = 1_500
-"""Characters of a verifier's own message."""
-_MAX_CODE = 100
+MAX_MESSAGE = 2_000
+"""Bytes of a verifier's own message."""
+_MAX_CODE = 300
+_MAX_LINE = 1_200
 _MAX_DETAIL = 300
 _CLOSING = "</verification_rejected>"
 _NEEDS = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "eq": "", "neq": "anything but"}
@@ -34,7 +35,7 @@ def render_feedback(
     Below level `full` no value is told, and at `none` nothing but the first line: code and attempts.
     """
     opening = (
-        f'<verification_rejected code="{_escaped(code[:_MAX_CODE])}" attempt="{attempt}" max_attempts="{max_attempts}">'
+        f'<verification_rejected code="{_escaped(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
     )
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
@@ -48,9 +49,7 @@ def render_feedback(
 
 
 def _summary(message: str | None, unmet: int, total: int) -> str:
-    if message is None:
-        return f"{unmet} of {total} criteria not met."
-    return _escaped(message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}…")
+    return f"{unmet} of {total} criteria not met." if message is None else _escaped(message, MAX_MESSAGE)
 
 
 def _fitting(head: Sequence[str], items: Sequence[str]) -> list[str]:
@@ -68,8 +67,8 @@ def _fitting(head: Sequence[str], items: Sequence[str]) -> list[str]:
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
     if level is not FeedbackLevel.FULL:
-        return f"{_escaped(result.metric)}: not met" + (f" ({_escaped(result.error.code)})" if result.error else "")
-    return _escaped(f"{result.metric}: {_found(result)}, needs {needed(result)}")
+        return _escaped(f"{result.metric}: not met" + (f" ({result.error.code})" if result.error else ""), _MAX_LINE)
+    return _escaped(f"{result.metric}: {_found(result)}, needs {needed(result)}", _MAX_LINE)
 
 
 def _found(result: CriterionResult) -> str:
@@ -108,16 +107,23 @@ def _written(value: Any) -> str:
         return str(value).lower()
     if is_number(value):
         return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else text_of(round(value, 6))
-    return "nothing" if value is None else _short(str(value))
+    return _short(str(value))
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}…"
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, max_bytes: int) -> str:
     """Text for XML 1.0 in one line: what XML cannot hold becomes U+FFFD, line breaks and tabs become blanks."""
-    return "".join(_ESCAPES.get(each) or _allowed(each) for each in text)
+    written: list[str] = []
+    room = max_bytes
+    for character in text:
+        written.append(_ESCAPES.get(character) or _allowed(character))
+        room -= len(written[-1].encode())
+        if room < 0:
+            return "".join([*written[:-1], "…"])
+    return "".join(written)
 
 
 def _allowed(character: str) -> str:

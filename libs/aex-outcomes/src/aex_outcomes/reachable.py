@@ -141,6 +141,10 @@ def _points(sharing: Sequence[SuccessCriterion]) -> Iterator[float]:
                 yield from {point - reach, point, point + reach}
 
 
+Demand = tuple[bool, frozenset[str]]
+"""Whether all of some terms are asked for, or any; and the terms."""
+
+
 def _by_terms(criteria: Sequence[SuccessCriterion], positions: Sequence[int]) -> Group:
     demands = [(criteria[each].comparison.value == "contains_all", _terms(criteria[each])) for each in positions]
     return Group(
@@ -154,11 +158,26 @@ def _terms(criterion: SuccessCriterion) -> frozenset[str]:
     return frozenset(distinct_terms(supplied_by(criterion)["required_keywords"]))
 
 
-def _consistent(demands: Sequence[tuple[bool, frozenset[str]]], met: Met) -> bool:
-    """Whether one text can have and lack the terms that these verdicts imply."""
+def _consistent(demands: Sequence[Demand], met: Met) -> bool:
+    """Whether one text can have and lack the terms that these verdicts imply.
+
+    `all` met and `any` unmet settle all their terms. The opposite verdicts need one term of theirs: where all others
+    are settled against it, the last one is settled too, until nothing more follows.
+    """
     pairs = list(zip(demands, met, strict=True))
-    there = frozenset[str]().union(*(terms for (every, terms), is_met in pairs if every and is_met))
-    lacking = frozenset[str]().union(*(terms for (every, terms), is_met in pairs if not every and not is_met))
-    if there & lacking:
-        return False
-    return all(not terms <= (there if every else lacking) for (every, terms), is_met in pairs if every is not is_met)
+    there = {term for (every, terms), is_met in pairs if every and is_met for term in terms}
+    lacking = {term for (every, terms), is_met in pairs if not every and not is_met for term in terms}
+    while not there & lacking:
+        before = len(there) + len(lacking)
+        for (every, terms), is_met in pairs:
+            if every is is_met:
+                continue
+            needed, against = (lacking, there) if every else (there, lacking)
+            open_terms = terms - against
+            if not open_terms:
+                return False
+            if len(open_terms) == 1:
+                needed |= open_terms
+        if len(there) + len(lacking) == before:
+            return True
+    return False

@@ -60,7 +60,10 @@ class Background:
         tracers: TracerProvider | None = None,
     ) -> AsyncIterator[None]:
         """Everything, from here to the end of the block; then what makes work stops before what publishes it."""
-        self._sweeper = TimerSweeper(self._service, self._store, self.leases, self._clock, timers, self._ids)
+        trace = partial(continue_trace, provider=tracers)
+        self._sweeper = TimerSweeper(
+            self._service, self._store, self.leases, self._clock, timers, self._ids, trace=trace
+        )
         consumer = Consumer(
             self._service,
             self._bus,
@@ -68,7 +71,7 @@ class Background:
             self._clock,
             self._ids,
             subscriptions,
-            trace=partial(continue_trace, provider=tracers),
+            trace=trace,
         )
         purge = IdempotencyPurge(self._service, self._store, self._clock, self._ids, self.leases)
         pieces: dict[str, Callable[[], Awaitable[None]]] = {"idempotency-purge": purge.run}

@@ -1,11 +1,12 @@
 """Settings that every service has, read from the environment (`AEX_…`). A service extends the class with its own."""
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from aex_models.audiences import Audience
 from aex_models.frozen import Frozen
@@ -47,9 +48,7 @@ ServiceUrl = Annotated[str, AfterValidator(_plain_url)]
 class RuntimeSettings(BaseSettings):
     """Where a service listens, where it keeps things, whom it trusts and how it logs."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore", use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] | None = None
@@ -62,7 +61,7 @@ class RuntimeSettings(BaseSettings):
     verification_url: ServiceUrl = "http://127.0.0.1:8082"
     governance_url: ServiceUrl = "http://127.0.0.1:8083"
     settlement_url: ServiceUrl = "http://127.0.0.1:8084"
-    issuers: tuple[IssuerSettings, ...] = ()
+    issuers: Annotated[tuple[IssuerSettings, ...], NoDecode] = ()
     """Issuers beside the local one, as JSON."""
     fee_rate: Rate = ZERO
     """The platform's share, recorded in the terms of each contract when it is awarded."""
@@ -70,6 +69,16 @@ class RuntimeSettings(BaseSettings):
     log_format: Literal["json", "console"] = "json"
     parent_fd: Annotated[int, Field(ge=0)] | None = None
     """The read end of a pipe: the process ends when the parent's end closes."""
+
+    @field_validator("issuers", mode="before")
+    @classmethod
+    def _from_json(cls, issuers: Any) -> Any:
+        if not isinstance(issuers, str):
+            return issuers
+        try:
+            return json.loads(issuers)
+        except ValueError:
+            raise ValueError("AEX_ISSUERS: not JSON") from None
 
     @model_validator(mode="after")
     def _known_schemes(self) -> "RuntimeSettings":

@@ -1,8 +1,8 @@
 """Trace context (W3C): what ties a request, its events and what they cause together. Logs are in `logs.py`."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -12,6 +12,9 @@ from aex_runtime.tracing import PropagatingTracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
+
+TraceContext = Callable[[str | None, str | None, str], AbstractContextManager[Any]]
+"""Continues a trace: traceparent, tracestate, the name of the work."""
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 _UNRECORDED = PropagatingTracer()

@@ -18,6 +18,9 @@ class Timer(Frozen):
     payload: dict[str, Any] = {}
     failures: int = 0
     """How often its handler failed, since it was set."""
+    traceparent: str | None = None
+    """W3C trace context of whatever set it: what it causes belongs there."""
+    tracestate: str | None = None
 
 
 def timer_key(kind: str, subject: str) -> str:

@@ -19,6 +19,7 @@ from aex_runtime.leases import Lease, Leases
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
+from aex_runtime.telemetry import TraceContext, continue_trace
 from aex_runtime.timer_entry import Timer, timers_table
 
 _BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(minutes=5))
@@ -50,13 +51,16 @@ class TimerSweeper:
         handlers: Mapping[str, TimerHandler],
         ids: Ids,
         policy: TimerPolicy | None = None,
+        trace: TraceContext = continue_trace,
     ) -> None:
+        """`trace`: with the service's tracers."""
         self._table = timers_table(service)
         self._store = store
         self._clock = clock
         self._handlers = dict(handlers)
         self._ids = ids
         self._policy = policy or TimerPolicy()
+        self._trace = trace
         self._lease = LeaseHolder(leases, clock, ids, "timers", self._policy.lease_ttl)
         self._firing: dict[str, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
@@ -145,7 +149,10 @@ class TimerSweeper:
     async def _fire(self, stored: Stored[Timer]) -> None:
         timer = stored.record
         contract = {"contract_id": timer.subject} if timer.subject.startswith("ctr_") else {}
-        with bound_contextvars(timer_kind=timer.kind, timer_subject=timer.subject, **contract):
+        with (
+            bound_contextvars(timer_kind=timer.kind, timer_subject=timer.subject, **contract),
+            self._trace(timer.traceparent, timer.tracestate, f"fire {timer.kind}"),
+        ):
             moved = await self._handle(timer)
             try:
                 await self._settle(stored, moved)

@@ -80,7 +80,15 @@ class Unit:
 
     def set_timer(self, kind: str, subject: str, due_at: datetime, payload: Mapping[str, Any] | None = None) -> None:
         """Fire `kind` for `subject` at `due_at`; one timer for each pair, a later call moves it."""
-        timer = Timer(kind=kind, subject=subject, due_at=due_at, payload=dict(payload or {}))
+        trace = current_trace()
+        timer = Timer(
+            kind=kind,
+            subject=subject,
+            due_at=due_at,
+            payload=dict(payload or {}),
+            traceparent=trace.get("traceparent"),
+            tracestate=trace.get("tracestate"),
+        )
         self.put(timers_table(self.service), timer_key(kind, subject), timer)
         self.timers.append(timer)
 

@@ -10,6 +10,10 @@ from aex_verification.ports import Judgement, JudgeRequest
 from aex_verification.rules.records import Facts
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
+WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
+"""What the job would otherwise import while the first candidate waits."""
+MAX_RESULT_BYTES = 16 * 1024 * 1024
+"""A result echoes every threshold, and a schema may be one: larger than any honest one, small enough to hold."""
 
 
 class Runner(Protocol):

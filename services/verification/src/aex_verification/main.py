@@ -11,7 +11,7 @@ from aex_runtime.service import Backends, assemble
 from aex_verification.api import routes
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
-from aex_verification.judge import JOB, ConfinedJudge
+from aex_verification.judge import JOB, MAX_RESULT_BYTES, WARM, ConfinedJudge
 from aex_verification.rules.policy import Policy
 from aex_verification.settings import Settings
 from aex_verification.subscriptions import subscriptions, timers
@@ -26,7 +26,14 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     chosen = settings or Settings()
     config = load_config(chosen.outcome_config) if chosen.outcome_config else OutcomeConfig()
     parts = assemble(SERVICE, chosen, backends)
-    pool = WorkerPool(chosen.workers, chosen.verify_timeout_s, chosen.worker_memory_mb, jobs=[JOB])
+    pool = WorkerPool(
+        chosen.workers,
+        chosen.verify_timeout_s,
+        chosen.worker_memory_mb,
+        jobs=[JOB],
+        warm=WARM,
+        max_result_bytes=MAX_RESULT_BYTES,
+    )
     client = httpx.AsyncClient(timeout=chosen.governance_timeout_s)
     deps = Deps(
         unit_of_work=parts.unit_of_work,

@@ -12,14 +12,15 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page, page_request
 from aex_runtime.http.routing import service_router
-from aex_work_publisher.bodies import DescribedAs, WorkPage
+from aex_work_publisher.bodies import DescribedAs, WorkPage, body_size
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.award_work import award_work
 from aex_work_publisher.handlers.cancel_work import cancel_work
+from aex_work_publisher.handlers.check_work import Body as Submitted
+from aex_work_publisher.handlers.check_work import validate_work
 from aex_work_publisher.handlers.claim_work import claim_work
 from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract, get_work, list_works
 from aex_work_publisher.handlers.submit_work import submit_work
-from aex_work_publisher.handlers.validate_work import validate_work
 
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Agent = Annotated[Principal, Depends(Allow("agent"))]
@@ -28,6 +29,7 @@ Service = Annotated[Principal, Depends(Allow("service"))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 Paging = Annotated[PageRequest, Depends(page_request)]
 Submission = Annotated[Any, DescribedAs(WorkSubmission), Body()]
+Size = Annotated[int, Depends(body_size)]
 Json = dict[str, Any]
 
 
@@ -41,16 +43,18 @@ def routes(deps: Deps) -> APIRouter:
 
 def _work_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work", status_code=201, summary="Publish a work", responses={201: {"model": WorkAnswer}})
-    async def post_work(body: Submission, consumer: Consumer, request: Idempotent, response: Response) -> Json:
+    async def post_work(
+        body: Submission, size: Size, consumer: Consumer, request: Idempotent, response: Response
+    ) -> Json:
         """All that is wrong comes in one answer; what is odd, and what the work can cost, comes with it."""
-        effect, answer = await submit_work(deps, consumer, body, request)
+        effect, answer = await submit_work(deps, consumer, Submitted(body, size), request)
         _describe(response, effect, f"/v1/work/{effect.resource_id}")
         return project(answer, consumer.role)
 
     @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
-    async def post_validation(body: Submission, consumer: Consumer) -> Json:
+    async def post_validation(body: Submission, size: Size, consumer: Consumer) -> Json:
         """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
-        return project(await validate_work(deps, body), consumer.role)
+        return project(await validate_work(deps, Submitted(body, size)), consumer.role)
 
     @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
     async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Json:

@@ -1,7 +1,8 @@
-"""Shapes of bodies that OpenAPI tells of."""
+"""Bodies as they come in, and the shapes that OpenAPI tells of."""
 
 from dataclasses import dataclass
 
+from fastapi import Request
 from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -24,3 +25,8 @@ class WorkPage(BaseModel):
 
     items: list[Work]
     next_cursor: str | None
+
+
+async def body_size(request: Request) -> int:
+    """How many bytes the body had; it has been read and parsed by then."""
+    return len(await request.body())

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import uvloop
@@ -226,6 +228,25 @@ async def test_a_job_that_cannot_be_imported_is_told_at_the_start() -> None:
             async with WorkerPool(2, jobs=[name]):
                 pass
         assert children_of(os.getpid()) == before
+
+
+async def test_when_no_worker_starts_any_more_jobs_are_told_so_and_served_again_once_one_does(tmp_path: Path) -> None:
+    module = tmp_path / "fragile_jobs.py"
+    module.write_text("import os\ndef die(_): os._exit(1)\ndef live(_): return {}\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        jobs = ["fragile_jobs:die", "fragile_jobs:live"]
+        async with WorkerPool(1, jobs=jobs, spares=0, start_pause_s=0.001) as pool:
+            await asyncio.to_thread(module.rename, tmp_path / "away.py")
+            with pytest.raises(JobCrashed):
+                await pool.run("fragile_jobs:die", {})
+            with pytest.raises(WorkersUnavailable, match="fragile_jobs"):
+                await pool.run("fragile_jobs:live", {})
+            assert pool.alive == 0
+            await asyncio.to_thread((tmp_path / "away.py").rename, module)
+            assert await pool.run("fragile_jobs:live", {}) == {}
+    finally:
+        sys.path.remove(str(tmp_path))
 
 
 async def test_a_worker_that_takes_too_long_to_start_is_told() -> None:

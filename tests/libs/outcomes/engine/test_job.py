@@ -72,6 +72,12 @@ def test_a_bare_text_is_told_to_governance_though_no_metric_measures_it() -> Non
     assert answer["result"]["criterion_results"][0]["error"]["code"] == "metric_missing"
 
 
+def test_a_long_text_is_told_in_part() -> None:
+    answer = run(output={"text": "cat " * 100_000})
+    assert len(answer["output_text"]) == 200_000
+    assert answer["keyword_stats"]["density"] == 1
+
+
 def test_a_hostile_text_is_told_as_none() -> None:
     assert run(output={"text": "x" * 1_000_001})["output_text"] is None
 

@@ -218,6 +218,12 @@ async def test_one_failing_extractor_leaves_the_others_and_makes_the_verdict_ind
     assert "hush" not in found.model_dump_json()
 
 
+async def test_an_extractor_that_returns_no_mapping_failed() -> None:
+    engine = VerificationEngine({"extractors": {"wordy": {"class": f"{SAMPLES}:Wordy"}}})
+    found = await verify(criteria(criterion("shouting", "gte", 0)), {}, engine=engine)
+    assert (one(found).error.code, found.verdict) == ("extractor_failed", Verdict.INDETERMINATE)
+
+
 async def test_an_extractor_can_neither_rewrite_the_candidate_nor_answer_for_others() -> None:
     engine = VerificationEngine({"extractors": {"a_meddler": {"class": f"{SAMPLES}:Meddling"}}})
     wanted = criteria(

@@ -56,6 +56,13 @@ class Meddling(Sample):
         return {"meddled": 1, "latency_ms": 0, "output_length": 10**6}
 
 
+class Wordy(Sample):
+    """Returns no mapping."""
+
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        return "0.5"
+
+
 class Undescribed(Sample):
     """Supports a metric that its catalogue entries do not have."""
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from aex_outcomes.kernels.rouge import RougeReference, is_rouge_type, longest_common_subsequence, rouge, tokenize
+from aex_outcomes.kernels.rouge import RougeReference, is_rouge_type, rouge, tokenize
 from tests.libs.outcomes.kernels.texts import pairs, prose
 
 TYPES = ("rouge1", "rouge2", "rougeL")
@@ -77,10 +77,6 @@ def test_rouge_types_are_1_to_9_and_l() -> None:
         "rouge9",
         "rougeL",
     ]
-
-
-def test_subsequence_of_tokens_without_a_common_one_is_empty() -> None:
-    assert longest_common_subsequence(["a", "b"], ["c"]) == 0
 
 
 def test_texts_of_100000_tokens_finish_quickly() -> None:

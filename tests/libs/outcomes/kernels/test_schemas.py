@@ -100,6 +100,20 @@ def test_a_bad_schema_is_refused_with_its_path_and_without_quoting_it(
     assert "hush" not in str(refused.value)
 
 
+@pytest.mark.parametrize("depth", [200, 100_000])
+def test_a_schema_nested_too_deeply_is_refused(depth: int) -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"items": schema}
+    with pytest.raises(InvalidSchema):
+        compile_schema(schema_text(schema))
+
+
+def test_a_schema_that_is_no_unicode_is_refused() -> None:
+    with pytest.raises(InvalidSchema):
+        compile_schema(schema_text({"const": "\ud800"}))
+
+
 def test_a_huge_schema_is_refused() -> None:
     with pytest.raises(InvalidSchema, match="characters"):
         compile_schema(schema_text({"description": "x" * 1_000_001}))

@@ -88,10 +88,15 @@ def test_a_threshold_of_the_wrong_kind_names_the_metric(threshold: Any) -> None:
     assert "Invalid threshold for metric: accuracy" in messages(body)[0]
 
 
+PATTERN = criterion(metric="matches_pattern", metric_type="boolean", comparison="eq", threshold=True)
+MISFIT = criterion(metric="rougeL", metric_type="count")
+CODE = {"name": "x", "code": "hush"}
+
+
 @pytest.mark.parametrize(
     ("change", "path", "code"),
     [
-        ({"criteria__0__metric_type": "count", "criteria__0__threshold": 1}, "/success_criteria/criteria/0/metric_type", "invalid_metric_type"),
+        ({"criteria": [MISFIT]}, "/success_criteria/criteria/0/metric_type", "invalid_metric_type"),
         ({"criteria__0__colour": "red"}, "/success_criteria/criteria/0/colour", "extra_forbidden"),
         ({"criteria__0__bonus": "-1"}, "/success_criteria/criteria/0/bonus", "greater_than_equal"),
         ({"criteria__0__bonus": "1e3"}, "/success_criteria/criteria/0/bonus", "invalid_money"),
@@ -104,13 +109,13 @@ def test_a_threshold_of_the_wrong_kind_names_the_metric(threshold: Any) -> None:
         ({"success_criteria": []}, "/success_criteria", "model_type"),
         ({"criteria__2": 5}, "/success_criteria/criteria/2", "model_type"),
         ({"criteria": [criterion(threshold=n) for n in range(11)]}, "/success_criteria/criteria", "too_many_criteria"),
-        ({"evaluation": None, "criteria": [criterion(metric="matches_pattern", metric_type="boolean", comparison="eq", threshold=True)]}, "/evaluation/pattern", "evaluation_missing"),
+        ({"evaluation": None, "criteria": [PATTERN]}, "/evaluation/pattern", "evaluation_missing"),
         ({"evaluation__reference": None}, "/evaluation/reference", "evaluation_missing"),
         ({"evaluation__pattern": "(?=hush)"}, "/evaluation/pattern", "invalid_pattern"),
-        ({"evaluation__output_schema": {"items": {"type": "hush"}}}, "/evaluation/output_schema/items/type", "invalid_schema"),
+        ({"evaluation__output_schema": {"type": "hush"}}, "/evaluation/output_schema/type", "invalid_schema"),
         ({"evaluation__output_schema": {"$ref": "file:///hush"}}, "/evaluation/output_schema", "unresolvable_ref"),
         ({"evaluation__ground_truth": [{"label": "hush", "id": 1}] * 2}, "/evaluation/ground_truth", "duplicate_id"),
-        ({"evaluation__custom_metrics": [{"name": "x", "code": "hush"}]}, "/evaluation/custom_metrics", "custom_metrics_unavailable"),
+        ({"evaluation__custom_metrics": [CODE]}, "/evaluation/custom_metrics", "custom_metrics_unavailable"),
         ({"criteria__0__metric": "custom.x"}, "/success_criteria/criteria/0/metric", "custom_metrics_unavailable"),
         ({"criteria__0__metric": "values_plausible"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
         ({"criteria__0__metric": "stat.mean_fitness"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
@@ -257,7 +262,7 @@ ANYTHING = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(GOOD) + ["verification", "science", "allow_claims"]), ANYTHING)
+@given(st.sampled_from([*sorted(GOOD), "verification", "science", "allow_claims"]), ANYTHING)
 def test_whatever_stands_in_a_field_is_answered_with_problems_never_with_an_exception(name: str, value: Any) -> None:
     checked = check_submission(GOOD | {name: value}, CATALOG)
     assert (checked.submission is None) is bool(checked.problems)

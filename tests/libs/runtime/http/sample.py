@@ -1,7 +1,7 @@
 """A small service on the kit: notes that a consumer writes, with an event and a timer for each."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import httpx
 from fastapi import APIRouter, Body, Depends, FastAPI, Response
+from opentelemetry.trace import TracerProvider
 
 from aex_models.audiences import Audience
 from aex_models.criteria import SuccessCriteria
@@ -86,19 +87,15 @@ class Sample:
         return httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://sample", headers=headers)
 
 
-Route = Callable[[], Awaitable[Any]]
-
-
 def sample(
     data_dir: Path,
     backends: Backends | None = None,
     extra: Callable[[APIRouter], None] | None = None,
-    clock: Clock | None = None,
+    tracers: TracerProvider | None = None,
     **options: Any,
 ) -> Sample:
     """The sample over a memory store and bus; `extra` adds routes."""
-    ports = backends or memory_backends(clock)
-    parts = assemble(SERVICE, RuntimeSettings(data_dir=data_dir), ports)
+    parts = assemble(SERVICE, RuntimeSettings(data_dir=data_dir), backends or memory_backends(), tracers)
     made = Sample(FastAPI(), parts)
     router = _routes(made)
     if extra is not None:

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import format_trace_id
 from structlog.testing import capture_logs
 
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
+from aex_runtime.telemetry import recording_tracers
 from tests.libs.runtime.http.sample import Sample, alive, memory_backends, sample, until
 
 
@@ -89,6 +93,23 @@ async def test_a_bad_trace_context_begins_a_new_trace(made: Sample, traceparent:
         await client.post("/v1/notes", json={"text": "t"}, headers={"traceparent": traceparent})
         await until(lambda: bool(made.events))
     assert re.fullmatch(r"00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-00", made.events[0].traceparent or "")
+
+
+async def test_with_an_exporter_request_and_event_are_spans_of_the_callers_trace(tmp_path: Path) -> None:
+    exporter, trace_id = InMemorySpanExporter(), "4bf92f3577b34da6a3ce929d0e0e4736"
+    made = sample(tmp_path / "data", tracers=recording_tracers("work-publisher", [SimpleSpanProcessor(exporter)]))
+    async with alive(made.app), made.client() as client:
+        headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+        await client.post("/v1/notes", json={"text": "CANARY"}, headers=headers)
+        await client.post("/v1/notes", json={"text": ["CANARY"]}, headers=headers)
+        await until(lambda: bool(made.events) and len(exporter.get_finished_spans()) == 3)
+    spans = exporter.get_finished_spans()
+    assert sorted(span.name for span in spans) == ["POST /v1/notes", "POST /v1/notes", "handle contract.cancelled"]
+    contexts = [context for span in spans if (context := span.get_span_context())]
+    assert {format_trace_id(context.trace_id) for context in contexts} == {trace_id}
+    told = "".join(span.to_json() for span in spans)
+    assert "CANARY" not in told
+    assert "eyJ" not in told
 
 
 async def test_events_and_timers_are_dealt_with_while_the_application_lives(made: Sample) -> None:

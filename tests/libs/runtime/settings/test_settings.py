@@ -94,6 +94,16 @@ def test_an_issuer_that_could_not_be_trusted_is_refused(change: dict[str, Any]) 
         RuntimeSettings.model_validate({"issuers": [{**ISSUER, **change}]})
 
 
+@pytest.mark.parametrize("text", ["{", "CANARY", "[5]", '"text"'])
+def test_issuers_that_are_no_json_are_refused_without_repeating_them(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("AEX_ISSUERS", text)
+    with pytest.raises(ValidationError) as caught:
+        RuntimeSettings()
+    assert "CANARY" not in str(caught.value.errors(include_input=False, include_context=False))
+
+
 @pytest.mark.parametrize(
     "change", [{"port": -1}, {"port": 70_000}, {"governance_url": "governance"}, {"fee_rate": "2"}, {"parent_fd": -1}]
 )

@@ -5,8 +5,8 @@ from aex_models.audiences import Audience
 from aex_models.work import WorkSubmission
 from aex_runtime.http.routing import allow_of
 from aex_runtime.identity.principal import Principal
-from tests.services.work_publisher.conftest import FINANCE, OPERATOR, SERVICE, Api
-from tests.services.work_publisher.samples import ACME, BOT, RIVAL, submission
+from tests.services.work_publisher.over_http import Api
+from tests.services.work_publisher.samples import ACME, BOT, FINANCE, OPERATOR, RIVAL, SERVICE, submission
 
 EVERYBODY = (ACME, BOT, FINANCE, OPERATOR, SERVICE)
 AWARD = {"agent_id": "bot", "cpc_rate": "0.75"}

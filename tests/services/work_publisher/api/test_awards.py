@@ -6,8 +6,8 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_runtime.identity.principal import Principal
-from tests.services.work_publisher.conftest import SERVICE, Api
-from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL
+from tests.services.work_publisher.over_http import Api
+from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL, SERVICE
 
 AWARD = {"agent_id": "bot", "cpc_rate": "0.75"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.work_publisher.conftest import Api
+from tests.services.work_publisher.over_http import Api
 from tests.services.work_publisher.samples import ACME, CANARIES, submission
 
 ROUGE = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4}

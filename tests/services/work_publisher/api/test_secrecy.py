@@ -2,8 +2,8 @@ import json
 
 from structlog.testing import capture_logs
 
-from tests.services.work_publisher.conftest import SERVICE, Api
-from tests.services.work_publisher.samples import ACME, BOT, submission
+from tests.services.work_publisher.over_http import Api
+from tests.services.work_publisher.samples import ACME, BOT, SERVICE, submission
 
 
 async def test_evaluation_data_appear_nowhere_but_before_their_consumer(api: Api) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from aex_runtime.clock import SetClock
 from aex_runtime.identity.principal import Principal
-from tests.services.work_publisher.conftest import Api
+from tests.services.work_publisher.over_http import Api
 from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL
 
 

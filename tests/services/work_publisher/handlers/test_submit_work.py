@@ -13,9 +13,9 @@ from aex_outcomes.submission import Checked
 from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
 from aex_runtime.http.idempotency import Effect
 from aex_work_publisher.handlers.cancel_work import cancel_work
+from aex_work_publisher.handlers.check_work import Body, validate_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import submit_work
-from aex_work_publisher.handlers.validate_work import validate_work
 from tests.services.work_publisher.kit import NO_KEY, RefusingBlobs, Shop, keyed, open_shop
 from tests.services.work_publisher.samples import ACME, BOT, CANARIES, NOW, submission
 
@@ -28,14 +28,14 @@ def shop() -> Shop:
 async def publish(shop: Shop, key: str | None = None, **changes: Any) -> tuple[Effect, WorkAnswer]:
     body = submission(**changes)
     request = keyed(key, sha256_hex(canonical_bytes(body))) if key else NO_KEY
-    effect, answer = await submit_work(shop.deps, ACME, body, request)
+    effect, answer = await submit_work(shop.deps, ACME, Body(body, 0), request)
     assert isinstance(answer, WorkAnswer)
     return effect, answer
 
 
 async def refused(shop: Shop, kind: type[Exception], body: Any) -> set[str]:
     with pytest.raises(kind) as error:
-        await submit_work(shop.deps, ACME, body, NO_KEY)
+        await submit_work(shop.deps, ACME, Body(body, 0), NO_KEY)
     return {f"{problem.path} {problem.code}" for problem in error.value.errors}  # type: ignore[attr-defined]
 
 
@@ -153,7 +153,7 @@ async def test_of_many_concurrent_requests_with_one_key_one_has_an_effect(shop: 
     await shop.deps.blobs.ping()
     requests = [keyed("k", "same") for _ in range(50)]  # each with its own register, as in 50 processes
     ended = await asyncio.gather(
-        *(submit_work(shop.deps, ACME, submission(), request) for request in requests), return_exceptions=True
+        *(submit_work(shop.deps, ACME, Body(submission(), 0), request) for request in requests), return_exceptions=True
     )
     effects = [each[0] for each in ended if isinstance(each, tuple)]
     assert len({effect.resource_id for effect in effects}) == 1
@@ -171,11 +171,11 @@ async def test_no_log_line_tells_evaluation_data(shop: Shop) -> None:
 
 
 async def test_validation_says_the_same_and_keeps_nothing(shop: Shop) -> None:
-    sound = await validate_work(shop.deps, submission())
+    sound = await validate_work(shop.deps, Body(submission(), 0))
     _, answer = await publish(shop)
     assert (sound.valid, sound.problems) == (True, ())
     assert (sound.warnings, sound.quote) == (answer.warnings, answer.quote)
-    broken = await validate_work(shop.deps, submission(title=7))
+    broken = await validate_work(shop.deps, Body(submission(title=7), 10_000_000))
     assert (broken.valid, broken.quote) == (False, None)
     assert [problem.path for problem in broken.problems] == ["/title"]
     assert len(shop.events) == 1
@@ -185,5 +185,5 @@ async def test_a_work_whose_metrics_are_no_longer_known_is_still_repeated(shop: 
     effect, _ = await publish(shop, "k")
     later = replace(shop.deps, check=lambda _: Checked(None))
     body = submission()
-    again, work = await submit_work(later, ACME, body, keyed("k", sha256_hex(canonical_bytes(body))))
+    again, work = await submit_work(later, ACME, Body(body, 0), keyed("k", sha256_hex(canonical_bytes(body))))
     assert (again, type(work), work.work_id) == (Effect(effect.resource_id, True), Work, effect.resource_id)

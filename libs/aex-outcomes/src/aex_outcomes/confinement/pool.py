@@ -29,7 +29,10 @@ class WorkerPool:
     coroutine function. `warm`: further modules to import before the first job. `queue_limit`: jobs that may wait.
     `spares`: warm workers beside the `size`, so that a kill costs nobody a start. `max_jobs`, `retire_above_mb` (half
     of `memory_mb`): after so many jobs, or so much growth, a worker is replaced; 1 job makes workers disposable.
-    `max_result_bytes`: longer answers are refused unread. `network`, `children`: see `Confinement`.
+    `max_result_bytes`: longer answers are refused unread. `start_timeout_s`, `start_pause_s`: how long a worker may
+    take to be warm, and the first pause after one that failed; after five failures in a row with no worker left,
+    waiting jobs raise `WorkersUnavailable`, and the next job makes the pool try again. `network`, `children`: see
+    `Confinement`.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class WorkerPool:
         retire_above_mb: int | None = None,
         max_result_bytes: int = 1 << 20,
         start_timeout_s: float = 60.0,
+        start_pause_s: float = 0.5,
         nice: int = 5,
         network: bool = False,
         children: bool = False,
@@ -61,7 +65,7 @@ class WorkerPool:
             confinement=Confinement(memory_mb=memory_mb, nice=nice, network=network, children=children),
             retire_above_mb=memory_mb // 2 if retire_above_mb is None else retire_above_mb,
         )
-        hiring = Hiring(size + spares, setup, max_result_bytes, start_timeout_s)
+        hiring = Hiring(size + spares, setup, max_result_bytes, start_timeout_s, start_pause_s)
         self._desk = Desk(size, queue_limit, grace_s, max_jobs, hiring)
 
     async def __aenter__(self) -> Self:

@@ -14,18 +14,18 @@ from aex_outcomes.confinement.settings import Setup
 _log = structlog.get_logger(__name__)
 
 _STARTS_IN_A_ROW = 5
-_PAUSE_S = 0.2
 _jitter = random.SystemRandom().random
 
 
 @dataclass(frozen=True, slots=True)
 class Hiring:
-    """How many workers there are, and how each is started."""
+    """How many workers there are, and how each is started; `start_pause_s` after a failure, doubled for each more."""
 
     number: int
     setup: Setup
     answer_limit: int
     start_timeout_s: float
+    start_pause_s: float
 
 
 class Staff:
@@ -108,16 +108,15 @@ class Staff:
         self._on_ready(child)
 
     async def _replace(self) -> None:
-        reason = ""
         for attempt in range(1, _STARTS_IN_A_ROW + 1):
             try:
-                await self._start()
+                return await self._start()
             except StartFailed as error:
                 reason = str(error)
-                pause = _PAUSE_S * 2**attempt * (0.5 + _jitter())
-                _log.warning("confined_worker_start_failed", attempt=attempt, reason=reason, pause_s=round(pause, 3))
-                await asyncio.sleep(pause)
+            pause = self._hiring.start_pause_s * 2 ** (attempt - 1) * (0.5 + _jitter())
+            _log.warning("confined_worker_start_failed", attempt=attempt, reason=reason, pause_s=round(pause, 3))
+            if attempt == _STARTS_IN_A_ROW and not self._alive:
+                self._on_none_left(reason)
             else:
-                return
-        if not self._alive:
-            self._on_none_left(reason)
+                await asyncio.sleep(pause)
+        return None

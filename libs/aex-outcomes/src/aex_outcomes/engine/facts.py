@@ -10,32 +10,35 @@ from aex_outcomes.catalog import supplied_by
 from aex_outcomes.engine.candidate import CandidateFacts, Case
 from aex_outcomes.engine.readings import Reading
 from aex_outcomes.extractors.protocol import AgentFault
-from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, references_of, text_of
-from aex_outcomes.kernels.bleu import BleuReference, bleu
+from aex_outcomes.extractors.text import references_of, text_of
+from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.kernels.keywords import standing
-from aex_outcomes.kernels.rouge import RougeReference, rouge
+
+MAX_TOLD = 200_000
+"""Code points of the text that governance is told: rules about likeness need no more, and answers stay small."""
 
 
 def facts_of(
-    case: Case, criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], text_pointer: str = TEXT_POINTER
+    case: Case, criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], measure: TextQualityExtractor
 ) -> CandidateFacts:
-    """All that governance asks for, whether or not a criterion names it. The text is the one that metrics measure."""
-    text = _text(case.work_output, text_pointer)
+    """All that governance asks for, whether or not a criterion names it. The text is the one that `measure` reads."""
+    text = _text(case.work_output, measure)
+    extracted = _extracted(criteria, readings)
     return CandidateFacts(
         contract_id=case.contract_id,
-        extracted_metrics=_extracted(criteria, readings),
+        extracted_metrics=extracted,
         execution_metadata=case.execution_metadata,
         platform_latency_ms=case.platform_latency_ms,
-        output_text=text,
-        reference_similarity=_similarity(text, references_of(case.task_input)) if text else None,
+        output_text=text[:MAX_TOLD] if text else text,
+        reference_similarity=_similarity(text, references_of(case.task_input), extracted, measure) if text else None,
         keyword_stats=_keywords(text, case.task_input, criteria) if text else None,
     )
 
 
-def _text(output: Any, pointer: str) -> str | None:
+def _text(output: Any, measure: TextQualityExtractor) -> str | None:
     """A bare string counts as text here: fraud rules look at whatever is written."""
     try:
-        return text_of(output, "" if isinstance(output, str) else pointer, MAX_TEXT_LENGTH)
+        return text_of(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
     except AgentFault:
         return None
 
@@ -50,12 +53,16 @@ def _extracted(
     }
 
 
-def _similarity(text: str, references: tuple[str, ...]) -> ReferenceSimilarity | None:
-    if not references or sum(map(len, references)) > MAX_TEXT_LENGTH:
+def _similarity(
+    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], measure: TextQualityExtractor
+) -> ReferenceSimilarity | None:
+    """What criteria had extracted already is not computed again."""
+    if not references or sum(map(len, references)) > measure.max_text_length:
         return None
-    prepared = [RougeReference.of(reference, ["rougeL"]) for reference in references]
+    rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
     return ReferenceSimilarity(
-        rouge_l=rouge(text, prepared, ["rougeL"])["rougeL"], bleu=bleu(text, BleuReference.of(references))
+        rouge_l=measure.rouge(text, references, ["rougeL"])["rougeL"] if rouge_l is None else rouge_l,
+        bleu=measure.bleu(text, references) if bleu is None else bleu,
     )
 
 

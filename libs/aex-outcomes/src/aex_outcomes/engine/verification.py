@@ -19,7 +19,7 @@ from aex_outcomes.engine.facts import facts_of
 from aex_outcomes.engine.governance import apply_governance, word_of
 from aex_outcomes.engine.judging import judge
 from aex_outcomes.engine.result_cache import ResultCache
-from aex_outcomes.extractors.text import TEXT_POINTER
+from aex_outcomes.extractors.text_quality import TextQualityExtractor
 
 
 class Clock(Protocol):
@@ -57,6 +57,8 @@ class VerificationEngine:
         """Raises `InvalidConfig`. `config` may be the mapping of an `outcome-verification.yaml`."""
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
         self.catalog = Catalog.of(self._config)
+        own = self.catalog.extractors.get("text_quality")
+        self._measure = own if isinstance(own, TextQualityExtractor) else TextQualityExtractor()
         self._governance = governance if self._config.verification.governance_check else None
         self._clock = clock or WallClock()
         cache = ResultCache(self._config.caching.extractor_results_ttl, time.monotonic)
@@ -101,12 +103,8 @@ class VerificationEngine:
         """The engine's own verdict and the facts for governance, which is not asked. Raises `UnknownMetric`."""
         criteria = case.success_criteria.criteria if case.success_criteria else ()
         readings = await self._extraction.readings(criteria, case.task_input, case.work_output, case.metadata)
-        facts = facts_of(case, criteria, readings, self._text_pointer())
+        facts = facts_of(case, criteria, readings, self._measure)
         return Assessment(judge(case, readings, self.catalog), facts)
-
-    def _text_pointer(self) -> str:
-        extractor = self.catalog.extractors.get("text_quality")
-        return getattr(extractor, "text_pointer", TEXT_POINTER)
 
 
 def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCriteria | None:

@@ -57,13 +57,17 @@ class TextQualityExtractor:
         metrics: dict[str, MetricValue] = {"output_length": len(text), "word_count": len(text.split())}
         references = references_of(task_input)
         if references:
-            metrics |= self.similarity(text, references, self._wanted(self.rouge_types))
+            metrics |= self.rouge(text, references, self._wanted(self.rouge_types))
             if self._wanted(["bleu_score"]):
-                metrics["bleu_score"] = bleu(text, self._bleu.get(references, lambda: BleuReference.of(references)))
+                metrics["bleu_score"] = self.bleu(text, references)
         return metrics
 
-    def similarity(self, text: str, references: tuple[str, ...], types: Sequence[str]) -> dict[str, float]:
-        """The ROUGE f-measures of these types."""
+    def bleu(self, text: str, references: tuple[str, ...]) -> float:
+        """The BLEU score against references that are kept prepared."""
+        return bleu(text, self._bleu.get(references, lambda: BleuReference.of(references)))
+
+    def rouge(self, text: str, references: tuple[str, ...], types: Sequence[str]) -> dict[str, float]:
+        """The ROUGE f-measures of these types, against references that are kept prepared."""
         if not types:
             return {}
         prepared = self._rouge.get(

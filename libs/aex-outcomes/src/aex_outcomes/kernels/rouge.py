@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aex_outcomes.kernels.ngrams import ngrams, overlap, total
+from aex_outcomes.kernels.subsequence import longest_common_subsequence
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 _TYPE = re.compile(r"rouge([1-9]|L)")
@@ -64,18 +65,3 @@ def _f_measure(shared: int, candidate: int, reference: int) -> float:
         return 0.0
     precision, recall = shared / candidate, shared / reference
     return 2 * precision * recall / (precision + recall)
-
-
-def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
-    """The length of the longest common subsequence of two lists of tokens.
-
-    rapidfuzz compares hashes: tokens become small numbers first, so that no two can collide. Tokens that only
-    one side has cannot be part of it and are dropped.
-    """
-    from rapidfuzz.distance import LCSseq  # noqa: PLC0415 tens of milliseconds that only ROUGE-L needs
-
-    numbers = {token: number for number, token in enumerate(set(left).intersection(right))}
-    return LCSseq.similarity(
-        [numbers[token] for token in left if token in numbers],
-        [numbers[token] for token in right if token in numbers],
-    )

@@ -35,8 +35,14 @@ class Validator(Protocol):
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """The schema as JSON text: the form in which it is compiled, and remembered once compiled."""
-    return json.dumps(schema, ensure_ascii=False)
+    """The schema as JSON text: the form in which it is compiled, and remembered once compiled.
+
+    Raises `InvalidSchema` for one that JSON cannot hold, or nested too deeply.
+    """
+    try:
+        return json.dumps(schema, ensure_ascii=False)
+    except (RecursionError, TypeError, ValueError):
+        raise InvalidSchema("", "invalid_schema", "Not JSON, or nested too deeply") from None
 
 
 def compile_schema(text: str) -> Validator:

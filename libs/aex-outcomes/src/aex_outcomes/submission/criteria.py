@@ -27,6 +27,7 @@ SCIENCE_METRICS = frozenset(
     }
 )
 MAX_LOOKED_AT = 100
+MAX_NAME = 128
 
 
 def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
@@ -42,8 +43,14 @@ def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Pro
     given = evaluation if isinstance(evaluation, Mapping) else {}
     yield from _duplicates(listed[:MAX_LOOKED_AT])
     for position, raw in enumerate(listed[:MAX_LOOKED_AT]):
-        if isinstance(raw, Mapping) and isinstance(raw.get("metric"), str):
+        if isinstance(raw, Mapping) and _is_named(raw):
             yield from _one(raw, f"{CRITERIA}/criteria/{position}", given, catalog)
+
+
+def _is_named(raw: Mapping[str, Any]) -> bool:
+    """Whether a criterion names a metric at all: what is no name is reported with the shape, and not repeated."""
+    metric = raw.get("metric")
+    return isinstance(metric, str) and 0 < len(metric) <= MAX_NAME
 
 
 def _duplicates(listed: Sequence[Any]) -> Iterator[Problem]:
@@ -73,7 +80,7 @@ def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catal
         yield Problem(path=f"{path}/metric", code=unknown[0], message=unknown[1])
         return
     entry = catalog.entry(raw["metric"])
-    if raw.get("metric_type") in set(MetricType) - set(entry.metric_types):
+    if raw.get("metric_type") in [each for each in MetricType if each not in entry.metric_types]:
         taken = ", ".join(entry.metric_types)
         message = f"Invalid metric_type for metric: {entry.name} (takes {taken})"
         yield Problem(path=f"{path}/metric_type", code="invalid_metric_type", message=message)

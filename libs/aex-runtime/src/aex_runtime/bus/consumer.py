@@ -1,11 +1,9 @@
 """From a delivery to a handler and back: every message ends in an ack, a retry or a dead letter."""
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import structlog
 from pydantic import ValidationError
@@ -24,13 +22,10 @@ from aex_runtime.handlers import EventHandler, Poison, RetryLater
 from aex_runtime.ids import Ids
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.telemetry import continue_trace
+from aex_runtime.telemetry import TraceContext, continue_trace
 
 OUTAGES = (StoreUnavailable, BusUnavailable, BlobUnavailable, TemporarilyUnavailable, RateLimited)
 """Not the message's fault: tried again for as long as it takes, and never counted."""
-
-TraceContext = Callable[[str | None, str | None, str], AbstractContextManager[Any]]
-"""Continues a trace: traceparent, tracestate, the name of the work."""
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=500), cap=timedelta(minutes=2))
 _OUTAGE = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=15))

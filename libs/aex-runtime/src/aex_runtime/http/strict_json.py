@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.http.json_problems import MAX_ITEMS, MAX_PROBLEMS, Odd, OddObject, problems_in
+from aex_runtime.http.json_problems import MAX_ITEMS, MAX_PROBLEMS, Odd, OddObject, has_long_container, problems_in
 
 MAX_DEPTH = 64
 MAX_VALUES = 1_000_000
@@ -46,7 +46,7 @@ def parse_strict(raw: bytes) -> Any:
         )
     except json.JSONDecodeError as error:
         _refuse("malformed_json", f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})")
-    if reader.met_odd or raw.count(b",") >= MAX_ITEMS or _BAD_ESCAPE.search(raw):
+    if reader.met_odd or _BAD_ESCAPE.search(raw) or (raw.count(b",") >= MAX_ITEMS and has_long_container(value)):
         problems = list(islice(problems_in(value), MAX_PROBLEMS))
         if problems:
             raise InvalidRequest("invalid_json", "the body is not the JSON that is taken here", problems)

@@ -11,6 +11,7 @@ from aex_runtime.store.table import Stored
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.repository import Slice, find_award, find_work, get_evaluation, works_slice
 from aex_work_publisher.rules.awarding import awarded_contract
+from aex_work_publisher.rules.publication import whole
 from aex_work_publisher.rules.records import WorkRecord
 from aex_work_publisher.rules.visibility import may_see, visible_sets
 
@@ -34,8 +35,7 @@ async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
     record = visible(await find_work(deps.store, work_id), reader).record
     if reader.role is not Audience.CONSUMER or record.evaluation is None:
         return record.work
-    secrets = await get_evaluation(deps.blobs, record.evaluation)
-    return record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
+    return whole(record, await get_evaluation(deps.blobs, record.evaluation))
 
 
 async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> Slice:

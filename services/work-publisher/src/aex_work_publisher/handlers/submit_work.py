@@ -1,8 +1,6 @@
 """A consumer publishes a work."""
 
-import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
@@ -14,9 +12,11 @@ from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempote
 from aex_runtime.identity.principal import Principal
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
+from aex_work_publisher.handlers.check_work import Body, check_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.repository import create_work, put_evaluation
-from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event
+from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
+from aex_work_publisher.rules.records import WorkRecord
 
 _log = structlog.get_logger(__name__)
 
@@ -31,7 +31,7 @@ class _Accepted:
 
 
 async def submit_work(
-    deps: Deps, consumer: Principal, body: Any, request: IdempotentRequest
+    deps: Deps, consumer: Principal, body: Body, request: IdempotentRequest
 ) -> tuple[Effect, Work | WorkAnswer]:
     """Publish what `body` describes; the effect names the work.
 
@@ -40,39 +40,35 @@ async def submit_work(
     """
     work_id = deps.ids.new("work")
     accepted: _Accepted | None = None
+    written: WorkRecord | None = None
 
     async def submit(unit: Unit) -> str:
-        nonlocal accepted
+        nonlocal accepted, written
         # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
         # Content under its digest that nothing points to is no effect.
         accepted = accepted or await _accept(deps, body)
         party = Party(id=consumer.id, org=consumer.org)
-        record = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
-        create_work(unit, record)
-        unit.emit("work.submitted", work_id, submitted_event(record))
+        written = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
+        create_work(unit, written)
+        unit.emit("work.submitted", work_id, submitted_event(written))
         return work_id
 
     effect = await run_idempotent(deps.unit_of_work, request, submit)
-    if not effect.replayed:
-        _log.info("work_submitted", work_id=work_id)
-    work = await get_work(deps, consumer, effect.resource_id)
-    checked = accepted.checked if accepted else await _check(deps, resubmission(work))
-    return effect, _answer(work, checked)
+    if effect.replayed or accepted is None or written is None:
+        work = await get_work(deps, consumer, effect.resource_id)
+        return effect, _answer(work, await check_work(deps, Body(resubmission(work), body.size)))
+    _log.info("work_submitted", work_id=work_id)
+    return effect, _answer(whole(written, accepted.submission), accepted.checked)
 
 
-async def _accept(deps: Deps, body: Any) -> _Accepted:
-    checked = await _check(deps, body)
+async def _accept(deps: Deps, body: Body) -> _Accepted:
+    checked = await check_work(deps, body)
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_work", "The work is not valid; errors lists all that is wrong", checked.problems)
     secrets = secrets_of(checked.submission, deps.ids.salt())
     reference = await put_evaluation(deps.blobs, secrets) if secrets else None
     return _Accepted(checked.submission, checked, reference)
-
-
-async def _check(deps: Deps, body: Any) -> Checked:
-    """Off the event loop: a submission may have 10 MB of schemas and keywords to look at."""
-    return await asyncio.to_thread(deps.check, body)
 
 
 def _answer(work: Work, checked: Checked) -> Work | WorkAnswer:

@@ -38,6 +38,11 @@ def published(
     return WorkRecord(work=work, consumer=consumer, evaluation=evaluation)
 
 
+def whole(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
+    """The work as its consumer sees it: with evaluation data and science."""
+    return record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
+
+
 def submitted_event(record: WorkRecord) -> WorkSubmitted:
     """What `work.submitted` carries."""
     return WorkSubmitted(

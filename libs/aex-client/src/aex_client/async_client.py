@@ -1,0 +1,108 @@
+"""The client for programs that await."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from aex_client import calls
+from aex_client.call import Call
+from aex_client.endpoints import Endpoints
+from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.methods import AsyncSent
+from aex_client.retries import RetryPolicy
+from aex_client.views import Page
+
+T = TypeVar("T")
+
+
+class AsyncAexClient:
+    """`AexClient` with coroutines for methods; a token function may be a coroutine function too."""
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        token: str | Callable[[], str | Awaitable[str]],
+        *,
+        retries: RetryPolicy = RetryPolicy(),
+        timeout_s: float = 30.0,
+        http: httpx.AsyncClient | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = system_jitter,
+        new_key: Callable[[], str] = fresh_key,
+    ) -> None:
+        self._manner = Manner(endpoints, retries, timeout_s, jitter, new_key)
+        self._token = token
+        self._http = http or httpx.AsyncClient()
+        self._owns_http = http is None
+        self._sleep = sleep
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, unless the HTTP client was given."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    async def send(self, call: Call[T]) -> T:
+        """Send any call; see `AexClient.send`."""
+        exchange = Exchange(self._manner, call)
+        while True:
+            request = exchange.request(await self._current_token())
+            try:
+                step = exchange.answered(await self._http.send(request))
+            except httpx.RequestError as error:
+                step = exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            await self._sleep(step.pause_s)
+
+    async def each(self, call: Call[Page[T]]) -> AsyncIterator[T]:
+        """All items of a list, page after page; see `AexClient.each`."""
+        while True:
+            page = await self.send(call)
+            for item in page.items:
+                yield item
+            if page.next_cursor is None:
+                return
+            call = call.after(page.next_cursor)
+
+    async def _current_token(self) -> str:
+        token = self._token if isinstance(self._token, str) else self._token()
+        return await token if inspect.isawaitable(token) else token
+
+    publish_work = AsyncSent(calls.publish_work)
+    validate_work = AsyncSent(calls.validate_work)
+    list_work = AsyncSent(calls.list_work)
+    get_work = AsyncSent(calls.get_work)
+    award = AsyncSent(calls.award)
+    claim = AsyncSent(calls.claim)
+    cancel_work = AsyncSent(calls.cancel_work)
+    list_contracts = AsyncSent(calls.list_contracts)
+    get_contract = AsyncSent(calls.get_contract)
+    submit_output = AsyncSent(calls.submit_output)
+    list_attempts = AsyncSent(calls.list_attempts)
+    get_attempt = AsyncSent(calls.get_attempt)
+    finalize = AsyncSent(calls.finalize)
+    cancel_contract = AsyncSent(calls.cancel_contract)
+    list_outcomes = AsyncSent(calls.list_outcomes)
+    get_outcome = AsyncSent(calls.get_outcome)
+    metrics_catalog = AsyncSent(calls.metrics_catalog)
+    list_holds = AsyncSent(calls.list_holds)
+    get_hold = AsyncSent(calls.get_hold)
+    decide_hold = AsyncSent(calls.decide_hold)
+    list_rules = AsyncSent(calls.list_rules)
+    list_settlements = AsyncSent(calls.list_settlements)
+    get_settlement = AsyncSent(calls.get_settlement)
+    breakdown = AsyncSent(calls.breakdown)
+    trial_balance = AsyncSent(calls.trial_balance)
+    get_account = AsyncSent(calls.get_account)
+    list_account_entries = AsyncSent(calls.list_account_entries)
+    post_transaction = AsyncSent(calls.post_transaction)

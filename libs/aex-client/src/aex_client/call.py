@@ -1,0 +1,123 @@
+"""One call: what is sent, and how the answer is read. Pure; both clients only carry it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any, Generic, TypeVar, cast
+from urllib.parse import quote
+
+from pydantic import BaseModel, TypeAdapter
+
+from aex_client.endpoints import Service
+from aex_client.views import Page
+from aex_models.numbers import JsonFloat
+
+T = TypeVar("T")
+Query = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A request that has not been sent, and the type of its answer.
+
+    `once`: a write, sent under an idempotency key. `idempotency_key`: the caller's own; without one, each sending gets
+    a fresh one, which its repeats keep. `wait_s`: how long the service may take to answer, on top of the usual.
+    """
+
+    service: Service
+    method: str
+    path: str
+    read: Callable[[bytes], T]
+    query: Query = ()
+    body: bytes | None = None
+    once: bool = False
+    idempotency_key: str | None = None
+    wait_s: float = 0.0
+
+    def with_key(self, idempotency_key: str) -> "Call[T]":
+        """The same call under a key of the caller's own, which outlives this process."""
+        return replace(self, idempotency_key=idempotency_key)
+
+    def after(self, cursor: str) -> "Call[T]":
+        """The same query, from a page's `next_cursor` on."""
+        kept = tuple(pair for pair in self.query if pair[0] != "cursor")
+        return replace(self, query=(*kept, ("cursor", cursor)))
+
+
+def get(service: Service, path: str, answer: type[T], **query: Any) -> Call[T]:
+    """A read. Parameters that are None are left out; a sequence repeats its parameter."""
+    return Call(service, "GET", path, reader(answer), query_of(query))
+
+
+def post(service: Service, path: str, answer: type[T], body: bytes | None = None, *, once: bool = True) -> Call[T]:
+    """A write, or (not `once`) a question with a body."""
+    return Call(service, "POST", path, reader(answer), body=body, once=once)
+
+
+def place(template: str, *names: str) -> str:
+    """A path with its parts escaped, slashes too: ids come from elsewhere."""
+    return template.format(*(quote(name, safe="") for name in names))
+
+
+def query_of(given: Mapping[str, Any]) -> Query:
+    """Query parameters as text. A trailing underscore, for names that Python keeps for itself, is dropped."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in given.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        pairs += [(name.rstrip("_"), _text(each)) for each in values if each is not None]
+    return tuple(pairs)
+
+
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def reader(answer: type[T]) -> Callable[[bytes], T]:
+    """Reads an answer leniently: fields that it does not know are ignored. Raises `pydantic.ValidationError`."""
+    adapter = _adapter(answer)
+    return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
+
+
+@cache
+def _adapter(answer: Any) -> TypeAdapter[Any]:
+    """Made once for each type: making one takes longer than reading an answer with it."""
+    return TypeAdapter(answer)
+
+
+def items_of(page: Call[Page[T]]) -> Call[tuple[T, ...]]:
+    """The call whose answer is the items alone, for lists that come whole."""
+    return Call(page.service, page.method, page.path, lambda content: page.read(content).items, page.query)
+
+
+def json_body(value: Any) -> bytes:
+    """A request's body: models as they were set, money as plain digits. Raises `ValueError` for NaN and infinity."""
+    return json.dumps(value, default=_plain, allow_nan=False, ensure_ascii=False).encode()
+
+
+def numbers_body(numbers: Mapping[str, Any]) -> bytes:
+    """Claims as JSON numbers in their own text: `Decimal("11.170")` claims three decimals, and is sent as 11.170."""
+    members = (f"{json.dumps(name)}:{_number(value)}" for name, value in numbers.items())
+    return ("{" + ",".join(members) + "}").encode()
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, JsonFloat):
+        return value.text
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value:f}"
+    return json.dumps(value, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_unset=True)
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value:f}"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,109 @@
+"""The client for programs that block."""
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from aex_client import calls
+from aex_client.call import Call
+from aex_client.endpoints import Endpoints
+from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.methods import Sent
+from aex_client.retries import RetryPolicy
+from aex_client.views import Page
+
+T = TypeVar("T")
+
+
+class AexClient:
+    """Calls the four services. Safe to share between threads; close it, or use it in a `with` statement.
+
+    `token`: a bearer token, or a function that gives one (asked before each request, so that it may renew it).
+    `timeout_s`: how long an answer may take, on top of what a call asks the service to wait. `http`: a client of your
+    own, which stays yours to close. `sleep`, `jitter`, `new_key`: how to wait between repeats, by how much to spread
+    them, and how to name a write.
+    Methods raise `ProblemError` and its kinds, `ConnectionFailed`, `AnswerNotUnderstood`.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        token: str | Callable[[], str],
+        *,
+        retries: RetryPolicy = RetryPolicy(),
+        timeout_s: float = 30.0,
+        http: httpx.Client | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = system_jitter,
+        new_key: Callable[[], str] = fresh_key,
+    ) -> None:
+        self._manner = Manner(endpoints, retries, timeout_s, jitter, new_key)
+        self._token = token
+        self._http = http or httpx.Client()
+        self._owns_http = http is None
+        self._sleep = sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, unless the HTTP client was given."""
+        if self._owns_http:
+            self._http.close()
+
+    def send(self, call: Call[T]) -> T:
+        """Send any call, such as one under an idempotency key of your own: `send(calls.claim(id).with_key(key))`."""
+        exchange = Exchange(self._manner, call)
+        while True:
+            request = exchange.request(self._token if isinstance(self._token, str) else self._token())
+            try:
+                step = exchange.answered(self._http.send(request))
+            except httpx.RequestError as error:
+                step = exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            self._sleep(step.pause_s)
+
+    def each(self, call: Call[Page[T]]) -> Iterator[T]:
+        """All items of a list, page after page: `each(calls.list_settlements(domain="news"))`."""
+        while True:
+            page = self.send(call)
+            yield from page.items
+            if page.next_cursor is None:
+                return
+            call = call.after(page.next_cursor)
+
+    publish_work = Sent(calls.publish_work)
+    validate_work = Sent(calls.validate_work)
+    list_work = Sent(calls.list_work)
+    get_work = Sent(calls.get_work)
+    award = Sent(calls.award)
+    claim = Sent(calls.claim)
+    cancel_work = Sent(calls.cancel_work)
+    list_contracts = Sent(calls.list_contracts)
+    get_contract = Sent(calls.get_contract)
+    submit_output = Sent(calls.submit_output)
+    list_attempts = Sent(calls.list_attempts)
+    get_attempt = Sent(calls.get_attempt)
+    finalize = Sent(calls.finalize)
+    cancel_contract = Sent(calls.cancel_contract)
+    list_outcomes = Sent(calls.list_outcomes)
+    get_outcome = Sent(calls.get_outcome)
+    metrics_catalog = Sent(calls.metrics_catalog)
+    list_holds = Sent(calls.list_holds)
+    get_hold = Sent(calls.get_hold)
+    decide_hold = Sent(calls.decide_hold)
+    list_rules = Sent(calls.list_rules)
+    list_settlements = Sent(calls.list_settlements)
+    get_settlement = Sent(calls.get_settlement)
+    breakdown = Sent(calls.breakdown)
+    trial_balance = Sent(calls.trial_balance)
+    get_account = Sent(calls.get_account)
+    list_account_entries = Sent(calls.list_account_entries)
+    post_transaction = Sent(calls.post_transaction)

@@ -1,0 +1,71 @@
+"""Functions that make calls, offered as methods that send them. Each keeps the name, parameters and text of its
+function, so that an endpoint is written once for both clients."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+
+from aex_client.call import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Sender(Protocol):
+    """Sends a call and returns its answer."""
+
+    def send(self, call: Call[T], /) -> T: ...
+
+
+class AsyncSender(Protocol):
+    """Sends a call and returns its answer, without blocking."""
+
+    async def send(self, call: Call[T], /) -> T: ...
+
+
+class Sent(Generic[P, T]):
+    """A method that sends what a function of `calls` makes."""
+
+    def __init__(self, make: Callable[P, Call[T]]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, client: Sender, owner: type[Any]) -> Callable[P, T]: ...
+
+    def __get__(self, client: Sender | None, owner: type[Any]) -> Self | Callable[P, T]:
+        if client is None:
+            return self
+
+        @wraps(self._make)
+        def send(*args: P.args, **kwargs: P.kwargs) -> T:
+            return client.send(self._make(*args, **kwargs))
+
+        return send
+
+
+class AsyncSent(Generic[P, T]):
+    """A coroutine method that sends what a function of `calls` makes."""
+
+    def __init__(self, make: Callable[P, Call[T]]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, client: AsyncSender, owner: type[Any]) -> Callable[P, Awaitable[T]]: ...
+
+    def __get__(self, client: AsyncSender | None, owner: type[Any]) -> Self | Callable[P, Awaitable[T]]:
+        if client is None:
+            return self
+
+        @wraps(self._make)
+        async def send(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await client.send(self._make(*args, **kwargs))
+
+        return send

@@ -1,0 +1,217 @@
+"""Answers whose fields depend on who reads them: the common models' names, and None for what is not shown.
+
+Where everybody is shown every field, the answer is the common model itself (`Work`, `Award`, `Contract`, `Hold`, …).
+All of them are read leniently: a field that a newer service adds is ignored.
+"""
+
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from aex_models.contract import AttemptStatus, ContractStatus, Terms
+from aex_models.criteria import SuccessCriteria
+from aex_models.governance import Action, DecidedBy, Severity
+from aex_models.money import SumMoney as Amount
+from aex_models.outcome import BillingImpact
+from aex_models.results import Fault, Provenance, Verdict
+from aex_models.settlement import Breakdown, SettlementStatus
+from aex_models.thresholds import ComparisonOperator, MetricType
+
+T = TypeVar("T")
+Value = bool | float | int | None
+
+
+class View(BaseModel):
+    """What the reader is shown of a record."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+
+class Page(View, Generic[T]):
+    """Some items, and where the next ones begin."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None = None
+
+
+class FlagView(View):
+    """A fraud rule that was raised."""
+
+    rule: str
+    severity: Severity
+    message: str | None = None
+    evidence: dict[str, Any] = {}
+
+
+class GovernanceView(View):
+    """What governance said of an attempt."""
+
+    action: Action
+    decided_by: DecidedBy
+    flags: tuple[FlagView, ...] = ()
+
+
+class CriterionErrorView(View):
+    """Why a criterion could not be held against its threshold."""
+
+    code: str
+    message: str | None = None
+    fault: Fault | None = None
+
+
+class CriterionView(View):
+    """One criterion, evaluated."""
+
+    metric: str
+    metric_type: MetricType
+    comparison: ComparisonOperator
+    threshold: Any
+    value: Value = None
+    met: bool
+    required: bool
+    weight: float
+    bonus: Amount
+    penalty: Amount
+    error: CriterionErrorView | None = None
+    provenance: Provenance | None = None
+
+
+class ScienceView(View):
+    """What the science gate concluded."""
+
+    passed: bool | None = None
+    review: dict[str, Any] | None = None
+    value_mismatches: tuple[dict[str, Any], ...] = ()
+    domain_violations: tuple[str, ...] = ()
+
+
+class VerificationView(View):
+    """The verdict over one candidate. Under feedback level `none` an agent sees neither criteria nor amounts."""
+
+    verification_id: str
+    contract_id: str
+    verdict: Verdict
+    success: bool
+    metrics: dict[str, Value] = {}
+    provenance: dict[str, Provenance] = {}
+    criterion_results: tuple[CriterionView, ...] = ()
+    weighted_score: float | None = None
+    bonus: Amount | None = None
+    penalty: Amount | None = None
+    science: ScienceView | None = None
+    governance: GovernanceView
+    governance_flags: tuple[str, ...] = ()
+    candidate_hash: str | None = None
+    engine_version: str
+    verified_at: datetime
+
+
+class CandidateView(View):
+    """What was posted."""
+
+    output: Any = None
+    execution_metadata: dict[str, Any] = {}
+    claimed_metrics: dict[str, Any] = {}
+    claimed_values: dict[str, Any] = {}
+    reasoning: str | None = None
+    artifacts: tuple[dict[str, Any], ...] = ()
+
+
+class AttemptView(View):
+    """One verification of one candidate."""
+
+    attempt_id: str
+    contract_id: str
+    status: AttemptStatus
+    verdict: Verdict | None = None
+    feedback: str | None = None
+    counted: bool = False
+    replay: bool = False
+    errors: tuple[dict[str, Any], ...] = ()
+    result: VerificationView | None = None
+    candidate: CandidateView | None = None
+    candidate_hash: str | None = None
+    output_hash: str | None = None
+    system_retries: int | None = None
+    received_at: datetime
+    judged_at: datetime | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is a verdict, or the candidate was found invalid: waiting longer brings nothing new."""
+        return self.status in {AttemptStatus.JUDGED, AttemptStatus.INVALID}
+
+
+class OutcomeView(View):
+    """A contract's outcome record."""
+
+    id: str
+    contract_id: str
+    work_id: str
+    agent_id: str
+    consumer_id: str
+    domain: str
+    final_status: ContractStatus
+    success_criteria: SuccessCriteria | None = None
+    verification_result: VerificationView | None = None
+    final_result: Any = None
+    attempts_used: int
+    execution_metadata: dict[str, Any] = {}
+    terms: Terms
+    billing_impact: BillingImpact
+    created_at: datetime
+
+
+class CostLineView(View):
+    """One criterion and its gross amount."""
+
+    metric: str
+    comparison: ComparisonOperator
+    threshold: Any
+    value: Value = None
+    met: bool
+    amount: Amount
+
+
+class CostView(View):
+    """What an outcome cost: base + bonus − penalty = total."""
+
+    contract_id: str
+    currency: str
+    base: Amount
+    bonus: Amount
+    penalty: Amount
+    bonus_capped: Amount
+    penalty_waived: Amount
+    fee: Amount
+    total: Amount
+    lines: tuple[CostLineView, ...] = ()
+    breakdown: Breakdown
+
+
+class SettlementRevisionView(View):
+    """One booking of a contract's cost."""
+
+    revision: int
+    cost: CostView
+    settled_at: datetime
+    reversed_at: datetime | None = None
+    reason: str | None = None
+    by: str | None = None
+
+
+class SettlementView(View):
+    """What a contract cost, and how it was booked."""
+
+    contract_id: str
+    work_id: str
+    agent_id: str
+    consumer_id: str
+    domain: str
+    success: bool
+    status: SettlementStatus
+    revision: int
+    revisions: tuple[SettlementRevisionView, ...]
+    cost: CostView
+    settled_at: datetime

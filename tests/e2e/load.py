@@ -1,0 +1,71 @@
+"""A small load: contracts of several kinds, driven side by side by careful clients, and what became of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tests.e2e.jobs import GOOD, POOR, contract, deliver, until_settled, until_status
+from tests.e2e.live import Live
+from tests.e2e.parties import Parties, PatientCaller, fresh, parties_of
+
+
+class Kind(StrEnum):
+    """How a contract of the load is meant to end."""
+
+    SETTLED = "settled"
+    """A pass, now and then after a rejection."""
+    HELD = "held"
+    """The agent is of the consumer's own organisation."""
+    OPEN = "open"
+    """The agent delivers nothing."""
+
+
+@dataclass
+class Load:
+    """Contracts that were accepted, by kind."""
+
+    live: Live
+    accepted: dict[str, Kind] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        org = fresh("org")
+        self.parties = parties_of(self.live, kind=PatientCaller)
+        self.colleagues = parties_of(self.live, org, org, kind=PatientCaller)
+
+    def start(self, pool: ThreadPoolExecutor, count: int) -> list[Future[None]]:
+        """Begin so many contracts: one in ten is to be held, one in ten stays open."""
+        return [pool.submit(self._drive, place) for place in range(count)]
+
+    def settled(self) -> list[str]:
+        """The contracts that are to be settled."""
+        return [contract_id for contract_id, kind in self.accepted.items() if kind is Kind.SETTLED]
+
+    def until_at_rest(self) -> None:
+        """Wait until every contract is where it is meant to be. None may pass over to another kind meanwhile."""
+        for contract_id, kind in self.accepted.items():
+            if kind is Kind.SETTLED:
+                until_settled(self.parties.finance, contract_id)
+            else:
+                until_status(self.parties.operator, contract_id, "held" if kind is Kind.HELD else "awarded")
+
+    def _drive(self, place: int) -> None:
+        kind = {8: Kind.HELD, 9: Kind.OPEN}.get(place % 10, Kind.SETTLED)
+        parties: Parties = self.colleagues if kind is Kind.HELD else self.parties
+        contract_id = contract(parties)
+        self.accepted[contract_id] = kind
+        if kind is Kind.OPEN:
+            return
+        if place % 4 == 0:
+            deliver(parties, contract_id, POOR)
+            until_status(parties.agent, contract_id, "awaiting_revision")
+        deliver(parties, contract_id, f"{GOOD} {place}", wait_s=0)
+
+
+def table(rows: Sequence[tuple[str, Counter[Kind]]]) -> str:
+    """Accepted = settled + held + open, a row for each service that was killed."""
+    lines = [f"{'killed':<16}{'accepted':>9}" + "".join(f"{kind:>9}" for kind in Kind)]
+    for name, counts in rows:
+        lines.append(f"{name:<16}{counts.total():>9}" + "".join(f"{counts[kind]:>9}" for kind in Kind))
+    return "\n".join(lines)

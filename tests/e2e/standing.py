@@ -1,0 +1,51 @@
+"""What bad input is thrown at: an open work, a contract that waits for its agent, and one that is settled."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from tests.e2e.jobs import GOOD, contract, deliver, publish, until_settled, until_work
+from tests.e2e.live import Live
+from tests.e2e.parties import Parties, parties_of
+from tests.e2e.stores import until_dealt_with
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Objects of one pair of parties, all of them at rest."""
+
+    live: Live
+    parties: Parties
+    work_id: str
+    waiting: str
+    settled: str
+
+
+def standing_on(live: Live) -> Standing:
+    """Make them, and let everything that follows from them happen."""
+    parties = parties_of(live)
+    settled = contract(parties)
+    deliver(parties, settled, GOOD)
+    until_work(parties.consumer, until_settled(parties.finance, settled)["work_id"], "completed")
+    waiting = contract(parties)
+    parties.agent.read("verification", f"/v1/contracts/{waiting}")
+    work_id = publish(parties)["work_id"]
+    for topic in ("work.submitted", "contract.awarded", "outcome.verified"):
+        until_dealt_with(live, topic)
+    return Standing(live, parties, work_id, waiting, settled)
+
+
+def refused(answer: httpx.Response, status: int, code: str | None = None) -> dict[str, Any]:
+    """The problem document of a refusal: a stable code, an id for the request, and no internals."""
+    assert answer.status_code == status, f"{answer.status_code} {answer.text[:500]}"
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["status"] == status
+    assert problem["code"].replace("_", "").isalnum()
+    assert problem["code"] == problem["code"].lower()
+    assert problem["request_id"] == answer.headers["x-request-id"] != ""
+    assert problem["detail"]
+    assert "Traceback" not in answer.text
+    assert code is None or problem["code"] == code, problem
+    return problem

@@ -1,0 +1,88 @@
+"""Fifty requests at once under one Idempotency-Key have one effect."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.e2e.jobs import GOOD, candidate, contract, publish, until_settled, work_body
+from tests.e2e.live import Live
+from tests.e2e.parties import Caller, Parties
+from tests.e2e.stores import object_counts, transactions_of
+
+pytestmark = pytest.mark.e2e
+AT_ONCE = 50
+
+
+def fifty_times(send: Callable[[], httpx.Response]) -> list[httpx.Response]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [each.result() for each in [pool.submit(send) for _ in range(AT_ONCE)]]
+
+
+def the_one_effect(sender: Caller, service: str, path: str, body: object, field: str) -> str:
+    """Send fifty times under one key, then once more; the id of what they all made."""
+    key = uuid4().hex
+
+    def send() -> httpx.Response:
+        return sender.post(service, path, body, key=key)
+
+    answers = fifty_times(send)
+    done = [each for each in answers if each.is_success]
+    refused = [each for each in answers if not each.is_success]
+    assert {(each.status_code, each.json()["code"]) for each in refused} <= {(409, "idempotency_in_flight")}
+    assert all(int(each.headers["Retry-After"]) > 0 for each in refused)
+    ids = {str(each.json()[field]) for each in done}
+    assert len(ids) == 1, ids
+    assert [each.headers.get("Idempotent-Replayed") for each in done].count(None) == 1
+    last = send()
+    assert last.is_success
+    assert last.headers["Idempotent-Replayed"] == "true"
+    assert last.json()[field] in ids
+    return ids.pop()
+
+
+def test_fifty_publications_under_one_key_make_one_work(live: Live, parties: Parties) -> None:
+    work_id = the_one_effect(parties.consumer, "work-publisher", "/v1/work", work_body(), "work_id")
+    assert [each["work_id"] for each in parties.consumer.read("work-publisher", "/v1/work")["items"]] == [work_id]
+
+
+def test_fifty_awards_under_one_key_make_one_contract(live: Live, parties: Parties) -> None:
+    path = f"/v1/work/{publish(parties)['work_id']}/award"
+    before = object_counts(live).get("work-publisher-awards", 0)
+    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
+    the_one_effect(parties.consumer, "work-publisher", path, body, "contract_id")
+    assert object_counts(live)["work-publisher-awards"] == before + 1
+
+
+def test_fifty_outputs_under_one_key_make_one_attempt_and_one_settlement(live: Live, parties: Parties) -> None:
+    contract_id = contract(parties)
+    path = f"/v1/contracts/{contract_id}/outputs"
+    attempt_id = the_one_effect(parties.agent, "verification", path, candidate(GOOD), "attempt_id")
+    attempts = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
+    assert [each["attempt_id"] for each in attempts] == [attempt_id]
+    until_settled(parties.finance, contract_id)
+    assert len(transactions_of(live, contract_id)) == 1
+
+
+def test_fifty_awards_without_a_key_have_one_winner(parties: Parties) -> None:
+    path = f"/v1/work/{publish(parties)['work_id']}/award"
+    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
+    answers = fifty_times(lambda: parties.consumer.post("work-publisher", path, body))
+    assert [each.status_code for each in answers].count(201) == 1
+    assert {each.json()["code"] for each in answers if not each.is_success} == {"work_not_open"}
+
+
+def test_a_key_that_comes_with_another_body_is_refused(parties: Parties) -> None:
+    key = uuid4().hex
+    assert parties.consumer.post("work-publisher", "/v1/work", work_body(), key=key).status_code == 201
+    other = parties.consumer.post("work-publisher", "/v1/work", work_body(title="Another"), key=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+
+
+def test_a_key_of_somebody_else_is_another_key(live: Live, parties: Parties) -> None:
+    key = uuid4().hex
+    path = f"/v1/work/{publish(parties)['work_id']}/cancel"
+    assert parties.consumer.post("work-publisher", path, key=key).status_code == 200
+    assert parties.agent.post("work-publisher", path, key=key).status_code == 403

@@ -1,0 +1,88 @@
+"""A metric that never returns: its worker is killed, the platform takes the blame, and nobody else waits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.e2e.health_watch import watched_health
+from tests.e2e.jobs import amounts, award, deliver, eventually, until_settled, until_status
+from tests.e2e.live import Live, live_suite
+from tests.e2e.parties import Parties, parties_of
+from tests.e2e.stuck_extractor import METRIC, TRAP
+
+pytestmark = pytest.mark.e2e
+TIMEOUT_S = 2
+CONFIG = """
+extractors:
+  vowels:
+    class: tests.e2e.stuck_extractor:VowelExtractor
+"""
+CRITERION = {"metric": METRIC, "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.25"}
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    config = tmp_path / "outcome-verification.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    environment = {"AEX_VERIFY_TIMEOUT_S": str(TIMEOUT_S), "AEX_MAX_SYSTEM_RETRIES": "1"}
+    with live_suite(tmp_path / ".aex", environment=environment, config=config) as started:
+        yield started
+        assert started.breakdowns() == []
+
+
+def vowel_contract(parties: Parties) -> str:
+    work = {"title": "Sing", "success_criteria": {"criteria": [CRITERION]}, "budget": {"max_cpc": "1"}}
+    published = parties.consumer.post("work-publisher", "/v1/work", work)
+    assert published.status_code == 201, published.text
+    return award(parties, published.json()["work_id"])
+
+
+def workers(live: Live) -> set[int]:
+    return {child.pid for child in psutil.Process(live.pid("verification")).children()}
+
+
+def lost_jobs(live: Live) -> list[dict[str, Any]]:
+    return [line for line in live.log("verification") if line["event"] == "confined_job_lost"]
+
+
+def test_a_metric_that_never_returns_is_killed_retried_and_held_while_others_go_on(live: Live) -> None:
+    parties = parties_of(live)
+    before = workers(live)
+    with watched_health(live, "verification") as health:
+        stuck = vowel_contract(parties)
+        attempt_id = deliver(parties, stuck, f"{TRAP} ends", wait_s=0)["attempt_id"]
+        passed = 0
+        while not lost_jobs(live):  # while the worker burns
+            other = vowel_contract(parties)
+            assert deliver(parties, other, "la li lo lu")["verdict"] == "passed"
+            assert amounts(until_settled(parties.finance, other)["cost"]) == ("0.40", "0.25", "0.00", "0.65")
+            passed += 1
+        assert passed >= 3
+        until_status(parties.agent, stuck, "held")
+    assert health.failures == []
+    assert len(health.seconds) > 50
+    assert max(health.seconds) < 1.0
+    _check_blame(live, parties, stuck, attempt_id)
+    eventually(lambda: True if len(workers(live)) == len(before) else None, what="new workers")
+    assert before - workers(live), "no worker was replaced"
+
+
+def _check_blame(live: Live, parties: Parties, stuck: str, attempt_id: str) -> None:
+    assert [line["kind"] for line in lost_jobs(live)] == ["JobTimeout"] * 2  # once, and one retry
+    shown = parties.operator.read("verification", f"/v1/contracts/{stuck}/attempts/{attempt_id}")
+    assert (shown["status"], shown["counted"], shown["system_retries"]) == ("held", False, 2)
+    assert parties.agent.read("verification", f"/v1/contracts/{stuck}")["attempts_used"] == 0
+    hold = eventually(lambda: _hold(parties, stuck), what="the hold")
+    assert hold["cause"] == "system_retries_exhausted"
+    body = {"decision": "release", "reason": "the metric is ours"}
+    assert parties.operator.post("governance", f"/v1/holds/{hold['hold_id']}/decision", body).is_success
+    until_status(parties.consumer, stuck, "passed")
+    assert amounts(until_settled(parties.finance, stuck)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
+
+
+def _hold(parties: Parties, contract_id: str) -> dict[str, Any] | None:
+    found = parties.operator.read("governance", "/v1/holds", status="waiting")["items"]
+    return next((dict(each) for each in found if each["contract_id"] == contract_id), None)

@@ -1,0 +1,42 @@
+"""The four applications, built but not started, and the routes that they have."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+
+import aex_governance.main
+import aex_governance.settings
+import aex_settlement.main
+import aex_settlement.settings
+import aex_verification.main
+import aex_verification.settings
+import aex_work_publisher.main
+import aex_work_publisher.settings
+from aex_models.audiences import Audience
+from aex_runtime.http.routing import allow_of
+from tests.security.matrix import Route
+
+MAKERS: Mapping[str, Callable[[Path], FastAPI]] = {
+    "work-publisher": lambda path: aex_work_publisher.main.create_app(
+        aex_work_publisher.settings.Settings(data_dir=path)
+    ),
+    "verification": lambda path: aex_verification.main.create_app(aex_verification.settings.Settings(data_dir=path)),
+    "governance": lambda path: aex_governance.main.create_app(aex_governance.settings.Settings(data_dir=path)),
+    "settlement": lambda path: aex_settlement.main.create_app(aex_settlement.settings.Settings(data_dir=path)),
+}
+
+
+def guards_of(service: str, app: FastAPI) -> Iterator[tuple[Route, frozenset[Audience] | None]]:
+    """Each route with the roles of its `Allow`; None for one without. HEAD is GET without a body."""
+    for context in iter_route_contexts(app.routes):
+        original = context.original_route
+        allow = allow_of(original) if isinstance(original, APIRoute) else None
+        for method in sorted(set(context.methods or ()) - {"HEAD"}):
+            yield Route(service, method, str(context.path)), allow.roles if allow else None
+
+
+def all_guards(data_dir: Path) -> dict[Route, frozenset[Audience] | None]:
+    """The routes of all four applications."""
+    return {route: roles for service, make in MAKERS.items() for route, roles in guards_of(service, make(data_dir))}

@@ -1,0 +1,49 @@
+"""One suite for the whole folder, with a partner's issuer beside its own; it logs everything."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aex_models.events import SERVICES
+from tests.e2e.live import Live, live_suite
+from tests.libs.runtime.identity.issuing import Signer, signer, write_jwks
+from tests.security.recorded.bus import FOLDER
+
+PARTNER = "https://partner.example"
+RECORDED = {service: f"tests.security.recorded.{service.replace('-', '_')}" for service in SERVICES}
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """The running suite, where its events are copied to, and the key of a partner that may grant only `agent`."""
+
+    live: Live
+    events: Path
+    partner: Signer
+
+
+@pytest.fixture(scope="session")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+    """A suite for the session."""
+    place = tmp_path_factory.mktemp("security")
+    partner = signer()
+    trusted = {
+        "iss": PARTNER,
+        "roles": ["agent"],
+        "jwks": str(write_jwks(place / "partner.jwks.json", partner)),
+        "algorithms": ["EdDSA"],
+    }
+    events = place / "events"
+    events.mkdir()
+    environment = {"AEX_LOG_LEVEL": "debug", "AEX_ISSUERS": json.dumps([trusted]), FOLDER: str(events)}
+    with live_suite(place / ".aex", environment=environment, replaced=RECORDED) as live:
+        yield Attacked(live, events, partner)
+
+
+@pytest.fixture(scope="session")
+def live(attacked: Attacked) -> Live:
+    """The suite alone."""
+    return attacked.live

@@ -1,0 +1,97 @@
+"""Marked evaluation data, and the scanner that finds the marks again, however they are written."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.e2e.jobs import REFERENCE
+
+MARKS: Mapping[str, str] = {
+    "reference": "zqxreferencebird",
+    "label": "zqxlabelbird",
+    "label id": "zqxidbird",
+    "number label": "735194628013",
+    "keyword": "zqxkeywordbird",
+    "pattern": "zqxpatternbird",
+    "schema": "zqxschemabird",
+    "schema property": "zqxpropertybird",
+    "schema number": "918273645019",
+    "field": "zqxfieldbird",
+}
+"""A canary for each kind of evaluation data."""
+
+EVALUATION: Mapping[str, Any] = {
+    "reference": [f"{REFERENCE} {MARKS['reference']}", "Another account of the long debate and the budget"],
+    "ground_truth": [
+        {"label": "yes", "id": "a"},
+        {"label": MARKS["label"], "id": MARKS["label id"]},
+        {"label": int(MARKS["number label"]), "id": "c"},
+    ],
+    "required_keywords": ["committee", "libraries", MARKS["keyword"]],
+    "pattern": f"(debate|{MARKS['pattern']}) in",
+    "output_schema": {
+        "type": "object",
+        "description": MARKS["schema"],
+        "properties": {MARKS["schema property"]: {"maximum": int(MARKS["schema number"])}},
+    },
+    "required_fields": ["text", MARKS["field"]],
+}
+PREDICTIONS = [{"label": "yes", "id": "a"}, {"label": "no", "id": "b"}, {"label": "no", "id": "c"}]
+_PLAIN = {"bonus": "0.01", "penalty": "0.01"}
+CRITERIA: Mapping[str, Any] = {
+    "aggregation": "weighted",
+    "minimum_weighted_score": 0.5,
+    "criteria": [
+        {"metric": metric, "metric_type": kind, "comparison": comparison, "threshold": threshold, **_PLAIN}
+        for metric, kind, comparison, threshold in (
+            ("rougeL", "rouge_score", "gte", 0.4),
+            ("bleu_score", "bleu_score", "gte", 0.2),
+            ("accuracy", "accuracy", "gte", 0.3),
+            ("f1_score", "f1_score", "gte", 0.9),
+            ("contains_keywords", "contains", "gte", 0.5),
+            ("matches_pattern", "boolean", "eq", True),
+            ("matches_schema", "matches_schema", "eq", True),
+            ("has_required_fields", "boolean", "eq", True),
+            ("word_count", "count", "gte", 4),
+        )
+    ],
+}
+"""One criterion for each kind of evaluation data, and one that has none. A decent text meets most of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mark where none may be."""
+
+    mark: str
+    place: str
+    near: str
+
+    def __str__(self) -> str:
+        return f"{self.mark} in {self.place}: …{self.near}…"
+
+
+def scan(places: Iterable[tuple[str, str]], marks: Mapping[str, str]) -> list[Found]:
+    """Every mark in every place (name, text): as it is, in any case, in hex, and in base64 at any offset."""
+    forms = [(name, form) for name, mark in marks.items() for form in _forms(mark)]
+    found = []
+    for place, text in places:
+        folded = text.casefold()
+        for name, form in forms:
+            at = folded.find(form)
+            if at >= 0:
+                found.append(Found(name, place, text[max(at - 60, 0) : at + len(form) + 20]))
+    return found
+
+
+def _forms(mark: str) -> set[str]:
+    raw = mark.encode()
+    encoded = {_inner_base64(raw, offset) for offset in range(3)}
+    return {form.casefold() for form in {mark, raw.hex(), *encoded}}
+
+
+def _inner_base64(raw: bytes, offset: int) -> str:
+    """What base64 makes of the mark behind `offset` other bytes, less the characters that its neighbours decide."""
+    whole = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
+    return whole[(0, 2, 3)[offset] : len(whole) - (1 if (offset + len(raw)) % 3 else 0)]

@@ -1,0 +1,1 @@
+"""The real services on a bus that keeps a copy of whatever is published."""

@@ -1,0 +1,141 @@
+"""The canary's way through the suite: contracts at every feedback level that end in every way, and broken input."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aex_models.audiences import Audience
+from aex_models.work import FeedbackLevel
+from tests.e2e.jobs import GOOD, POOR, award, eventually, until_settled, until_status, work_body
+from tests.e2e.live import Live
+from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
+from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS
+from tests.security.tape import Tape
+
+DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}}
+DEFICIENT: dict[str, Any] = {"output": {"text": POOR, "predictions": PREDICTIONS[:2]}}
+SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
+"""It claims words that it does not have: major, held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One contract of the story, over."""
+
+    level: FeedbackLevel
+    parties: Parties
+    ids: dict[str, str]
+
+
+def play(live: Live, tape: Tape) -> list[Played]:
+    """All contracts, on a client that the tape records."""
+    taped = replace(live, http=tape.client())
+    played = []
+    for level in FeedbackLevel:
+        parties = parties_of(taped)
+        played += [Played(level, parties, ids) for ids in _contracts(parties, level)]
+    return played
+
+
+def _contracts(parties: Parties, level: FeedbackLevel) -> Iterator[dict[str, str]]:
+    yield _passed(parties, level)
+    yield _ended(parties, _contract(parties, level, max_attempts=1), "exhausted", DEFICIENT)
+    for decision, end in (("release", "passed"), ("reject", "failed")):
+        yield _held(parties, _contract(parties, level), decision, end)
+    yield _expired(parties, level)
+    yield _finalised(parties, level)
+    yield _cancelled(parties, level)
+
+
+def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str, str]:
+    body = work_body(evaluation=EVALUATION, success_criteria=CRITERIA, verification={"feedback": level.value, **policy})
+    key = fresh("key")
+    answers = [parties.consumer.post("work-publisher", "/v1/work", body, key=key) for _ in range(2)]
+    assert [each.status_code for each in answers] == [201, 201], answers[0].text
+    assert answers[1].headers["Idempotent-Replayed"] == "true"
+    assert parties.consumer.post("work-publisher", "/v1/work/validate", body).json()["valid"] is True
+    work_id = str(answers[0].json()["work_id"])
+    return {"work_id": work_id, "contract_id": award(parties, work_id)}
+
+
+def _deliver(parties: Parties, ids: dict[str, str], candidate: dict[str, Any], wait_s: int = 30) -> None:
+    """Delivered, delivered again under the same key, and once more under none: three answers, one attempt."""
+    path, key = f"/v1/contracts/{ids['contract_id']}/outputs?wait_s={wait_s}", fresh("key")
+    for each in (key, key, None):
+        answer = parties.agent.post("verification", path, candidate, key=each)
+        assert answer.is_success, answer.text
+        ids["attempt_id"] = answer.json()["attempt_id"]
+
+
+def _passed(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
+    ids = _contract(parties, level)
+    _deliver(parties, ids, DEFICIENT)
+    until_status(parties.agent, ids["contract_id"], "awaiting_revision")
+    return _ended(parties, ids, "passed", DECENT)
+
+
+def _ended(parties: Parties, ids: dict[str, str], status: str, candidate: dict[str, Any]) -> dict[str, str]:
+    _deliver(parties, ids, candidate)
+    until_status(parties.agent, ids["contract_id"], status)
+    until_settled(parties.finance, ids["contract_id"])
+    return ids
+
+
+def _held(parties: Parties, ids: dict[str, str], decision: str, end: str) -> dict[str, str]:
+    _deliver(parties, ids, SUSPECT, wait_s=0)
+    until_status(parties.agent, ids["contract_id"], "held")
+    crawl_as_agent(parties.agent, ids)
+
+    def look() -> str | None:
+        found = parties.operator.read("governance", "/v1/holds", status="waiting", limit=200)["items"]
+        return next((str(each["hold_id"]) for each in found if each["contract_id"] == ids["contract_id"]), None)
+
+    ids["hold_id"] = eventually(look, what="a hold")
+    body = {"decision": decision, "reason": "looked into it"}
+    answer = parties.operator.post("governance", f"/v1/holds/{ids['hold_id']}/decision", body)
+    assert answer.is_success, answer.text
+    until_status(parties.agent, ids["contract_id"], end)
+    until_settled(parties.finance, ids["contract_id"])
+    return ids
+
+
+def _expired(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
+    ids = _contract(parties, level, deadline_s=2)
+    begun = time.monotonic()
+    _deliver(parties, ids, DEFICIENT)
+    time.sleep(max(2.1 - (time.monotonic() - begun), 0))
+    until_status(parties.agent, ids["contract_id"], "expired")
+    until_settled(parties.finance, ids["contract_id"])
+    return ids
+
+
+def _finalised(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
+    ids = _contract(parties, level)
+    _deliver(parties, ids, DEFICIENT)
+    until_status(parties.agent, ids["contract_id"], "awaiting_revision")
+    assert parties.agent.post("verification", f"/v1/contracts/{ids['contract_id']}/finalize").is_success
+    until_settled(parties.finance, ids["contract_id"])
+    return ids
+
+
+def _cancelled(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
+    ids = _contract(parties, level)
+    assert parties.consumer.post("verification", f"/v1/contracts/{ids['contract_id']}/cancel").is_success
+    return ids
+
+
+def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
+    """What an agent sees of a contract while it is under way."""
+    contract = f"/v1/contracts/{ids['contract_id']}"
+    for path in (contract, f"{contract}/attempts", f"{contract}/attempts/{ids['attempt_id']}"):
+        assert agent.get("verification", path).is_success
+
+
+def readers_of(played: Played) -> list[Caller]:
+    """One of each role that has to do with the contract, and an agent and a consumer that have not."""
+    live = played.parties.agent.live
+    strangers = [caller(live, role, fresh("stranger")) for role in (Audience.AGENT, Audience.CONSUMER)]
+    service = caller(live, Audience.SERVICE, fresh("service:probe"))
+    parties = played.parties
+    return [parties.consumer, parties.agent, parties.finance, parties.operator, service, *strangers]

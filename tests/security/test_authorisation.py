@@ -1,0 +1,106 @@
+"""Every route, every role, one's own and somebody else's object: as the table says, and nothing else."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.live import Live
+from tests.security.altered import in_process, with_anybody_reading_holds
+from tests.security.apps import all_guards, guards_of
+from tests.security.matrix import (
+    ROLES,
+    TABLE,
+    BadTable,
+    Route,
+    RowKey,
+    admitted,
+    differences,
+    is_public,
+    read_table,
+    rendered,
+    uncovered,
+)
+from tests.security.probing import Prober, over_network
+from tests.security.recipes import RECIPES, ask
+from tests.security.sides import Side
+
+EXPECTED = read_table(TABLE.read_text(encoding="utf-8"))
+HOLD = RowKey(Route("governance", "GET", "/v1/holds/{hold_id}"))
+_OBJECT_ID = re.compile(r"\b(ctr|work|att|hold)_[0-9A-Za-z]+")
+
+
+@pytest.fixture(scope="session")
+def prober(live: Live) -> Prober:
+    return Prober(live, over_network(live), Side(live), Side(live))
+
+
+def test_every_route_has_a_row_and_every_row_a_route(tmp_path: Path) -> None:
+    assert uncovered(EXPECTED, all_guards(tmp_path / ".aex")) == []
+
+
+def test_every_row_has_a_request_and_every_request_a_row() -> None:
+    assert {str(key).partition(" ")[2] for key in EXPECTED} == set(RECIPES)
+
+
+def test_the_declared_guards_admit_the_roles_of_the_table(tmp_path: Path) -> None:
+    guards = all_guards(tmp_path / ".aex")
+    for key, cells in EXPECTED.items():
+        assert guards[key.route] == (None if is_public(cells) else admitted(cells)), key
+
+
+@pytest.mark.e2e
+def test_every_cell_is_as_the_table_says(prober: Prober) -> None:
+    found = prober.matrix(EXPECTED)
+    print(f"\n{rendered(found)}")  # noqa: T201 shown with -s and on failure
+    assert differences(EXPECTED, found) == []
+
+
+@pytest.mark.e2e
+def test_somebody_elses_object_answers_as_one_that_does_not_exist(prober: Prober) -> None:
+    compared = 0
+    for key, cells in EXPECTED.items():
+        for role in (each for each in ROLES if cells[each.value].endswith("/404")):
+            token = prober.mine.callers[role].token
+            theirs = ask(key, prober.theirs, role, own=False)
+            nowhere = replace(theirs, path=_OBJECT_ID.sub(r"\1_01890000000070008000000000000000", theirs.path))
+            answers = [
+                prober.send(key.route.service, each, each.query, token).json() | {"request_id": ""}
+                for each in (theirs, nowhere)
+            ]
+            assert answers[0] == answers[1], key
+            compared += nowhere.path != theirs.path
+    assert compared > 10
+
+
+@pytest.mark.e2e
+def test_a_guard_that_is_taken_away_is_noticed(prober: Prober, live: Live) -> None:
+    """A check of the checker, on the same data: anybody may read a hold."""
+    altered = with_anybody_reading_holds(live.data_dir)
+    rows = {key: cells for key, cells in EXPECTED.items() if key.route.service == "governance"}
+    with in_process(altered) as send:
+        told = differences(rows, replace(prober, send=send).matrix(rows))
+    assert told == [
+        f"{HOLD}, {role}: expected 403/403, got 200/200" for role in ("consumer", "agent", "finance", "service")
+    ]
+    assert dict(guards_of("governance", altered.app))[HOLD.route] == frozenset(ROLES)
+
+
+def test_a_route_without_a_row_and_a_row_without_a_route_are_noticed() -> None:
+    routes = [key.route for key in EXPECTED]
+    new = Route("settlement", "DELETE", "/v1/settlements")
+    assert uncovered(EXPECTED, [*routes, new]) == ["no row for settlement DELETE /v1/settlements"]
+    assert uncovered(EXPECTED, set(routes) - {HOLD.route}) == ["no route for governance GET /v1/holds/{hold_id}"]
+
+
+def test_a_row_that_is_not_probed_is_noticed() -> None:
+    found = {key: cells for key, cells in EXPECTED.items() if key != HOLD}
+    assert differences(EXPECTED, found) == [f"not probed: {HOLD}"]
+
+
+@pytest.mark.parametrize("spoilt", [" 401 |  |", " 401 | 200 |", " 401 | 403/perhaps |"])
+def test_a_cell_that_nothing_explains_is_refused(spoilt: str) -> None:
+    text = TABLE.read_text(encoding="utf-8").replace(" 401 | 403/403 |", spoilt, 1)
+    with pytest.raises(BadTable):
+        read_table(text)
