@@ -11,7 +11,7 @@ from tests.e2e.parties import Parties, parties_of
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A suite for the session; at its end nothing in its logs may say that something broke."""
-    with live_suite(tmp_path_factory.mktemp("e2e") / ".aex", environment={"AEX_LOG_LEVEL": "debug"}) as started:
+    with live_suite(tmp_path_factory.mktemp("e2e") / ".aex") as started:
         yield started
         assert started.breakdowns() == []
 

@@ -38,7 +38,9 @@ class Live:
     def log(self, service: str) -> list[dict[str, Any]]:
         """What the service has logged so far; a line that is still being written is left out."""
         text = (self.data_dir / "logs" / f"{service}.log").read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.startswith("{") and line[-1] == "\n"]
+        return [
+            json.loads(line) for line in text.splitlines(keepends=True) if line.startswith("{") and line[-1] == "\n"
+        ]
 
     def metric(self, service: str, name: str) -> float:
         """The value of a gauge without further labels."""

@@ -109,9 +109,7 @@ def fresh(name: str) -> str:
     return f"{name}-{uuid4().hex[:10]}"
 
 
-def caller(
-    live: Live, role: Audience, name: str, org: str | None = None, kind: type[Caller] = Caller
-) -> Caller:
+def caller(live: Live, role: Audience, name: str, org: str | None = None, kind: type[Caller] = Caller) -> Caller:
     """A principal with a token of the suite's own key."""
     issuer = LocalIssuer(local_key(live.data_dir), WallClock(), RandomIds())
     return kind(live, name, issuer.mint(name, role, org=org))

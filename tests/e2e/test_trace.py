@@ -16,23 +16,25 @@ def traceparent(trace_id: str) -> dict[str, str]:
     return {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
 
 
-def until_traced(live: Live, service: str, contract_id: str, trace_id: str) -> list[dict[str, Any]]:
-    """The service's log lines about the contract in this trace, once there are some."""
+def until_traced(live: Live, service: str, event: str, contract_id: str, trace_id: str) -> None:
+    """Wait until the service has logged this about the contract, and see that it was in this trace."""
 
-    def look() -> list[dict[str, Any]] | None:
-        lines = [line for line in live.log(service) if line.get("contract_id") == contract_id]
-        return [line for line in lines if line.get("trace_id") == trace_id] or None
+    def look() -> list[Any] | None:
+        lines = [line for line in live.log(service) if line["event"] == event]
+        return [line["trace_id"] for line in lines if line.get("contract_id") == contract_id] or None
 
-    return eventually(look, within_s=20, what=f"{service}'s lines in the trace")
+    assert eventually(look, what=f"{event} in {service}'s log") == [trace_id]
 
 
 def test_the_trace_of_an_award_reaches_verification_and_settlement(live: Live, parties: Parties) -> None:
     trace_id = uuid4().hex
     work_id = publish(parties, verification={"deadline_s": 1})["work_id"]
     contract_id = award(parties, work_id, **traceparent(trace_id))
-    until_settled(parties.finance, contract_id)  # the deadline that the award set expires it
-    for service in ("work-publisher", "verification", "settlement"):
-        assert until_traced(live, service, contract_id, trace_id)
+    until_settled(parties.finance, contract_id)  # nobody delivers: the timer that the award set ends it
+    until_traced(live, "work-publisher", "work_awarded", contract_id, trace_id)
+    until_traced(live, "verification", "contract_opened", contract_id, trace_id)
+    until_traced(live, "verification", "contract_expired", contract_id, trace_id)
+    until_traced(live, "settlement", "contract_settled", contract_id, trace_id)
 
 
 def test_the_trace_of_a_delivery_reaches_governance_and_settlement(live: Live, parties: Parties) -> None:
@@ -42,5 +44,8 @@ def test_the_trace_of_a_delivery_reaches_governance_and_settlement(live: Live, p
     answer = parties.agent.post("verification", path, candidate(GOOD), headers=traceparent(trace_id))
     assert answer.json()["verdict"] == "passed"
     until_settled(parties.finance, contract_id)
-    for service in ("verification", "governance", "settlement"):
-        assert until_traced(live, service, contract_id, trace_id)
+    for event in ("candidate_judged", "contract_concluded"):
+        until_traced(live, "verification", event, contract_id, trace_id)
+    until_traced(live, "settlement", "contract_settled", contract_id, trace_id)
+    asked = [line for line in live.log("governance") if line.get("route") == "/v1/outcomes/validate"]
+    assert [line for line in asked if line["trace_id"] == trace_id]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aex_models.audiences import Audience
@@ -11,7 +11,6 @@ from tests.e2e.jobs import GOOD, POOR, award, eventually, until_settled, until_s
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
 from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS
-from tests.security.tape import Tape
 
 DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}}
 DEFICIENT: dict[str, Any] = {"output": {"text": POOR, "predictions": PREDICTIONS[:2]}}
@@ -28,12 +27,11 @@ class Played:
     ids: dict[str, str]
 
 
-def play(live: Live, tape: Tape) -> list[Played]:
-    """All contracts, on a client that the tape records."""
-    taped = replace(live, http=tape.client())
+def play(live: Live) -> list[Played]:
+    """All contracts."""
     played = []
     for level in FeedbackLevel:
-        parties = parties_of(taped)
+        parties = parties_of(live)
         played += [Played(level, parties, ids) for ids in _contracts(parties, level)]
     return played
 

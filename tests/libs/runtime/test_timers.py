@@ -11,6 +11,7 @@ from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store, StoreUnavailable
+from aex_runtime.telemetry import continue_trace, current_trace
 from aex_runtime.timer_entry import Timer, timer_key, timers_table
 from aex_runtime.timers import TimerPolicy, TimerSweeper
 from aex_runtime.unit_of_work import Committed, Unit, UnitOfWork
@@ -18,6 +19,7 @@ from tests.bus.messages import eventually
 from tests.libs.runtime.background import SERVICE, START, FailingStore, eventually_async, later, running
 
 KIND = "deadline"
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 POLICY = TimerPolicy(backoff=Backoff(timedelta(seconds=1), timedelta(minutes=5)))
 RARE_POLL = TimerPolicy(poll=timedelta(minutes=10))
 """Whatever fires in time was not found by the poll."""
@@ -93,6 +95,21 @@ async def test_timer_fires_once_when_it_is_due_and_not_before(each_store: Store)
     assert await process.sweeper.fire_due(later(seconds=10)) == 1
     assert await process.sweeper.fire_due(later(days=10)) == 0
     assert firings.subjects == ["ctr_1"]
+
+
+async def test_timer_fires_in_the_trace_of_what_set_it(each_store: Store) -> None:
+    traces: list[str] = []
+
+    async def look(_: Timer) -> None:
+        traces.append(current_trace()["traceparent"].split("-")[1])
+
+    process = Process(each_store, SetClock(START), look)
+    with continue_trace(f"00-{TRACE}-00f067aa0ba902b7-01", "vendor=1", "award"):
+        await process.set("ctr_1", later(seconds=1))
+    await process.set("ctr_2", later(seconds=2))
+    assert await process.sweeper.fire_due(later(seconds=2)) == 2
+    assert traces[0] == TRACE
+    assert traces[1] != TRACE
 
 
 async def test_due_timers_fire_oldest_first(each_store: Store) -> None:

@@ -15,6 +15,7 @@ GROUP = "aex.commands"
 
 BUILT_IN = {
     "up": "aex_cli.commands.up:app",
+    "demo": "aex_cli.commands.demo:app",
     "token": "aex_cli.commands.token:app",
     "deadletters": "aex_cli.commands.deadletters:app",
 }

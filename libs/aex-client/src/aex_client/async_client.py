@@ -13,7 +13,7 @@ from aex_client.call import Call
 from aex_client.endpoints import Endpoints
 from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
 from aex_client.methods import AsyncSent
-from aex_client.retries import RetryPolicy
+from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.views import Page
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class AsyncAexClient:
         endpoints: Endpoints,
         token: str | Callable[[], str | Awaitable[str]],
         *,
-        retries: RetryPolicy = RetryPolicy(),
+        retries: RetryPolicy = FIVE_ATTEMPTS,
         timeout_s: float = 30.0,
         http: httpx.AsyncClient | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,

@@ -1,7 +1,7 @@
 """One call: what is sent, and how the answer is read. Pure; both clients only carry it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -77,7 +77,7 @@ def _text(value: Any) -> str:
 
 def reader(answer: type[T]) -> Callable[[bytes], T]:
     """Reads an answer leniently: fields that it does not know are ignored. Raises `pydantic.ValidationError`."""
-    adapter = _adapter(answer)
+    adapter = _adapter(cast(Hashable, answer))
     return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
 
 

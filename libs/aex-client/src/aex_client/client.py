@@ -12,7 +12,7 @@ from aex_client.call import Call
 from aex_client.endpoints import Endpoints
 from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
 from aex_client.methods import Sent
-from aex_client.retries import RetryPolicy
+from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.views import Page
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class AexClient:
         endpoints: Endpoints,
         token: str | Callable[[], str],
         *,
-        retries: RetryPolicy = RetryPolicy(),
+        retries: RetryPolicy = FIVE_ATTEMPTS,
         timeout_s: float = 30.0,
         http: httpx.Client | None = None,
         sleep: Callable[[float], None] = time.sleep,

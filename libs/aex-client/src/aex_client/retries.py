@@ -30,4 +30,8 @@ class RetryPolicy:
         return asked + backoff * jitter if asked else backoff * (1 + jitter) / 2
 
 
+FIVE_ATTEMPTS = RetryPolicy()
+"""How clients repeat unless told otherwise."""
+
 NO_RETRIES = RetryPolicy(attempts=1)
+"""One request for each call."""

@@ -17,6 +17,7 @@ from aex_models.outcome import BillingImpact
 from aex_models.results import Fault, Provenance, Verdict
 from aex_models.settlement import Breakdown, SettlementStatus
 from aex_models.thresholds import ComparisonOperator, MetricType
+from aex_models.work import FeedbackLevel
 
 T = TypeVar("T")
 Value = bool | float | int | None
@@ -160,6 +161,7 @@ class OutcomeView(View):
     execution_metadata: dict[str, Any] = {}
     terms: Terms
     billing_impact: BillingImpact
+    disclosure: FeedbackLevel | None = None
     created_at: datetime
 
 

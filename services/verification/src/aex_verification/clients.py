@@ -1,4 +1,4 @@
-"""The other services, over HTTP with short-lived service tokens and explicit deadlines."""
+"""The other services, over HTTP with short-lived service tokens, explicit deadlines, and the trace of the caller."""
 
 from urllib.parse import quote
 
@@ -9,6 +9,7 @@ from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.service_tokens import ServiceTokens
+from aex_runtime.telemetry import current_trace
 from aex_verification.ports import GovernanceUnavailable
 
 
@@ -24,7 +25,11 @@ class HttpGovernance:
             answer = await self._client.post(
                 f"{self._url}/v1/outcomes/validate",
                 content=request.model_dump_json(),
-                headers={**await self._tokens.headers("governance"), "Content-Type": "application/json"},
+                headers={
+                    **await self._tokens.headers("governance"),
+                    **current_trace(),
+                    "Content-Type": "application/json",
+                },
             )
             answer.raise_for_status()
             return ValidationDecision.model_validate_json(answer.content)
@@ -43,7 +48,7 @@ class HttpAwards:
         try:
             answer = await self._client.get(
                 f"{self._url}/v1/awards/{quote(contract_id, safe='')}",
-                headers=await self._tokens.headers("work-publisher"),
+                headers={**await self._tokens.headers("work-publisher"), **current_trace()},
             )
             if answer.status_code == httpx.codes.NOT_FOUND:
                 return None

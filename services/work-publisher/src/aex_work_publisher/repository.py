@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.contract import Award
 from aex_models.work import EvaluationBlob, EvaluationRef
-from aex_runtime.blobs.port import Blobs
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.rules.records import WorkRecord
+
+
+class EvaluationLost(Exception):
+    """A work's evaluation data are not where it says: the installation has lost content."""
+
 
 EVALUATION_AREA = "evaluation"
 _ORDER = "created_at"
@@ -115,5 +120,9 @@ async def put_evaluation(blobs: Blobs, blob: EvaluationBlob) -> EvaluationRef:
 
 
 async def get_evaluation(blobs: Blobs, ref: EvaluationRef) -> EvaluationBlob:
-    """The evaluation data of a work."""
-    return EvaluationBlob.model_validate_json(await blobs.get(EVALUATION_AREA, ref.digest, max_bytes=ref.size))
+    """The evaluation data of a work. Raises `EvaluationLost`."""
+    try:
+        content = await blobs.get(EVALUATION_AREA, ref.digest, max_bytes=ref.size)
+    except (BlobMissing, BlobCorrupt, BlobTooLarge) as error:
+        raise EvaluationLost(ref.digest) from error
+    return EvaluationBlob.model_validate_json(content)

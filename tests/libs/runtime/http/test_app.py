@@ -102,9 +102,10 @@ async def test_with_an_exporter_request_and_event_are_spans_of_the_callers_trace
         headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
         await client.post("/v1/notes", json={"text": "CANARY"}, headers=headers)
         await client.post("/v1/notes", json={"text": ["CANARY"]}, headers=headers)
-        await until(lambda: bool(made.events) and len(exporter.get_finished_spans()) == 3)
+        await until(lambda: bool(made.timers) and len(exporter.get_finished_spans()) == 4)
     spans = exporter.get_finished_spans()
-    assert sorted(span.name for span in spans) == ["POST /v1/notes", "POST /v1/notes", "handle contract.cancelled"]
+    names = sorted(span.name for span in spans)
+    assert names == ["POST /v1/notes", "POST /v1/notes", "fire remind", "handle contract.cancelled"]
     contexts = [context for span in spans if (context := span.get_span_context())]
     assert {format_trace_id(context.trace_id) for context in contexts} == {trace_id}
     told = "".join(span.to_json() for span in spans)

@@ -171,6 +171,43 @@ async def test_the_loser_with_another_body_is_refused() -> None:
         await run_idempotent(unit_of_work(store), request(digest="other"), loses)
 
 
+class Slower(MemoryStore):
+    """A store that learns at the commit, as a remote one may, that another process was first."""
+
+    def __init__(self, first: UnitOfWork | None = None, losses: int = 1) -> None:
+        super().__init__()
+        self._first = first
+        self.losses = losses
+
+    async def transact(self, fn: Any) -> Any:
+        if self.losses:
+            self.losses -= 1
+            if self._first is not None:
+                await run_idempotent(self._first, request(), creates("won"))
+            raise AlreadyExists(f"{SERVICE}-idempotency", request().record_key)
+        return await super().transact(fn)
+
+
+async def test_who_loses_at_the_commit_replays_the_winner() -> None:
+    store = Slower()
+    store._first = UnitOfWork(SERVICE, _Inner(store), SetClock(NOW), lambda _: None)
+    effect = await run_idempotent(unit_of_work(store), request(), creates("lost"))
+    assert (effect.resource_id, effect.replayed) == ("won", True)
+
+
+class _Inner(MemoryStore):
+    """The winner's way into the same documents."""
+
+    def __init__(self, shared: MemoryStore) -> None:
+        self.__dict__ = shared.__dict__
+
+
+async def test_who_loses_again_and_again_is_told_to_come_back() -> None:
+    with pytest.raises(Conflict) as caught:
+        await run_idempotent(unit_of_work(Slower(losses=100)), request(), creates("n1"))
+    assert caught.value.retry_after_s == 1
+
+
 async def test_a_resource_that_exists_is_the_handlers_own_affair() -> None:
     uow = unit_of_work(MemoryStore())
     await run_idempotent(uow, request("k1"), creates("same"))

@@ -1,17 +1,22 @@
 """Every failure is a problem document with a stable code, and says nothing of what happened inside."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from fastapi import APIRouter, Depends
+from fastapi.responses import StreamingResponse
+from pydantic import ValidationError
 from structlog.testing import capture_logs
 
+from aex_models.frozen import Frozen
 from aex_models.work import Problem
 from aex_runtime import errors
 from aex_runtime.blobs.port import BlobMissing, BlobUnavailable
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.http.auth import ANYONE, Allow
 from aex_runtime.http.problems import DOMAIN_STATUS, VENDOR_ERRORS
+from aex_runtime.http.validation import problems_of
 from aex_runtime.store.port import AlreadyExists, Contention, StoreUnavailable
 from tests.libs.runtime.http.sample import Sample, sample
 
@@ -137,6 +142,54 @@ async def test_what_was_sent_is_never_repeated(made: Sample) -> None:
             answer = await client.post("/v1/notes", json=body)
             assert answer.status_code in {400, 422}
             assert "CANARY" not in answer.text
+
+
+class Leaf(Frozen):
+    """One branch of a union."""
+
+    label: str
+
+
+class Tree(Frozen):
+    """A body with unions in lists."""
+
+    truth: list[Leaf | str | int]
+    more: dict[str, Leaf | int] = {}
+
+
+def test_branches_of_unions_do_not_show_in_paths() -> None:
+    body = {"truth": ["x", {"label": 5}, None], "more": {"a": {"colour": 1}}}
+    with pytest.raises(ValidationError) as caught:
+        Tree.model_validate(body, strict=True)
+    found = [{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()]
+    problems = problems_of(found, body)
+    assert {problem.path for problem in problems} == {
+        "/truth/1",
+        "/truth/1/label",
+        "/truth/2",
+        "/more/a",
+        "/more/a/label",
+        "/more/a/colour",
+    }
+
+
+async def test_an_answer_that_breaks_off_is_logged_and_cut(tmp_path: Any) -> None:
+    async def lines() -> AsyncIterator[bytes]:
+        yield b"one"
+        raise RuntimeError("CANARY")
+
+    def extra(router: APIRouter) -> None:
+        @router.get("/stream", dependencies=[Depends(Allow("consumer"))], response_class=StreamingResponse)
+        async def stream() -> StreamingResponse:
+            return StreamingResponse(lines())
+
+    broken = sample(tmp_path / "data", extra=extra)
+    with capture_logs() as logged:
+        async with broken.client() as client:
+            with pytest.raises(RuntimeError):  # a server closes the connection on it
+                await client.get("/v1/stream")
+    assert [line["event"] for line in logged] == ["unexpected_error", "request"]
+    assert "CANARY" not in str(logged)
 
 
 def test_every_domain_error_has_a_status() -> None:

@@ -5,12 +5,14 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.key_sources import (
     FRESH_FOR,
+    MAX_JWKS_BYTES,
     REFRESH_AT_MOST_EVERY,
     GivenKeys,
     InvalidJwks,
@@ -134,6 +136,27 @@ async def test_keys_come_from_a_file_and_follow_it(tmp_path: Path) -> None:
 async def test_an_unreachable_url_is_an_os_error() -> None:
     with pytest.raises(OSError, match="ConnectError"):
         await from_url("https://127.0.0.1:1/jwks")()
+
+
+def answering(status: int, content: bytes = b"", **headers: str) -> httpx.MockTransport:
+    """An issuer's server that always answers so."""
+    return httpx.MockTransport(lambda _: httpx.Response(status, content=content, headers=headers))
+
+
+async def test_keys_come_over_https() -> None:
+    content = json.dumps({"keys": [signer(kid="a").jwk()]}).encode()
+    assert await from_url("https://idp.test/jwks", answering(200, content))() == content
+
+
+@pytest.mark.parametrize("status", [301, 302, 404, 500])
+async def test_any_other_answer_is_an_os_error(status: int) -> None:
+    with pytest.raises(OSError, match="HTTPStatusError"):
+        await from_url("https://idp.test/jwks", answering(status, location="https://evil.test/"))()
+
+
+async def test_a_giant_key_set_is_refused() -> None:
+    with pytest.raises(InvalidJwks, match="too large"):
+        await from_url("https://idp.test/jwks", answering(200, b" " * (MAX_JWKS_BYTES + 1)))()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"keys": 5', b"\xff", b'"keys"'])

@@ -10,12 +10,14 @@ from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.events import WorkSubmitted, read_data
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from aex_outcomes.submission import Checked
+from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
 from aex_runtime.http.idempotency import Effect
 from aex_work_publisher.handlers.cancel_work import cancel_work
 from aex_work_publisher.handlers.check_work import Body, validate_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import submit_work
+from aex_work_publisher.repository import EvaluationLost
 from tests.services.work_publisher.kit import NO_KEY, RefusingBlobs, Shop, keyed, open_shop
 from tests.services.work_publisher.samples import ACME, BOT, CANARIES, NOW, submission
 
@@ -187,3 +189,11 @@ async def test_a_work_whose_metrics_are_no_longer_known_is_still_repeated(shop: 
     body = submission()
     again, work = await submit_work(later, ACME, Body(body, 0), keyed("k", sha256_hex(canonical_bytes(body))))
     assert (again, type(work), work.work_id) == (Effect(effect.resource_id, True), Work, effect.resource_id)
+
+
+async def test_lost_evaluation_data_are_not_taken_for_a_work_that_is_not_there(shop: Shop) -> None:
+    effect, _ = await publish(shop)
+    without = replace(shop.deps, blobs=open_blobs("memory:"))
+    with pytest.raises(EvaluationLost):
+        await get_work(without, ACME, effect.resource_id)
+    assert (await get_work(without, BOT, effect.resource_id)).work_id == effect.resource_id

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from aex_cli.commands.up import LAST_BASE
 from aex_cli.errors import UserError
 from aex_cli.suite.child import Launch
 from aex_cli.suite.logs import tail
@@ -12,7 +13,6 @@ from aex_cli.suite.service_spec import ServiceSpec, default_suite
 from aex_cli.suite.supervisor import SuitePolicy, Supervisor
 
 _STEP = 100
-_LAST_BASE = 65_532
 _TAIL_LINES = 5
 
 
@@ -22,7 +22,7 @@ class Interrupted(Exception):
 
 def free_suite(port_base: int) -> tuple[ServiceSpec, ...]:
     """The four services on free ports, from `port_base` on. Raises `UserError` where none are free."""
-    for base in range(port_base, _LAST_BASE + 1, _STEP):
+    for base in range(port_base, LAST_BASE + 1, _STEP):
         specs = default_suite(base)
         try:
             check_ports(specs)

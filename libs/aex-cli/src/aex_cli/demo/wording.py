@@ -47,7 +47,11 @@ def _money(result: CriterionView, success: bool) -> str:
 def settlement_rows(settlements: Sequence[SettlementView]) -> Rows:
     """One row for each contract, and their sum."""
     rows: Rows = [
-        (each.contract_id, each.agent_id, *_amounts(each.cost.base, each.cost.bonus, each.cost.penalty, each.cost.total))
+        (
+            each.contract_id,
+            each.agent_id,
+            *_amounts(each.cost.base, each.cost.bonus, each.cost.penalty, each.cost.total),
+        )
         + (each.cost.currency,)
         for each in settlements
     ]

@@ -5,13 +5,16 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 from jwt import PyJWK, PyJWTError
 
 from aex_runtime.clock import Clock
 from aex_runtime.errors import TemporarilyUnavailable
+
+if TYPE_CHECKING:
+    import httpx
 
 _log = structlog.get_logger(__name__)
 MAX_JWKS_BYTES = 1_000_000
@@ -120,8 +123,8 @@ def from_file(path: Path) -> Fetch:
     return fetch
 
 
-def from_url(url: str) -> Fetch:
-    """Fetches a JWKS over https: 3 s, 1 MB, no redirects. Raises `OSError`."""
+def from_url(url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> Fetch:
+    """Fetches a JWKS over https: 3 s, 1 MB, no redirects. Raises `OSError` and `InvalidJwks`."""
 
     async def fetch() -> bytes:
         import httpx  # noqa: PLC0415 only installations with foreign issuers need it
@@ -130,7 +133,7 @@ def from_url(url: str) -> Fetch:
         try:
             async with (
                 asyncio.timeout(_FETCH_TIMEOUT_S),
-                httpx.AsyncClient(timeout=_FETCH_TIMEOUT_S) as client,
+                httpx.AsyncClient(timeout=_FETCH_TIMEOUT_S, transport=transport) as client,
                 client.stream("GET", url) as response,
             ):
                 response.raise_for_status()

@@ -1,5 +1,7 @@
 """An award becomes a contract: by event, or read through where the event is still on its way."""
 
+import structlog
+
 from aex_models.events import ContractAwarded
 from aex_outcomes.lifecycle.transitions import opened
 from aex_runtime.errors import NotFound
@@ -9,15 +11,17 @@ from aex_verification.handlers.timers import DEADLINE
 from aex_verification.repository import AWARDS, CONTRACTS, key_of
 from aex_verification.rules.records import ContractRow
 
+log = structlog.get_logger()
+
 
 async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
     """Open the contract, once; a repeated award changes nothing."""
     award = awarded.award
     key = key_of(award.contract_id)
 
-    async def open_once(unit: Unit) -> None:
+    async def open_once(unit: Unit) -> bool:
         if await unit.get(CONTRACTS, key):
-            return
+            return False
         state = opened(award.contract_id, awarded.work.verification.max_attempts, award.deadline, award.awarded_at)
         row = ContractRow(
             contract_id=award.contract_id,
@@ -30,8 +34,10 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
         unit.create(CONTRACTS, key, row)
         unit.put(AWARDS, key, awarded)
         unit.set_timer(DEADLINE, award.contract_id, award.deadline)
+        return True
 
-    await deps.unit_of_work.run(open_once)
+    if await deps.unit_of_work.run(open_once):
+        log.info("contract_opened", contract_id=award.contract_id, work_id=award.work_id, agent_id=award.agent_id)
 
 
 async def contract_row(deps: Deps, contract_id: str) -> ContractRow:

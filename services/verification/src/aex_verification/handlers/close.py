@@ -1,5 +1,7 @@
 """A contract comes to its end without a new candidate: finalised, cancelled or expired."""
 
+import structlog
+
 from aex_models.contract import ContractStatus
 from aex_models.events import ContractCancelled
 from aex_outcomes.lifecycle.state import ContractState
@@ -16,6 +18,7 @@ from aex_verification.repository import AWARDS, CONTRACTS, key_of
 from aex_verification.rules.records import ContractRow
 
 _RETRY_AFTER_S = 2
+log = structlog.get_logger()
 
 
 async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
@@ -59,22 +62,24 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
 async def expire_contract(deps: Deps, contract_id: str) -> None:
     """The deadline is over: close with the best judged candidate, or with nothing. No-op where it may not be."""
 
-    async def expire(unit: Unit) -> None:
+    async def expire(unit: Unit) -> bool:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         awarded = await unit.get(AWARDS, key_of(contract_id))
         if stored is None or awarded is None:
-            return
+            return False
         try:
             state = expiring(stored.record.state, unit.now)
         except Refused:
-            return  # closed already, or a verdict is under way and will see the deadline itself
+            return False  # closed already, or a verdict is under way and will see the deadline itself
         if state.status is ContractStatus.EXPIRED:
             write_outcome(unit, awarded.record, state, None, None)
         else:
             unit.set_timer(CONCLUDE, contract_id, unit.now)
         _save(unit, stored, state)
+        return True
 
-    await deps.unit_of_work.run(expire)
+    if await deps.unit_of_work.run(expire):
+        log.info("contract_expired", contract_id=contract_id)
 
 
 async def _stored(unit: Unit, contract_id: str) -> Stored[ContractRow]:

@@ -75,20 +75,23 @@ async def _wait_for_governance(deps: Deps, contract_id: str) -> None:
 
 
 async def _apply(deps: Deps, contract_id: str, decision: ValidationDecision) -> None:
-    async def apply(unit: Unit) -> None:
+    async def apply(unit: Unit) -> ContractStatus | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         attempt = await _current(unit, stored)
         if stored is None or attempt is None or not _closes(stored.record):
-            return
+            return None
         if decision.action is Action.HOLD:
             _hold(unit, stored, attempt, decision)
-            return
+            return ContractStatus.HELD
         status = stored.record.state.closing or ContractStatus.FAILED
         if decision.action is Action.REJECT:
             status = ContractStatus.FAILED
         await finish_contract(unit, stored, attempt, status, word_of(decision))
+        return status
 
-    await deps.unit_of_work.run(apply)
+    moved_to = await deps.unit_of_work.run(apply)
+    if moved_to is not None:
+        log.info("contract_concluded", contract_id=contract_id, status=moved_to, governance=decision.action)
 
 
 async def finish_contract(

@@ -38,7 +38,10 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             request = await _request(deps, contract_id, attempt_id)
             judgement = await deps.judge.judge(request)
-            await _record(deps, request, judgement)
+            if await _record(deps, request, judgement) and judgement.result is not None:
+                log.info(
+                    "candidate_judged", contract_id=contract_id, attempt_id=attempt_id, verdict=judgement.result.verdict
+                )
             deps.waits.wake(attempt_id)
         await conclude_contract(deps, contract_id)
 
@@ -65,22 +68,23 @@ async def _evaluation(deps: Deps, digest: str | None) -> Evaluation | None:
     return read_evaluation(await deps.blobs.get("evaluation", digest)) if digest else None
 
 
-async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> None:
-    """Write the verdict, or the platform's own failure, where the attempt is still current."""
+async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> bool:
+    """Write the verdict, or the platform's own failure, where the attempt is still current; whether it was."""
 
-    async def record(unit: Unit) -> None:
+    async def record(unit: Unit) -> bool:
         stored = await unit.get(CONTRACTS, key_of(request.contract_id))
         attempt = await unit.get(ATTEMPTS, key_of(request.attempt_id))
         if stored is None or attempt is None or not _is_current(stored.record.state, request.attempt_id):
-            return
+            return False
         if stored.record.state.closing is not None:
-            return
+            return False
         if judgement.result is None or judgement.result.verdict is Verdict.INDETERMINATE:
             _record_failure(deps, unit, stored, attempt, judgement)
         else:
             _record_verdict(deps, unit, request, stored, attempt, judgement.result, judgement)
+        return True
 
-    await deps.unit_of_work.run(record)
+    return await deps.unit_of_work.run(record)
 
 
 def _record_verdict(

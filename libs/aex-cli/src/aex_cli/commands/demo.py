@@ -1,0 +1,60 @@
+"""`aex demo`: the main job on real text and data, step by step."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from aex_cli.commands.up import LAST_BASE
+from aex_cli.demo.digits import require_sklearn
+from aex_cli.demo.expectations import NotAsTold
+from aex_cli.demo.play import Stage, play
+from aex_cli.demo.report import Report
+from aex_cli.demo.running import Interrupted, free_suite, log_ends, log_tails
+from aex_cli.errors import Failed
+from aex_cli.output import complain
+from aex_cli.suite.child import Launch
+from aex_cli.suite.data_directory import open_data_directory
+from aex_cli.suite.environment import suite_environment
+from aex_cli.suite.lock import suite_lock
+from aex_cli.suite.supervisor import SuiteFailed
+from aex_client import AexError
+from aex_runtime.logs import configure_logging
+
+app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+
+
+@app.command(epilog="Example: `aex demo --data-dir /tmp/aex-demo`")
+def demo(
+    data_dir: Annotated[Path, typer.Option(help="Where everything is kept; made on first start.")] = Path(".aex"),
+    port_base: Annotated[
+        int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports; others if these are taken.")
+    ] = 8081,
+) -> None:
+    """Publish two works, deliver, verify and settle them, on this machine, and say what happens at each step.
+
+    Starts the four services, as `aex up` does, and stops them at the end. The data stay: run it again, or look at them
+    with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
+    """
+    require_sklearn()
+    configure_logging("aex", "warning", "console")
+    directory = open_data_directory(data_dir)
+    report = Report(Console())
+    with suite_lock(directory.lock, complain) as lock:
+        specs = free_suite(port_base)
+        if specs[0].port != port_base:
+            complain(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
+        launch = Launch(suite_environment(os.environ, specs, directory.root, None), directory.logs, inherit=(lock,))
+        stage = Stage(specs, launch, directory.root, data_dir)
+        ends = log_ends(specs, launch)
+        try:
+            asyncio.run(play(stage, report))
+        except SuiteFailed as error:
+            raise Failed(str(error)) from None
+        except (NotAsTold, AexError) as error:
+            raise Failed(f"the demo did not go as told: {error}\n{log_tails(ends)}") from None
+        except Interrupted:
+            raise typer.Exit(130) from None

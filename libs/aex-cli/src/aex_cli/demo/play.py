@@ -1,0 +1,63 @@
+"""The demo from its first line to its last, around a running suite."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aex_cli.demo.cast import gathered
+from aex_cli.demo.digits_chapter import Lesson, learn, tell_digits
+from aex_cli.demo.money_chapter import tell_settlement
+from aex_cli.demo.next_steps import tell_next_steps
+from aex_cli.demo.report import Report
+from aex_cli.demo.running import while_up
+from aex_cli.demo.summary_chapter import tell_summary
+from aex_cli.output import complain
+from aex_cli.suite.child import Launch
+from aex_cli.suite.service_spec import ServiceSpec
+from aex_client import Endpoints
+from aex_runtime.clock import WallClock
+from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.local_key import local_key
+from aex_runtime.ids import RandomIds
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the demo plays: its services, how they are started, the data directory and how its user wrote that."""
+
+    specs: Sequence[ServiceSpec]
+    launch: Launch
+    root: Path
+    data_dir: Path
+
+
+async def play(stage: Stage, report: Report) -> None:
+    """Start the suite, tell the whole story, stop the suite. Raises what goes wrong; no process is left."""
+    begin = time.monotonic()
+    first, last = stage.specs[0].port, stage.specs[-1].port
+    report.chapter("AEX Outcomes: agents are paid for verified outcomes")
+    report.step(
+        "start", f"four services, each a process of its own, on ports {first} to {last}, data in {stage.data_dir}"
+    )
+    # Beside the services' start: the import of scikit-learn takes seconds.
+    lesson = asyncio.create_task(asyncio.to_thread(learn))
+    try:
+        await while_up(stage.specs, stage.launch, lambda: _tell(stage, lesson, begin, report), complain)
+    finally:
+        lesson.cancel()
+        await asyncio.gather(lesson, return_exceptions=True)
+    report.step("stopped", f"the suite is down again, the data stay; {time.monotonic() - begin:.1f} s in all")
+
+
+async def _tell(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: Report) -> None:
+    ready = time.monotonic()
+    report.step("ready", f"all four answer, after {ready - begin:.1f} s")
+    endpoints = Endpoints(*(spec.url for spec in stage.specs))
+    issuer = LocalIssuer(local_key(stage.root), WallClock(), RandomIds())
+    async with gathered(endpoints, issuer) as cast:
+        outcomes = [await tell_summary(cast, report), await tell_digits(cast, lesson, report)]
+        await tell_settlement(cast, outcomes, report)
+    report.step("time", f"{time.monotonic() - ready:.1f} s from the first publication to the last settlement")
+    tell_next_steps(stage.specs, stage.data_dir, outcomes[0].contract_id, report)

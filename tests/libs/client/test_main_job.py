@@ -1,0 +1,146 @@
+"""The SDK against the real suite: its README, and every method that the main job needs."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from aex_client import AexClient, AsyncAexClient, Conflict, Endpoints, InvalidRequest, NotFound, calls
+from aex_models.audiences import Audience
+from aex_models.contract import ContractStatus
+from aex_models.results import Verdict
+from tests.e2e.live import Live, live_suite
+from tests.e2e.parties import caller, fresh
+
+README = Path(__file__).parents[3] / "libs/aex-client/README.md"
+pytestmark = pytest.mark.e2e
+
+CRITERION = {"metric": "word_count", "metric_type": "count", "comparison": "lte", "threshold": 3, "bonus": "0.05"}
+SUBMISSION = {
+    "title": "Be brief",
+    "success_criteria": {"criteria": [CRITERION]},
+    "budget": {"max_cpc": Decimal("0.10")},
+}
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live_suite(tmp_path_factory.mktemp("client") / ".aex") as live:
+        yield live
+
+
+def token(suite: Live, role: str, name: str) -> str:
+    return caller(suite, Audience(role), name).token
+
+
+def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    script = block.replace("Endpoints.local()", f"Endpoints.local({suite.running.port})")
+    (tmp_path / ".aex").symlink_to(suite.data_dir)
+    path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_PROXY": "*"}
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=path, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0] == "costs 0 to 0.15 USD"
+    assert lines[1].startswith("rejected <verification_rejected")
+    assert "passed " in lines
+    assert "base 0.1 + bonus 0.05 = 0.15" in lines
+    assert lines[-1].endswith(" 0.15")
+
+
+async def test_the_main_job_awaited(suite: Live) -> None:
+    acme, bot = fresh("acme"), fresh("bot")
+    endpoints = Endpoints.local(suite.running.port)
+    async with (
+        AsyncAexClient(endpoints, lambda: token(suite, "consumer", acme)) as consumer,
+        AsyncAexClient(endpoints, token(suite, "agent", bot)) as agent,
+        AsyncAexClient(endpoints, token(suite, "finance", "fin")) as finance,
+    ):
+        assert (await consumer.validate_work(SUBMISSION)).valid
+        works = await asyncio.gather(*(consumer.publish_work(SUBMISSION) for _ in range(3)))
+        assert [work.work_id async for work in consumer.each(calls.list_work(limit=2))] == sorted(
+            (work.work_id for work in works), reverse=True
+        )
+        assert (await agent.get_work(works[0].work_id)).evaluation is None
+        award = await consumer.award(works[0].work_id, bot, "0.07")
+        contract_id = award.contract_id
+        assert (await agent.get_contract(contract_id)).status is ContractStatus.AWARDED
+        first = await agent.submit_output(contract_id, {"text": "one two three four"}, wait_s=20)
+        assert (first.verdict, first.counted, first.settled) == (Verdict.REJECTED, True, True)
+        last = await agent.submit_output(contract_id, {"text": "one two"}, wait_s=20)
+        assert last.result is not None
+        assert last.result.success
+        attempts = [each.attempt_id async for each in agent.each(calls.list_attempts(contract_id, limit=1))]
+        assert attempts == [first.attempt_id, last.attempt_id]
+        assert (await agent.get_attempt(contract_id, last.attempt_id)).verdict is Verdict.PASSED
+        assert (await consumer.get_outcome(contract_id)).billing_impact.total == Decimal("0.12")
+        assert (await consumer.list_outcomes()).items[0].contract_id == contract_id
+        assert (await _settled(finance, contract_id)) == Decimal("0.12")
+        balance = await agent.get_account(f"agent:{bot}")
+        assert [(each.currency, each.balance) for each in balance.balances] == [("USD", Decimal("-0.12"))]
+        entries = await agent.list_account_entries(f"agent:{bot}")
+        assert [entry.amount for entry in entries.items] == [-120_000]
+        rows = (await consumer.breakdown(["consumer", "agent"])).rows
+        assert [(row.consumer, row.agent, row.total) for row in rows] == [(acme, bot, Decimal("0.12"))]
+        assert sum(each.balance for each in (await finance.trial_balance()).accounts) == 0
+
+
+async def _settled(finance: AsyncAexClient, contract_id: str) -> Decimal:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return (await finance.get_settlement(contract_id)).cost.total
+            except NotFound:
+                await asyncio.sleep(0.05)
+
+
+def test_what_else_the_services_offer(suite: Live) -> None:
+    acme, bot = fresh("acme"), fresh("bot")
+    endpoints = Endpoints.local(suite.running.port)
+    with (
+        AexClient(endpoints, token(suite, "consumer", acme)) as consumer,
+        AexClient(endpoints, token(suite, "agent", bot)) as agent,
+        AexClient(endpoints, token(suite, "operator", "olga")) as operator,
+        AexClient(endpoints, token(suite, "finance", "fin")) as finance,
+    ):
+        assert "rougeL" in {entry.name for entry in agent.metrics_catalog()}
+        assert {rule.name for rule in agent.list_rules()} >= {"metric_out_of_bounds"}
+        assert operator.list_holds(status="waiting").next_cursor is None
+        with pytest.raises(NotFound):
+            operator.get_hold("hold_none")
+        with pytest.raises(NotFound):
+            operator.decide_hold("hold_none", "release", "as a test")
+        with pytest.raises(InvalidRequest) as caught:
+            consumer.publish_work({**SUBMISSION, "success_criteria": {"criteria": [{**CRITERION, "metric": "mood"}]}})
+        assert "Unknown metric: mood" in str(caught.value)
+        assert caught.value.request_id
+        withdrawn = consumer.publish_work(SUBMISSION)
+        assert consumer.cancel_work(withdrawn.work_id).status == "cancelled"
+        claimable = consumer.publish_work(
+            {**SUBMISSION, "allow_claims": True, "budget": {"max_cpc": "0.10", "base_policy": "on_success"}}
+        )
+        claim = calls.claim(claimable.work_id).with_key(fresh("key"))
+        assert agent.send(claim) == agent.send(claim)
+        contract_id = agent.send(claim).contract_id
+        with pytest.raises(Conflict):
+            agent.finalize(contract_id)
+        assert consumer.cancel_contract(contract_id).status is ContractStatus.CANCELLED
+        assert [each.contract_id for each in agent.list_contracts(status="cancelled").items] == [contract_id]
+        paid_in = finance.post_transaction(
+            "deposit",
+            [
+                {"account": "platform:cash", "amount": 5_000_000, "currency": "USD"},
+                {"account": f"consumer:{acme}", "amount": -5_000_000, "currency": "USD"},
+            ],
+            "paid in",
+        )
+        assert paid_in.reason == "paid in"
+        assert consumer.get_account(f"consumer:{acme}").balances[0].balance == Decimal(-5)
+        assert list(finance.each(calls.list_settlements(agent_id=bot))) == []

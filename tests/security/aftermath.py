@@ -1,0 +1,62 @@
+"""What is left after the canary's story: answers, events, logs, records and blobs, as places to scan."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.e2e.live import Live
+from tests.security.story import Played
+from tests.security.tape import Tape
+
+KEPT_AS_SENT = "%-dead-letter-messages"
+"""The collections that hold broken messages exactly as somebody sent them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """The suite once the story is over."""
+
+    live: Live
+    events: Path
+    tape: Tape
+    played: list[Played]
+    refused: Mapping[str, int]
+    dead_letters: int
+    tokens: set[str] = field(repr=False)
+
+    def rows(self, unlike: str = "") -> Iterator[tuple[str, str]]:
+        """The documents of all stores and the messages that still lie in queues."""
+        for path in sorted(self.live.data_dir.rglob("*.sqlite3")):
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+                tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+                if "documents" in tables:
+                    query = "SELECT collection, key || fields || CAST(body AS TEXT) FROM documents"
+                    for name, text in connection.execute(f"{query} WHERE collection NOT LIKE ?", (unlike,)):
+                        yield f"{path.parent.name}: {name}", text
+                if "messages" in tables:
+                    query = "SELECT topic, attributes || CAST(data AS TEXT) FROM messages"
+                    yield from ((f"{path.name}: {topic}", text) for topic, text in connection.execute(query))
+
+    def logs(self) -> list[tuple[str, str]]:
+        """All log files, and what `aex up` wrote."""
+        files = sorted((self.live.data_dir / "logs").iterdir())
+        running = self.live.running
+        return [*((each.name, each.read_text()) for each in files), ("aex up", "\n".join([*running.out, *running.err]))]
+
+    def wire(self) -> list[tuple[str, str]]:
+        """Every event that was published."""
+        return [(f"event of {each.name}", each.read_text()) for each in sorted(self.events.glob("*.jsonl"))]
+
+    def blobs(self) -> list[tuple[str, str]]:
+        """All blobs but the evaluation data themselves."""
+        root = self.live.data_dir / "blobs"
+        files = [each for each in sorted(root.rglob("*")) if each.is_file() and "evaluation" not in each.parts]
+        return [(str(each.relative_to(root)), each.read_bytes().decode(errors="replace")) for each in files]
+
+    def evaluation_blobs(self) -> dict[str, str]:
+        """The salt of each evaluation blob, by its digest."""
+        files = [each for each in (self.live.data_dir / "blobs" / "evaluation").rglob("*") if each.is_file()]
+        return {each.name: str(json.loads(each.read_text())["salt"]) for each in files}

@@ -1,0 +1,43 @@
+"""Reads whatever can be read of a contract, and posts nonsense to whatever can be posted to, in every role."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import httpx
+
+from tests.e2e.parties import Caller
+from tests.security.matrix import Route
+
+_PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+_QUERY: Mapping[str, Any] = {"limit": 200, "group_by": ["agent", "day"]}
+_WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
+
+
+def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, str]) -> None:
+    """Each GET route about the contract, as each reader."""
+    for reader in readers:
+        for route in routes:
+            path = _path(route, reader, ids)
+            if route.method == "GET" and path is not None:
+                _refuse_breakdown(reader.get(route.service, path, **_QUERY))
+
+
+def pester(routes: Iterable[Route], reader: Caller, ids: Mapping[str, str]) -> None:
+    """Each POST route about the contract, with bodies that it cannot take."""
+    for route in routes:
+        path = _path(route, reader, ids)
+        if route.method == "POST" and path is not None:
+            for content in _WRONG_BODIES:
+                _refuse_breakdown(reader.raw(route.service, path, content))
+
+
+def _path(route: Route, reader: Caller, ids: Mapping[str, str]) -> str | None:
+    """The route's path for this contract; None where it has no such object."""
+    known = {**ids, "account_id": f"agent:{reader.id}"}
+    names = set(_PARAMETER.findall(route.path))
+    return _PARAMETER.sub(lambda found: known[found[1]], route.path) if names <= set(known) else None
+
+
+def _refuse_breakdown(answer: httpx.Response) -> None:
+    assert answer.status_code < 500, answer.text

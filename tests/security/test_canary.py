@@ -1,0 +1,198 @@
+"""Marked evaluation data and secrets pass through the whole suite; they come out where they may, and nowhere else."""
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aex_models.events import SERVICES
+from aex_models.work import FeedbackLevel
+from aex_runtime.identity.local_key import local_key
+from tests.e2e.live import Live
+from tests.e2e.parties import parties_of
+from tests.security.aftermath import KEPT_AS_SENT, Aftermath
+from tests.security.apps import all_guards
+from tests.security.broken_input import send_broken_events, send_wrong_works
+from tests.security.conftest import Attacked
+from tests.security.crawling import crawl, pester
+from tests.security.markers import CRITERIA, MARKS, scan
+from tests.security.story import Played, play, readers_of
+from tests.security.tape import Answer, Tape
+
+pytestmark = pytest.mark.e2e
+TOLD_TOPICS = {
+    *("work.submitted", "contract.awarded", "output.submitted", "output.rejected", "outcome.held"),
+    *("outcome.reviewed", "outcome.verified", "contract.cancelled", "settlement.completed"),
+}
+OTHERS = ("agent", "finance", "operator", "service", "anonymous")
+_RENDERS_WORK = re.compile(r"/v1/work(/work_\w+(/cancel)?)?")
+_JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}")
+
+
+@pytest.fixture(scope="session")
+def aftermath(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
+    tape, live = Tape(), attacked.live
+    with tape.client() as client:
+        yield _play_all(replace(live, http=client), attacked.events, tape, tmp_path_factory.mktemp("apps") / ".aex")
+
+
+def _play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
+    routes = list(all_guards(apps))
+    played = play(live)
+    tokens: set[str] = set()
+    for each in played:
+        readers = readers_of(each)
+        crawl(routes, readers, each.ids)
+        tokens.update(reader.token for reader in readers)
+    for each in (played[0], played[-1]):
+        pester(routes, each.parties.agent, each.ids)
+    refused = send_wrong_works(played[0].parties)
+    dead_letters = send_broken_events(live)
+    crawl(routes, readers_of(played[0]), played[0].ids)
+    return Aftermath(live, events, tape, played, refused, dead_letters, tokens)
+
+
+def test_the_story_went_everywhere(aftermath: Aftermath) -> None:
+    """Without this the others could pass because nothing happened."""
+    assert set(aftermath.refused.values()) == {400, 422}, aftermath.refused
+    statuses = {
+        each.parties.operator.read("verification", f"/v1/contracts/{each.ids['contract_id']}")["status"]
+        for each in aftermath.played
+    }
+    assert statuses == {"passed", "exhausted", "failed", "expired", "finalised", "cancelled"}
+    counted = sum(aftermath.live.metric(service, "aex_dead_letters") for service in SERVICES)
+    assert counted >= aftermath.dead_letters
+    assert {json.loads(line)[0] for _, text in aftermath.wire() for line in text.splitlines()} >= TOLD_TOPICS
+
+
+def test_its_consumer_reads_the_evaluation_data(aftermath: Aftermath) -> None:
+    played = aftermath.played[0]
+    text = played.parties.consumer.get("work-publisher", f"/v1/work/{played.ids['work_id']}").text
+    assert {each.mark for each in scan([("work", text)], MARKS)} == set(MARKS)
+
+
+def test_nobody_else_is_answered_with_evaluation_data(aftermath: Aftermath) -> None:
+    assert scan(aftermath.tape.to(*OTHERS), MARKS) == []
+
+
+def test_consumers_meet_evaluation_data_in_their_works_alone(aftermath: Aftermath) -> None:
+    places = [(str(each), each.text) for each in aftermath.tape.answers if not _renders_work(each)]
+    assert len(places) < len(aftermath.tape.answers)
+    assert scan(places, MARKS) == []
+
+
+def _renders_work(answer: Answer) -> bool:
+    succeeded = answer.status in {200, 201} and answer.role == "consumer"
+    return succeeded and _RENDERS_WORK.fullmatch(answer.path) is not None and answer.text.count('"work_id"') == 1
+
+
+def test_no_event_log_blob_or_record_holds_evaluation_data(aftermath: Aftermath) -> None:
+    """But for the evaluation blobs, and for broken messages as they were sent: those hold what was sent."""
+    assert scan(aftermath.wire(), MARKS) == []
+    assert scan(aftermath.logs(), MARKS) == []
+    assert scan(aftermath.blobs(), MARKS) == []
+    assert scan(aftermath.rows(unlike=KEPT_AS_SENT), MARKS) == []
+
+
+def test_the_scan_of_the_stores_reaches_their_content(aftermath: Aftermath) -> None:
+    assert {each.mark for each in scan(aftermath.rows(), MARKS)} == set(MARKS)  # the broken messages
+    contract_id = aftermath.played[0].ids["contract_id"]
+    holders = {each.place.partition(":")[0] for each in scan(aftermath.rows(), {"contract": contract_id})}
+    assert holders == {"work-publisher", "verification", "governance", "settlement"}
+
+
+def test_values_from_evaluation_data_reach_agents_at_full_feedback_alone(aftermath: Aftermath) -> None:
+    told = 0
+    for played in aftermath.played:
+        values = _secret_values(aftermath.live, played)
+        contract_id = played.ids["contract_id"]
+        answers = [
+            (str(each), each.text)
+            for each in aftermath.tape.answers
+            if each.role == "agent" and (contract_id in each.text or contract_id in each.path)
+        ]
+        found = scan(answers, values)
+        told += played.level is FeedbackLevel.FULL and len(found)
+        if played.level is not FeedbackLevel.FULL:
+            assert found == []
+    assert told > 0
+
+
+def _secret_values(live: Live, played: Played) -> dict[str, str]:
+    """Values of secret metrics that no other number begins like, as an operator reads them."""
+    parties, path = parties_of(live), f"/v1/contracts/{played.ids['contract_id']}/attempts"
+    catalog = parties.operator.read("verification", "/v1/metrics/catalog")["items"]
+    secret = {each["name"] for each in catalog if each["secret"]}
+    results = [each["result"] for each in parties.operator.read("verification", path)["items"]]
+    assert all(result is not None for result in results)
+    return {
+        f"{metric} {value}": repr(value)[:7]
+        for result in results
+        for metric, value in result["metrics"].items()
+        if metric in secret and isinstance(value, float) and len(repr(value)) > 7
+    }
+
+
+def test_values_from_evaluation_data_are_in_no_log(aftermath: Aftermath) -> None:
+    values = {}
+    for played in aftermath.played:
+        values |= _secret_values(aftermath.live, played)
+    assert len(values) > 4
+    assert scan(aftermath.logs(), values) == []
+
+
+def test_no_answer_event_log_or_record_holds_a_credential(aftermath: Aftermath) -> None:
+    places = [
+        *((str(each), each.text) for each in aftermath.tape.answers),
+        *aftermath.wire(),
+        *aftermath.logs(),
+        *aftermath.rows(),
+        *aftermath.blobs(),
+    ]
+    key = local_key(aftermath.live.data_dir)
+    seed = key.private.private_bytes_raw()
+    pem = (aftermath.live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
+    secrets = {
+        "seed in hex": seed.hex(),
+        "seed in base64": base64.urlsafe_b64encode(seed).decode().rstrip("="),
+        "key file": pem,
+        "cursor key": key.secret_for("page cursors").hex(),
+        **{f"token {place}": token for place, token in enumerate(aftermath.tokens)},
+    }
+    assert scan(places, secrets) == []
+    assert [place for place, text in places if _JWT.search(text)] == []
+
+
+def test_the_salt_stays_in_its_blob_and_the_digest_among_services(aftermath: Aftermath) -> None:
+    blobs = aftermath.evaluation_blobs()
+    assert len(blobs) >= len(aftermath.played)
+    salts = {f"salt {digest}": salt for digest, salt in blobs.items()}
+    tape = aftermath.tape
+    assert scan([*tape.to("consumer", *OTHERS), *aftermath.wire(), *aftermath.logs(), *aftermath.rows()], salts) == []
+    digests = {f"digest {digest}": digest for digest in blobs}
+    readers = [role for role in ("consumer", *OTHERS) if role != "service"]
+    assert scan([*tape.to(*readers), *aftermath.logs()], digests) == []
+    assert scan(tape.to("service"), digests) != []
+
+
+def test_the_scanner_finds_what_is_planted(aftermath: Aftermath, tmp_path: Path) -> None:
+    """A check of the checker, in a copy of a log: as it is, in capitals, in hex and in base64 behind other text."""
+    log = Path(shutil.copy(aftermath.live.data_dir / "logs" / "verification.log", tmp_path))
+    assert scan([("log", log.read_text())], MARKS) == []
+    mark = MARKS["keyword"]
+    for planted in (mark, mark.upper(), mark.encode().hex()):
+        assert [each.mark for each in scan([("log", f"{log.read_text()} {planted}")], MARKS)] == ["keyword"]
+    for before in ("", "a", "ab", "abc"):
+        hidden = base64.b64encode(f"{before}{mark} and more".encode()).decode()
+        with log.open("a") as file:
+            file.write(f'{{"event": "planted", "detail": "{hidden}"}}\n')
+        assert [each.mark for each in scan([("log", log.read_text())], MARKS)] == ["keyword"]
+
+
+def test_criteria_are_open_but_hold_no_mark() -> None:
+    assert scan([("criteria", json.dumps(CRITERIA))], MARKS) == []
