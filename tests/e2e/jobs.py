@@ -99,7 +99,9 @@ def deliver(parties: Parties, contract_id: str, text: str, wait_s: float = 30, *
     return dict(answer.json())
 
 
-def eventually(look: Callable[[], T | None], within_s: float = PATIENCE_S, what: str = "it") -> T:
+def eventually(
+    look: Callable[[], T | None], within_s: float = PATIENCE_S, what: str = "it", again_s: float = _LOOK_AGAIN_S
+) -> T:
     """What `look` finds, as soon as it finds something."""
     deadline = time.monotonic() + within_s
     while True:
@@ -107,7 +109,7 @@ def eventually(look: Callable[[], T | None], within_s: float = PATIENCE_S, what:
         if found is not None:
             return found
         assert time.monotonic() < deadline, f"{what} did not come within {within_s:g} s"
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(again_s)
 
 
 def until_status(reader: Caller, contract_id: str, *wanted: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
@@ -120,14 +122,16 @@ def until_status(reader: Caller, contract_id: str, *wanted: str, within_s: float
     return eventually(look, within_s, f"{contract_id} {wanted}")
 
 
-def until_settled(finance: Caller, contract_id: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
+def until_settled(
+    finance: Caller, contract_id: str, within_s: float = PATIENCE_S, look_again_s: float = _LOOK_AGAIN_S
+) -> dict[str, Any]:
     """The settlement of the contract, once there is one."""
 
     def look() -> dict[str, Any] | None:
         answer = finance.get("settlement", f"/v1/settlements/{contract_id}")
         return dict(answer.json()) if answer.is_success else None
 
-    return eventually(look, within_s, f"the settlement of {contract_id}")
+    return eventually(look, within_s, f"the settlement of {contract_id}", look_again_s)
 
 
 def until_work(reader: Caller, work_id: str, status: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tests.e2e.jobs import GOOD, POOR, contract, deliver, until_settled, until_status
+from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_settled, until_status
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, PatientCaller, fresh, parties_of
 
@@ -37,6 +37,10 @@ class Load:
     def start(self, pool: ThreadPoolExecutor, count: int) -> list[Future[None]]:
         """Begin so many contracts: one in ten is to be held, one in ten stays open."""
         return [pool.submit(self._drive, place) for place in range(count)]
+
+    def until_accepted(self, count: int) -> None:
+        """Wait until so many contracts exist."""
+        eventually(lambda: True if len(self.accepted) >= count else None, what=f"{count} contracts")
 
     def settled(self) -> list[str]:
         """The contracts that are to be settled."""

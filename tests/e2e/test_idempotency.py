@@ -43,7 +43,7 @@ def the_one_effect(sender: Caller, service: str, path: str, body: object, field:
     return ids.pop()
 
 
-def test_fifty_publications_under_one_key_make_one_work(live: Live, parties: Parties) -> None:
+def test_fifty_publications_under_one_key_make_one_work(parties: Parties) -> None:
     work_id = the_one_effect(parties.consumer, "work-publisher", "/v1/work", work_body(), "work_id")
     assert [each["work_id"] for each in parties.consumer.read("work-publisher", "/v1/work")["items"]] == [work_id]
 
@@ -81,7 +81,7 @@ def test_a_key_that_comes_with_another_body_is_refused(parties: Parties) -> None
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
 
 
-def test_a_key_of_somebody_else_is_another_key(live: Live, parties: Parties) -> None:
+def test_a_key_of_somebody_else_is_another_key(parties: Parties) -> None:
     key = uuid4().hex
     path = f"/v1/work/{publish(parties)['work_id']}/cancel"
     assert parties.consumer.post("work-publisher", path, key=key).status_code == 200

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from aex_cli.suite.service_spec import MODULES
-from tests.e2e.jobs import eventually
 from tests.e2e.live import live_suite
 from tests.e2e.load import Kind, Load, table
 from tests.e2e.stores import transactions_of, until_published
@@ -29,7 +28,7 @@ def test_all_that_was_accepted_is_settled_once_after_each_service_was_killed_in_
         for victim in MODULES:
             load = loads[victim] = Load(live)
             work = load.start(pool, CONTRACTS)
-            eventually(lambda load=load: True if len(load.accepted) >= KILLED_AFTER else None, what="the load")
+            load.until_accepted(KILLED_AFTER)
             os.kill(live.pid(victim), signal.SIGKILL)
             for each in work:
                 each.result()

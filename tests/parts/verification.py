@@ -199,7 +199,7 @@ async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> Contract
     consumer = changes.pop("consumer", Party(id="acme"))
     blob = None
     if evaluation is not None:
-        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "00", "evaluation": evaluation}))
+        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "0" * 64, "evaluation": evaluation}))
     plain: dict[str, Any] = {
         "work_id": f"work_{contract_id}",
         "consumer_id": consumer.id,

@@ -2,9 +2,9 @@
 
 from fastapi import FastAPI
 
+from aex_runtime.process import serve
 from aex_verification import main
 from aex_verification.settings import Settings
-from aex_runtime.process import serve
 from tests.e2e.dying.bus import dying_backends
 
 TOPIC = "outcome.verified"

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -91,6 +92,11 @@ def test_what_is_not_json_is_refused_before_it_is_sent(bad: object) -> None:
     for make in (lambda: json_body({"a": bad}), lambda: calls.submit_output("c", {}, claimed_values={"a": bad})):
         with pytest.raises((ValueError, TypeError)):
             make()
+
+
+def test_times_and_mappings_of_any_kind_are_sent_as_json() -> None:
+    body = json_body({"at": NOON, "terms": MappingProxyType({"rate": Decimal("0.10")})})
+    assert json.loads(body) == {"at": "2025-03-01T12:00:00+00:00", "terms": {"rate": "0.10"}}
 
 
 def test_a_candidate_is_sent_whole_and_its_claims_keep_their_digits() -> None:

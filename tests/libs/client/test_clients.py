@@ -253,6 +253,13 @@ def test_a_url_that_is_none_is_not_tried_again() -> None:
     assert pauses == []
 
 
+def test_an_http_client_that_was_given_stays_its_owners(platform: Platform) -> None:
+    with served(platform) as url, httpx.Client() as http:
+        with AexClient(Endpoints(*[url] * 4), "t", http=http) as client:
+            client.list_work()
+        assert not http.is_closed
+
+
 def test_both_clients_have_every_call_as_a_method() -> None:
     known = {
         name for name, item in vars(calls).items() if inspect.isfunction(item) and item.__module__ == calls.__name__

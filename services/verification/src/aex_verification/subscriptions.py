@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted
+from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, read_data
 from aex_runtime.handlers import EventHandler, RetryLater, TimerHandler
 from aex_runtime.timer_entry import Timer
 from aex_verification.deps import Deps
@@ -18,14 +18,14 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     """A handler for each topic that verification subscribes to."""
 
     async def contract_awarded(event: Event) -> None:
-        await admit_contract(deps, ContractAwarded.model_validate(event.data))
+        await admit_contract(deps, read_data(event, ContractAwarded))
 
     async def output_submitted(event: Event) -> None:
-        job = OutputSubmitted.model_validate(event.data)
+        job = read_data(event, OutputSubmitted)
         await verify_attempt(deps, job.contract_id, job.attempt_id)
 
     async def outcome_reviewed(event: Event) -> None:
-        await review_outcome(deps, OutcomeReviewed.model_validate(event.data))
+        await review_outcome(deps, read_data(event, OutcomeReviewed))
 
     async def work_submitted(event: Event) -> None:
         """Nothing to warm yet: works without custom code are open at once, and others are refused."""

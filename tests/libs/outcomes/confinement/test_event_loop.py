@@ -26,10 +26,10 @@ async def lags_during(work: Awaitable[Any]) -> list[float]:
 
 
 def assert_steady(lags: list[float], beats: int) -> None:
-    """Generous bounds, for machines that others use too; a blocked loop misses them by a factor of ten."""
+    """Generous bounds, for machines that others use too: a blocked loop has a handful of beats, and late ones."""
     assert len(lags) >= beats
-    assert lags[len(lags) * 9 // 10] < 0.05
-    assert lags[-1] < 0.5
+    assert lags[len(lags) * 3 // 4] < 0.05
+    assert lags[-1] < 1.0
 
 
 async def test_jobs_that_burn_the_processor_do_not_hold_up_the_loop() -> None:

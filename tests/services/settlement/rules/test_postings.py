@@ -42,7 +42,7 @@ def test_every_settlement_sums_to_zero_and_pays_what_it_costs(outcome: OutcomeRe
 
 def _settle_at_random(count: int, seed: int) -> None:
     """Settle `count` random results of three consumers with two agents; compare every balance with its rational."""
-    chance = random.Random(seed)  # noqa: S311 a test's own dice
+    chance = random.Random(seed)
     fold, expected = BalanceFold(), dict[tuple[str, str], Fraction]()
     for _ in range(count):
         agreed, amounts = _a_random_cost(chance)

@@ -9,11 +9,10 @@ import typer
 from rich.console import Console
 
 from aex_cli.commands.up import LAST_BASE
-from aex_cli.demo.digits import require_sklearn
-from aex_cli.demo.expectations import NotAsTold
+from aex_cli.demo.digits import require_package
 from aex_cli.demo.play import Stage, play
-from aex_cli.demo.report import Report
-from aex_cli.demo.running import Interrupted, free_suite, log_ends, log_tails
+from aex_cli.demo.report import report_on
+from aex_cli.demo.running import Interrupted, free_suite
 from aex_cli.errors import Failed
 from aex_cli.output import complain
 from aex_cli.suite.child import Launch
@@ -21,7 +20,6 @@ from aex_cli.suite.data_directory import open_data_directory
 from aex_cli.suite.environment import suite_environment
 from aex_cli.suite.lock import suite_lock
 from aex_cli.suite.supervisor import SuiteFailed
-from aex_client import AexError
 from aex_runtime.logs import configure_logging
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -39,22 +37,19 @@ def demo(
     Starts the four services, as `aex up` does, and stops them at the end. The data stay: run it again, or look at them
     with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
     """
-    require_sklearn()
+    require_package("sklearn", "scikit-learn")
     configure_logging("aex", "warning", "console")
     directory = open_data_directory(data_dir)
-    report = Report(Console())
+    report = report_on(Console())
     with suite_lock(directory.lock, complain) as lock:
         specs = free_suite(port_base)
         if specs[0].port != port_base:
             complain(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
         launch = Launch(suite_environment(os.environ, specs, directory.root, None), directory.logs, inherit=(lock,))
         stage = Stage(specs, launch, directory.root, data_dir)
-        ends = log_ends(specs, launch)
         try:
             asyncio.run(play(stage, report))
         except SuiteFailed as error:
             raise Failed(str(error)) from None
-        except (NotAsTold, AexError) as error:
-            raise Failed(f"the demo did not go as told: {error}\n{log_tails(ends)}") from None
         except Interrupted:
             raise typer.Exit(130) from None

@@ -1,8 +1,6 @@
 """What both works have in common: publish, deliver, read the outcome."""
 
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from aex_cli.demo.cast import CONSUMER
 from aex_cli.demo.expectations import expect, given, until
@@ -12,15 +10,7 @@ from aex_client import AsyncAexClient, AttemptView, OutcomeView, VerificationVie
 from aex_models.money import format_amount
 from aex_models.work import Work, WorkAnswer, WorkSubmission
 
-T = TypeVar("T")
 _WAIT_S = 20.0
-
-
-def timed(make: Callable[[], T]) -> tuple[T, float]:
-    """What was made, and the milliseconds that it really took."""
-    begin = time.perf_counter()
-    made = make()
-    return made, (time.perf_counter() - begin) * 1000
 
 
 async def publish(consumer: AsyncAexClient, submission: WorkSubmission, secret: str, report: Report) -> WorkAnswer:
@@ -33,7 +23,7 @@ async def publish(consumer: AsyncAexClient, submission: WorkSubmission, secret: 
         "quote", f"it can cost {format_amount(least)} to {format_amount(most)} {work.quote.currency}, never more"
     )
     for warning in work.warnings:
-        report.step("warning", f"{warning.message}. {warning.suggestion}.")
+        report.step("warning", warning.message)
     return work
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aex_cli.demo.digits import Examples
+from aex_cli.demo.timing import timed
 
 
 class DigitReader:
@@ -16,8 +17,9 @@ class DigitReader:
         """Learn from the examples."""
         from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # noqa: PLC0415 it takes a second
 
-        self._model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        self._model.fit(known.images, known.labels)
+        self.learned_from = len(known.images)
+        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+        self._model, self.learned_in_ms = timed(lambda: model.fit(known.images, known.labels))
 
     def read(self, images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """A label and the model's confidence in it, in [0, 1], for each `{id, pixels}`."""

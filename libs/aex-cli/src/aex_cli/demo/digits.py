@@ -23,10 +23,10 @@ class Examples:
     labels: Sequence[int]
 
 
-def require_sklearn() -> None:
-    """Raise `UserError` where scikit-learn is not installed. Does not import it: that takes a second."""
-    if find_spec("sklearn") is None:
-        raise UserError("the demo needs scikit-learn", "pip install 'aex-cli[demo]'")
+def require_package(module: str, package: str) -> None:
+    """Raise `UserError` where the module's package is not installed. Does not import it: that may take a second."""
+    if find_spec(module) is None:
+        raise UserError(f"the demo needs {package}, which is not installed", "pip install 'aex-cli[demo]'")
 
 
 def load_examples() -> tuple[Examples, Examples]:

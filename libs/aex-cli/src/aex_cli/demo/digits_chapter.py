@@ -4,11 +4,12 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from aex_cli.demo.cast import CONSUMER, DIGIT_READER, Cast
-from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, shown, timed
+from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, shown
 from aex_cli.demo.digit_reader import DigitReader
 from aex_cli.demo.digits import Examples, digits_work, load_examples
 from aex_cli.demo.expectations import expect, given
 from aex_cli.demo.report import Report
+from aex_cli.demo.timing import timed
 from aex_client import OutcomeView
 from aex_models.money import format_amount
 from aex_models.results import Verdict
@@ -16,34 +17,34 @@ from aex_models.results import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A reader that has learned, from how many images and in how many milliseconds, and what it will be asked."""
+    """A reader that has learned, and the images that the consumer will ask it about."""
 
     reader: DigitReader
-    learned_from: int
-    duration_ms: float
     asked: Examples
 
 
 def learn() -> Lesson:
     """Train the agent. Blocks: it imports scikit-learn, which takes seconds, and learns in a fraction of one."""
     known, asked = load_examples()
-    reader, duration_ms = timed(lambda: DigitReader(known))
-    return Lesson(reader, len(known.images), duration_ms, asked)
+    return Lesson(DigitReader(known), asked)
 
 
 async def tell_digits(cast: Cast, lesson: Awaitable[Lesson], report: Report) -> OutcomeView:
     """The chapter; the contract's outcome. Raises `NotAsTold`."""
     report.chapter("Work 2: Read handwritten digits")
     learned = await lesson
-    report.step("train", f"{DIGIT_READER} learns from {learned.learned_from:,} images in {learned.duration_ms:.0f} ms")
-    submission = digits_work(learned.asked)
-    published = await publish(cast.consumer, submission, f"what {len(learned.asked.labels)} images show", report)
+    reader, asked = learned.reader, learned.asked
+    report.step(
+        "train", f"{DIGIT_READER} has learned from {reader.learned_from:,} images in {reader.learned_in_ms:.0f} ms"
+    )
+    submission = digits_work(asked)
+    published = await publish(cast.consumer, submission, f"what {len(asked.labels)} images show", report)
     award = await cast.digit_reader.claim(published.work_id)
     price = f"{format_amount(award.cpc_rate)} {award.terms.currency}, owed on success alone"
     report.step("claim", f"{DIGIT_READER} claims it, as the work allows, at {price}: {award.contract_id}")
     work = await shown(cast.digit_reader, published.work_id)
     images = work.input["images"]
-    predictions, duration_ms = timed(lambda: learned.reader.read(images))
+    predictions, duration_ms = timed(lambda: reader.read(images))
     told = f"{len(predictions)} labels, each with a confidence, made in {duration_ms:.1f} ms"
     report.step("candidate", f"{DIGIT_READER} reads the pixels and posts {told}")
     attempt = await deliver(cast.digit_reader, award.contract_id, {"predictions": predictions}, duration_ms)

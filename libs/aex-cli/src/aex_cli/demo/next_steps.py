@@ -21,10 +21,10 @@ def tell_next_steps(specs: Sequence[ServiceSpec], data_dir: Path, contract_id: s
     ports = "" if base == DEFAULT_BASE else f" --port-base {base}"
     settlement = next(spec for spec in specs if spec.name == "settlement")
     report.chapter("Look further")
-    report.step("resume", f"{aex} up{place}{ports}")
-    report.step("token", f"{aex} token --role finance --sub {FINANCE}{place}")
+    report.command("resume", f"{aex} up{place}{ports}")
+    report.command("token", f"{aex} token --role finance --sub {FINANCE}{place}")
     bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{place})"'
-    report.step("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
+    report.command("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
     for spec in specs:
         report.step("docs" if spec is specs[0] else "", f"{spec.url}/docs  {spec.name}")
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from aex_cli.commands.up import LAST_BASE
 from aex_cli.errors import UserError
@@ -12,6 +13,7 @@ from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import ServiceSpec, default_suite
 from aex_cli.suite.supervisor import SuitePolicy, Supervisor
 
+T = TypeVar("T")
 _STEP = 100
 _TAIL_LINES = 5
 
@@ -33,9 +35,9 @@ def free_suite(port_base: int) -> tuple[ServiceSpec, ...]:
 
 
 async def while_up(
-    specs: Sequence[ServiceSpec], launch: Launch, story: Callable[[], Awaitable[None]], notify: Callable[[str], None]
-) -> None:
-    """Start the services, let the story happen once all are ready, stop them.
+    specs: Sequence[ServiceSpec], launch: Launch, story: Callable[[], Awaitable[T]], notify: Callable[[str], None]
+) -> T:
+    """Start the services, let the story happen once all are ready, stop them; what the story came to.
 
     Raises what the story raises, `SuiteFailed` where a service does not start or stay up, and `Interrupted`.
     However it ends, no service is left.
@@ -49,16 +51,15 @@ async def while_up(
         for task in (told, suite):
             task.cancel()
         await asyncio.gather(told, suite, return_exceptions=True)
-    if not told.cancelled():
-        told.result()
-    elif not suite.cancelled():
+    if told.cancelled():
         suite.result()
         raise Interrupted
+    return told.result()
 
 
-async def _after(ready: asyncio.Event, story: Callable[[], Awaitable[None]]) -> None:
+async def _after(ready: asyncio.Event, story: Callable[[], Awaitable[T]]) -> T:
     await ready.wait()
-    await story()
+    return await story()
 
 
 def log_ends(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:

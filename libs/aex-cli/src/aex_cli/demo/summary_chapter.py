@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from aex_cli.demo.cast import CONSUMER, WORDSMITH, Cast
-from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, shown, timed
+from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, shown
 from aex_cli.demo.expectations import expect, given
 from aex_cli.demo.report import Report
 from aex_cli.demo.summarisation import CPC_RATE, summary_work
+from aex_cli.demo.timing import timed
 from aex_cli.demo.wordsmith import FIRST_DRAFT, joined, revised, unmet_metrics, wishes_of
 from aex_client import AsyncAexClient, AttemptView, OutcomeView
 from aex_models.money import format_amount
@@ -39,7 +40,9 @@ async def _rejected(agent: AsyncAexClient, contract_id: str, work: Work, report:
     """The feedback on a first draft, which is too poor."""
     attempt = await _post(agent, contract_id, work, "the lead sentence", lambda: FIRST_DRAFT, report)
     expect(attempt.verdict is Verdict.REJECTED, f"the first draft was not rejected but {attempt.verdict}")
-    report.step("rejected", f"attempt 1 of {work.verification.max_attempts}; {WORDSMITH} may not see every value:")
+    report.step(
+        "rejected", f"attempt 1 of {work.verification.max_attempts}, nothing is owed yet; as {WORDSMITH} may see it:"
+    )
     show_verdict(work, attempt.result, report)
     feedback = given(attempt.feedback, "the feedback on the first draft")
     report.step("feedback", f"what {WORDSMITH} is told:")

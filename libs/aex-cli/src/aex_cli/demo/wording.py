@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from aex_client import SettlementView, VerificationView
+from aex_client import CostView, SettlementView, VerificationView
 from aex_client.views import CriterionView
 from aex_models.criteria import SuccessCriteria
 from aex_models.money import format_amount
@@ -17,6 +17,7 @@ BREAKDOWN_COLUMNS = ("agent", "contracts", "passed", "base", "bonus", "penalty",
 BALANCE_COLUMNS = ("account", "balance", "currency")
 NUMBERS = ("value", "money", "contracts", "passed", "base", "bonus", "penalty", "total", "balance")
 """Columns that are set to the right."""
+_PARTS = ("base", "bonus", "penalty", "total")
 _HIDDEN = "hidden"
 
 
@@ -41,31 +42,27 @@ def _money(result: CriterionView, success: bool) -> str:
     """What the criterion brings; a bonus counts where the outcome succeeds."""
     if result.met and success and result.bonus:
         return f"+{format_amount(result.bonus)}"
-    return f"−{format_amount(result.penalty)}" if not result.met and result.penalty else ""
+    return f"-{format_amount(result.penalty)}" if not result.met and result.penalty else ""
 
 
 def settlement_rows(settlements: Sequence[SettlementView]) -> Rows:
     """One row for each contract, and their sum."""
-    rows: Rows = [
-        (
-            each.contract_id,
-            each.agent_id,
-            *_amounts(each.cost.base, each.cost.bonus, each.cost.penalty, each.cost.total),
-        )
-        + (each.cost.currency,)
-        for each in settlements
-    ]
-    costs = [each.cost for each in settlements]
-    sums = [sum((getattr(cost, name) for cost in costs), Decimal(0)) for name in ("base", "bonus", "penalty", "total")]
-    return [*rows, ("sum", "", *_amounts(*sums), costs[0].currency if costs else "")]
+    rows: Rows = [(each.contract_id, each.agent_id, *_amounts(each.cost), each.cost.currency) for each in settlements]
+    sums = (sum((getattr(each.cost, name) for each in settlements), Decimal(0)) for name in _PARTS)
+    currency = ", ".join(sorted({each.cost.currency for each in settlements}))
+    return [*rows, ("sum", "", *map(format_amount, sums), currency)]
 
 
 def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
     """One row for each agent and currency."""
     return [
-        (row.agent or "", str(row.count), str(row.success_count))
-        + _amounts(row.cpc, row.cpa_bonus, row.cpa_penalty, row.total)
-        + (row.currency,)
+        (
+            row.agent or "",
+            str(row.count),
+            str(row.success_count),
+            *map(format_amount, (row.cpc, row.cpa_bonus, row.cpa_penalty, row.total)),
+            row.currency,
+        )
         for row in rows
     ]
 
@@ -84,5 +81,5 @@ def sums(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
     return found
 
 
-def _amounts(*amounts: Decimal) -> tuple[str, ...]:
-    return tuple(format_amount(amount) for amount in amounts)
+def _amounts(cost: CostView) -> tuple[str, ...]:
+    return tuple(format_amount(getattr(cost, name)) for name in _PARTS)

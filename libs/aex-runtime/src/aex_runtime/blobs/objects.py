@@ -34,6 +34,7 @@ class ObjectBlobs:
         self._folder = folder
         self._deadline_s = deadline_s
         self._store: ObjectStore | None = None
+        self._opening = asyncio.Lock()
 
     async def put(self, area: str, content: bytes) -> BlobRef:
         ref = BlobRef(await digest_of(content), len(content))
@@ -95,9 +96,10 @@ class ObjectBlobs:
                 await obstore.head_async(store, "ping")
 
     async def _opened(self) -> ObjectStore:
-        if self._store is None:
-            self._store = await asyncio.to_thread(self._connect)
-        return self._store
+        async with self._opening:  # two first uses at once must not open two stores: in memory each would be its own
+            if self._store is None:
+                self._store = await asyncio.to_thread(self._connect)
+            return self._store
 
     async def _prepared(self, path: str) -> ObjectStore:
         store = await self._opened()

@@ -9,7 +9,7 @@ import structlog
 from pydantic import ValidationError
 from structlog.contextvars import bound_contextvars
 
-from aex_models.events import TOPICS, Event, Topic
+from aex_models.events import TOPICS, Event, Topic, UnreadableEvent
 from aex_runtime.backoff import Backoff
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
@@ -97,7 +97,8 @@ class Consumer:
         if event.type not in self._topics or event.type not in self._subscriptions:
             return "nobody here handles this type"
         try:
-            self._topics[event.type].data.model_validate(event.data)
+            # Fields that a newer publisher added are no reason to refuse: see `aex_models.events.read_data`.
+            self._topics[event.type].data.model_validate(event.data, extra="ignore")
         except ValidationError as error:
             return f"data: {describe(error)}"
         if delivery.attempt > self._policy.max_deliveries:  # handlers that took their process down with them
@@ -110,6 +111,8 @@ class Consumer:
             await self._subscriptions[event.type](event)
         except Poison as poison:
             return await self._bury(delivery, poison.reason, event)
+        except UnreadableEvent as unreadable:
+            return await self._bury(delivery, str(unreadable), event)
         except OUTAGES as error:
             return self._wait_out(describe_failure(error))
         except RetryLater as later:

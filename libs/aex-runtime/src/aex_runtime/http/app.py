@@ -63,9 +63,9 @@ def build_app(
     app.state.verifier = parts.verifier
     app.state.cursor_key = parts.cursor_key
     app.state.in_flight = InFlight()
-    app.include_router(router)  # first: routes are looked through in order
-    app.include_router(operation_routes({**parts.probes(), **(ready or {})}, metrics))
-    app.include_router(docs_routes())
+    probes = operation_routes({**parts.probes(), **(ready or {})}, metrics)
+    # Taken over as they are: `include_router` would build each route once more and match each request twice.
+    app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]
     add_problem_handlers(app)
     describe_api(app)
     _refuse_unguarded(app)

@@ -1,10 +1,8 @@
-"""The form of an evaluation blob: the data with a salt, so that its digest tells nothing about them."""
+"""The evaluation data behind a work, out of the salted blob that work-publisher wrote."""
 
-import json
-
-from aex_models.work import Evaluation
+from aex_models.work import Evaluation, EvaluationBlob
 
 
-def read_evaluation(content: bytes) -> Evaluation:
-    """The evaluation data of a blob `{salt, evaluation}`."""
-    return Evaluation.model_validate(json.loads(content)["evaluation"])
+def read_evaluation(content: bytes) -> Evaluation | None:
+    """The evaluation data of a blob; None where it holds other secrets alone."""
+    return EvaluationBlob.model_validate_json(content).evaluation
