@@ -10,16 +10,19 @@ from tests.e2e.parties import Caller
 from tests.security.matrix import Route
 
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+_STATIC = "/docs/"
+"""Files of the installation."""
 _QUERY: Mapping[str, Any] = {"limit": 200, "group_by": ["agent", "day"]}
 _WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
 
 
-def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, str]) -> None:
-    """Each GET route about the contract, as each reader."""
+def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, str], *, lists: bool) -> None:
+    """Each GET route about the contract, as each reader; with `lists` those that are about no object, too."""
+    wanted = [route for route in routes if route.method == "GET" and (lists or "{" in route.path)]
     for reader in readers:
-        for route in routes:
+        for route in wanted:
             path = _path(route, reader, ids)
-            if route.method == "GET" and path is not None:
+            if path is not None and not path.startswith(_STATIC):
                 _refuse_breakdown(reader.get(route.service, path, **_QUERY))
 
 

@@ -25,6 +25,8 @@ class Played:
     level: FeedbackLevel
     parties: Parties
     ids: dict[str, str]
+    last: bool
+    """Of its parties: their lists are complete."""
 
 
 def play(live: Live) -> list[Played]:
@@ -32,7 +34,8 @@ def play(live: Live) -> list[Played]:
     played = []
     for level in FeedbackLevel:
         parties = parties_of(live)
-        played += [Played(level, parties, ids) for ids in _contracts(parties, level)]
+        contracts = list(_contracts(parties, level))
+        played += [Played(level, parties, ids, ids is contracts[-1]) for ids in contracts]
     return played
 
 

@@ -247,7 +247,7 @@ async def test_running_consumer_works_through_its_subscriptions() -> None:
 async def test_a_field_that_a_newer_publisher_added_keeps_nobody_from_handling() -> None:
     harness = Harness(succeed)
     assert await harness.consumer.receive(delivery(event(added_later="x"))) == Ack()
-    assert (await harness.dead_letters.list()).items == ()
+    assert await harness.dead_letters.count() == 0
 
 
 async def test_what_only_the_handler_finds_unreadable_is_buried_too() -> None:

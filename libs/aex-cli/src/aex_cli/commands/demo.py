@@ -38,10 +38,10 @@ def demo(
     with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
     """
     require_package("sklearn", "scikit-learn")
-    configure_logging("aex", "warning", "console")
     directory = open_data_directory(data_dir)
     report = report_on(Console())
     with suite_lock(directory.lock, complain) as lock:
+        configure_logging("aex", "warning", "console")
         specs = free_suite(port_base)
         if specs[0].port != port_base:
             complain(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
