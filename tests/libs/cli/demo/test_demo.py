@@ -1,0 +1,83 @@
+"""`aex demo` as a newcomer runs it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.live import clean_environment
+from tests.libs.cli.suites import RunningSuite, free_ports, supervised
+
+pytestmark = pytest.mark.e2e
+
+
+def played(data_dir: Path) -> RunningSuite:
+    """A demo that has come to its end, with exit code 0 and no process left."""
+    base = free_ports(4)
+    command = [sys.executable, "-m", "aex_cli", "demo", "--data-dir", str(data_dir), "--port-base", str(base)]
+    with supervised(command, clean_environment(), base) as demo:
+        demo.ready()
+        assert len(demo.family) >= 4
+        assert demo.wait() == 0, demo.err
+        assert demo.gone()
+    assert demo.err == []
+    return demo
+
+
+def table(demo: RunningSuite, label: str) -> dict[str, list[str]]:
+    """The rows below the step, by their first cell."""
+    begin = next(place for place, line in enumerate(demo.out) if line.startswith(f"  {label} "))
+    rows = (line.split() for line in demo.out[begin + 2 :])
+    return {row[0]: row[1:] for row in rows if row}
+
+
+def steps(demo: RunningSuite) -> list[str]:
+    return [line.split()[0] for line in demo.out if line.startswith("  ") and line[2] != " "]
+
+
+def test_the_demo_goes_as_told_and_a_second_one_goes_on_with_the_data(tmp_path: Path) -> None:
+    for run in (1, 2):
+        demo = played(tmp_path / ".aex")
+        assert not any("\x1b" in line for line in demo.out)
+        story = [
+            "publish",
+            "quote",
+            "warning",
+            "award",
+            "read",
+            "candidate",
+            "rejected",
+            "feedback",
+            "candidate",
+            "passed",
+        ]
+        assert [step for step in steps(demo) if step in {*story, "claim"}] == [
+            *story,
+            *("publish", "quote", "warning", "claim", "candidate", "passed"),
+        ]
+        settled = {row[0]: row[1:] for name, row in table(demo, "settled").items() if name.startswith("ctr_")}
+        assert settled == {
+            "wordsmith": ["0.40", "0.30", "0.02", "0.68", "USD"],
+            "digit-reader": ["0.60", "0.40", "0.00", "1.00", "USD"],
+        }
+        breakdown = table(demo, "breakdown")
+        assert breakdown["wordsmith"][:2] == [str(run)] * 2
+        assert breakdown["wordsmith"][-2:] == [f"{0.68 * run:.2f}", "USD"]
+        balance = table(demo, "balance")
+        assert balance["consumer:acme"] == [f"{1.68 * run:.2f}", "USD"]
+        assert balance["sum"] == ["0.00", "USD"]
+    assert any("resume" in line and f"--data-dir {tmp_path / '.aex'}" in line for line in demo.out)
+
+
+def test_the_feedback_is_printed_whole_and_tells_nothing_of_the_reference(tmp_path: Path) -> None:
+    demo = played(tmp_path / ".aex")
+    begin = next(place for place, line in enumerate(demo.out) if "<verification_rejected" in line)
+    assert [line.strip() for line in demo.out[begin : begin + 7]] == [
+        '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">',
+        "Summary: 4 of 5 criteria not met.",
+        "- rougeL: not met",
+        "- rouge2: not met",
+        "- contains_keywords: not met",
+        "- output_length: not met",
+        "</verification_rejected>",
+    ]
