@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from aex_cli.suite.service_spec import MODULES
 from tests.libs.cli.suites import ROOT, RunningSuite, free_ports, supervised
@@ -31,9 +32,9 @@ class Live:
         """Where a path of a service is."""
         return f"http://127.0.0.1:{self.running.port + PLACES[service]}{path}"
 
-    def pid(self, service: str) -> int:
+    def process(self, service: str) -> psutil.Process:
         """The service's process, as it is now."""
-        return int(self.running.child(PLACES[service]).pid)
+        return self.running.child(PLACES[service])
 
     def log(self, service: str) -> list[dict[str, Any]]:
         """What the service has logged so far; a line that is still being written is left out."""

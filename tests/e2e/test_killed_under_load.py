@@ -1,7 +1,5 @@
 """SIGKILL of each service in turn under a small load: after the restart all that was accepted is settled once."""
 
-import os
-import signal
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aex_cli.suite.service_spec import MODULES
-from tests.e2e.live import live_suite
+from tests.e2e.live import Live, live_suite
 from tests.e2e.load import Kind, Load, table
 from tests.e2e.stores import transactions_of, until_published
 
@@ -18,6 +16,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 CONTRACTS = 20
 KILLED_AFTER = 6
 """Contracts accepted: by then all services are at work on some of them."""
+WORKERS = "workers"
+"""Verification's confined workers, all of them; the service itself goes on."""
+
+
+def kill(live: Live, victim: str) -> None:
+    doomed = live.process("verification").children() if victim == WORKERS else [live.process(victim)]
+    for process in doomed:
+        process.kill()
 
 
 def test_all_that_was_accepted_is_settled_once_after_each_service_was_killed_in_turn(
@@ -25,14 +31,15 @@ def test_all_that_was_accepted_is_settled_once_after_each_service_was_killed_in_
 ) -> None:
     loads: dict[str, Load] = {}
     with live_suite(tmp_path / ".aex") as live, ThreadPoolExecutor(10) as pool:
-        for victim in MODULES:
+        for victim in (*MODULES, WORKERS):
             load = loads[victim] = Load(live)
             work = load.start(pool, CONTRACTS)
             load.until_accepted(KILLED_AFTER)
-            os.kill(live.pid(victim), signal.SIGKILL)
+            kill(live, victim)
             for each in work:
                 each.result()
-            live.running.told(f"{victim} is ready again")
+            if victim in MODULES:
+                live.running.told(f"{victim} is ready again")
         for load in loads.values():
             load.until_at_rest()
         until_published(live)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.e2e.health_watch import watched_health
@@ -41,7 +40,7 @@ def vowel_contract(parties: Parties) -> str:
 
 
 def workers(live: Live) -> set[int]:
-    return {child.pid for child in psutil.Process(live.pid("verification")).children()}
+    return {child.pid for child in live.process("verification").children()}
 
 
 def lost_jobs(live: Live) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ EVALUATION: Mapping[str, Any] = {
     },
     "required_fields": ["text", MARKS["field"]],
 }
-PREDICTIONS = [{"label": "yes", "id": "a"}, {"label": "no", "id": "b"}, {"label": "no", "id": "c"}]
+PREDICTIONS = ["yes", "no", "no"]
 _PLAIN = {"bonus": "0.01", "penalty": "0.01"}
 CRITERIA: Mapping[str, Any] = {
     "aggregation": "weighted",

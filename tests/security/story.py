@@ -13,7 +13,7 @@ from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
 from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS
 
 DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}}
-DEFICIENT: dict[str, Any] = {"output": {"text": POOR, "predictions": PREDICTIONS[:2]}}
+DEFICIENT: dict[str, Any] = {"output": {"text": f"{POOR} on the budget of the town", "predictions": PREDICTIONS[:2]}}
 SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
 """It claims words that it does not have: major, held."""
 
@@ -42,8 +42,10 @@ def play(live: Live) -> list[Played]:
 def _contracts(parties: Parties, level: FeedbackLevel) -> Iterator[dict[str, str]]:
     yield _passed(parties, level)
     yield _ended(parties, _contract(parties, level, max_attempts=1), "exhausted", DEFICIENT)
-    for decision, end in (("release", "passed"), ("reject", "failed")):
-        yield _held(parties, _contract(parties, level), decision, end)
+    yield _held(parties, _contract(parties, level), "release", "passed")
+    if level is not FeedbackLevel.CRITERIA:  # the other ends tell agents nothing that depends on the level
+        return
+    yield _held(parties, _contract(parties, level), "reject", "failed")
     yield _expired(parties, level)
     yield _finalised(parties, level)
     yield _cancelled(parties, level)

@@ -185,13 +185,13 @@ def test_the_scanner_finds_what_is_planted(aftermath: Aftermath, tmp_path: Path)
     log = Path(shutil.copy(aftermath.live.data_dir / "logs" / "verification.log", tmp_path))
     assert scan([("log", log.read_text())], MARKS) == []
     mark = MARKS["keyword"]
-    for planted in (mark, mark.upper(), mark.encode().hex()):
-        assert [each.mark for each in scan([("log", f"{log.read_text()} {planted}")], MARKS)] == ["keyword"]
-    for before in ("", "a", "ab", "abc"):
-        hidden = base64.b64encode(f"{before}{mark} and more".encode()).decode()
+    in_base64 = (base64.b64encode(f"{before}{mark} and more".encode()).decode() for before in ("", "a", "ab", "abc"))
+    for planted in (mark, mark.upper(), mark.encode().hex(), *in_base64):
+        text = log.read_text()
         with log.open("a") as file:
-            file.write(f'{{"event": "planted", "detail": "{hidden}"}}\n')
-        assert [each.mark for each in scan([("log", log.read_text())], MARKS)] == ["keyword"]
+            file.write(f'{{"event": "planted", "detail": "{planted}"}}\n')
+        assert [each.mark for each in scan([("log", log.read_text())], MARKS)] == ["keyword"], planted
+        log.write_text(text)
 
 
 def test_criteria_are_open_but_hold_no_mark() -> None:

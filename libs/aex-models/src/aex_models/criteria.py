@@ -121,7 +121,7 @@ def _unfit(what: str, why: str, info: ValidationInfo) -> PydanticCustomError:
 class SuccessCriteria(Frozen):
     """The criteria of a work and how they combine."""
 
-    criteria: tuple[SuccessCriterion, ...] = Field(min_length=1, max_length=100)
+    criteria: tuple[SuccessCriterion, ...] = Field(max_length=100, json_schema_extra={"minItems": 1})
     aggregation: Aggregation = Aggregation.ALL
     minimum_weighted_score: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Only for `weighted`; 0.0 is a legal value."""
@@ -133,6 +133,14 @@ class SuccessCriteria(Frozen):
         if isinstance(minimum, bool | str):
             raise PydanticCustomError("invalid_minimum", "minimum_weighted_score must be a number from 0 to 1")
         return minimum
+
+    @field_validator("criteria", mode="before")
+    @classmethod
+    def _at_least_one(cls, criteria: Any) -> Any:
+        # Not by min_length: that counts what is left of invalid ones, and would report two problems for one.
+        if isinstance(criteria, list | tuple) and not criteria:
+            raise PydanticCustomError("too_short", "At least one criterion is needed")
+        return criteria
 
     @field_validator("criteria")
     @classmethod

@@ -15,6 +15,12 @@ class DomainError(Exception):
         self.errors = tuple(errors)
 
 
+def told(problems: Sequence[Problem]) -> str:
+    """Several problems in one line for people: the first, and how many more there are."""
+    more = len(problems) - 1
+    return problems[0].message + (f" (and {more} more)" if more else "")
+
+
 class InvalidRequest(DomainError):
     """It reads well and makes no sense: a semantic problem."""
 

@@ -4,16 +4,20 @@ import asyncio
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
+from aex_cli.commands.up import LAST_BASE
+from aex_cli.demo.digits import require_package
 from aex_cli.demo.expectations import NotAsTold, expect
 from aex_cli.demo.running import free_suite, log_ends, log_tails, while_up
 from aex_cli.errors import UserError
 from aex_cli.main import call
+from aex_cli.output import complain
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory
 from aex_cli.suite.environment import suite_environment
@@ -47,7 +51,7 @@ async def test_the_story_happens_while_all_services_answer(specs: list[ServiceSp
         async with httpx.AsyncClient(trust_env=False) as http:
             return [(await http.get(f"{spec.url}/readyz")).status_code for spec in specs]
 
-    assert await while_up(specs, launch, story, [].append) == [200, 200]
+    assert await while_up(specs, launch, story, complain) == [200, 200]
 
 
 @pytest.mark.slow
@@ -60,7 +64,7 @@ async def test_a_story_that_fails_stops_the_services_and_is_what_is_raised(
         expect(False, f"nothing works\n{log_tails(ends)}")
 
     with pytest.raises(NotAsTold, match="nothing works") as raised:
-        await while_up(specs, launch, story, [].append)
+        await while_up(specs, launch, story, complain)
     assert "steady-0.log:" in str(raised.value)
     assert "steady-1.log:" in str(raised.value)
 
@@ -71,7 +75,7 @@ async def test_a_service_that_does_not_start_ends_the_story_before_it_begins(lau
         raise AssertionError("nothing was ready")
 
     with pytest.raises(SuiteFailed, match=r"broken-1 did not start"):
-        await while_up(sample_specs(free_ports(2), "steady", "broken"), launch, story, [].append)
+        await while_up(sample_specs(free_ports(2), "steady", "broken"), launch, story, complain)
 
 
 @pytest.mark.slow
@@ -82,7 +86,7 @@ async def test_whoever_gives_the_story_up_leaves_no_service(specs: list[ServiceS
         begun.set()
         await asyncio.sleep(60)
 
-    told = asyncio.create_task(while_up(specs, launch, story, [].append))
+    told = asyncio.create_task(while_up(specs, launch, story, complain))
     await begun.wait()
     told.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -102,20 +106,26 @@ def test_taken_ports_are_passed_over() -> None:
 
 def test_without_free_ports_the_fix_is_named() -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        last = taken.getsockname()[1]
-        if last < 65_436:
-            pytest.skip("the system gave a port from which further ones are free")
-        with pytest.raises(UserError, match="--port-base"):
-            free_suite(last)
+        with suppress(OSError):  # somebody else has it: as good
+            taken.bind(("127.0.0.1", LAST_BASE + 3))
+            taken.listen()
+        with pytest.raises(UserError, match=f"free from {LAST_BASE} on") as raised:
+            free_suite(LAST_BASE)
+    assert "--port-base" in raised.value.fix
+
+
+def test_a_missing_package_is_named_with_the_fix() -> None:
+    with pytest.raises(UserError, match="needs left-pad") as raised:
+        require_package("no_such_module", "left-pad")
+    assert raised.value.fix == "pip install 'aex-cli[demo]'"
+    require_package("sklearn", "scikit-learn")
 
 
 def test_a_directory_that_another_suite_holds_is_refused_with_the_fix(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = open_data_directory(tmp_path / ".aex")
-    with suite_lock(directory.lock, [].append):
+    with suite_lock(directory.lock, complain):
         assert call(["demo", "--data-dir", str(directory.root)]) == 2
     told = capsys.readouterr()
     assert f"already running on {directory.root}, held by process {os.getpid()}" in told.err

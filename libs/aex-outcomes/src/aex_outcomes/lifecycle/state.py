@@ -68,6 +68,8 @@ class ContractState(Frozen):
     current_hash: Sha256 | None = None
     closing: ContractStatus | None = None
     """The final status that the contract reaches once governance has allowed the current attempt."""
+    finalise_asked: bool = False
+    """The agent has settled early: what an operator's retry may delay, but not undo."""
     system_retries: int = 0
     """Of the current attempt."""
     received: int = 0

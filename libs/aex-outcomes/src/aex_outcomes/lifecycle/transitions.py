@@ -33,8 +33,7 @@ def opened(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: 
 def received(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
     """A new candidate is taken in for verification. (Replays are recognised before: see `known_attempt`.)"""
     _refuse_if_closed(state)
-    if now > state.deadline:
-        raise Refused("deadline_passed", "The contract's deadline is over")
+    _refuse_after_deadline(state, now)
     waited = (now - state.waiting_since).total_seconds() * 1000 if state.waiting_since else 0.0
     return _next(
         state,
@@ -50,11 +49,14 @@ def received(state: ContractState, attempt_id: str, candidate_hash: str, now: da
 
 
 def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
-    """The attempt that this candidate already has: judged before, or the one under way."""
+    """The attempt that this candidate already has: the one under way, or else the one in which it was judged.
+
+    A candidate that an operator has verified anew is both: its earlier verdict stands no longer.
+    """
+    if state.current_hash == candidate_hash:
+        return state.current_attempt
     judged = state.verification.judged.get(candidate_hash)
-    if judged:
-        return judged.attempt_id
-    return state.current_attempt if state.current_hash == candidate_hash else None
+    return judged.attempt_id if judged else None
 
 
 def judged(state: ContractState, verdict: Verdict, weighted_score: float, now: datetime) -> ContractState:
@@ -68,9 +70,11 @@ def judged(state: ContractState, verdict: Verdict, weighted_score: float, now: d
     state = _next(state, now, verification=counted, system_retries=0)
     if verdict is Verdict.PASSED:
         return _next(state, now, closing=ContractStatus.PASSED)
+    if state.finalise_asked:  # before an operator had the candidate verified anew
+        return _close(state, ContractStatus.FINALISED, now)
     if counted.exhausted:
         return _close(state, ContractStatus.EXHAUSTED, now)
-    if now > state.deadline:
+    if now >= state.deadline:  # from this moment on its timer may have fired already
         return _close(state, ContractStatus.EXPIRED, now)
     return _next(
         state,
@@ -95,9 +99,10 @@ def failed_to_verify(state: ContractState, max_system_retries: int, now: datetim
 def finalising(state: ContractState, now: datetime) -> ContractState:
     """The agent settles early, with its best judged candidate."""
     _refuse_if_closed(state)
+    _refuse_after_deadline(state, now)
     if state.verification.best is None:
         raise Refused("nothing_judged", "No candidate has been judged yet: there is nothing to finalise")
-    return _close(state, ContractStatus.FINALISED, now)
+    return _close(_next(state, now, finalise_asked=True), ContractStatus.FINALISED, now)
 
 
 def expiring(state: ContractState, now: datetime) -> ContractState:
@@ -111,6 +116,7 @@ def expiring(state: ContractState, now: datetime) -> ContractState:
 def cancelled(state: ContractState, now: datetime) -> ContractState:
     """The consumer takes the contract back; only before the first candidate."""
     _refuse_if_closed(state)
+    _refuse_after_deadline(state, now)
     if state.received:
         raise Refused("candidate_received", "A contract can be cancelled only before its first candidate is received")
     return _next(state, now, status=ContractStatus.CANCELLED, waiting_since=None)
@@ -182,6 +188,12 @@ def _refuse_if_closed(state: ContractState) -> None:
         raise Refused("contract_closed", f"The contract is {state.status.value}")
     if state.busy:
         raise Refused("candidate_under_way", f"A candidate is {_UNDER_WAY[state.status]}; try again later", retry=True)
+
+
+def _refuse_after_deadline(state: ContractState, now: datetime) -> None:
+    """However late the deadline's timer fires, nothing but the deadline acts after it."""
+    if now > state.deadline:
+        raise Refused("deadline_passed", "The contract's deadline is over")
 
 
 _UNDER_WAY = {ContractStatus.VERIFYING: "being verified", ContractStatus.HELD: "held for review"}

@@ -3,7 +3,7 @@
 import structlog
 
 from aex_models.settlement import LedgerTransaction, TransactionKind, TransactionRequest
-from aex_runtime.errors import InvalidRequest
+from aex_runtime.errors import InvalidRequest, told
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
@@ -20,8 +20,7 @@ async def post_transaction(deps: Deps, request: TransactionRequest, by: str, onc
     """
     problems = transaction_problems(request)
     if problems:
-        message = problems[0].message if len(problems) == 1 else f"{len(problems)} problems with the postings"
-        raise InvalidRequest("invalid_transaction", message, problems)
+        raise InvalidRequest("invalid_transaction", told(problems), problems)
     transaction_id = deps.ids.new("txn")
 
     async def post(unit: Unit) -> str:

@@ -2,6 +2,8 @@
 
 import structlog
 
+from collections.abc import Awaitable, Callable
+
 from aex_models.contract import ContractStatus
 from aex_models.events import ContractCancelled
 from aex_outcomes.lifecycle.state import ContractState
@@ -33,10 +35,7 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
         unit.set_timer(CONCLUDE, contract_id, unit.now)
         return contract_id
 
-    try:
-        return await run_idempotent(deps.unit_of_work, request, finalise)
-    except Refused as refusal:
-        raise _conflict(refusal) from refusal
+    return await _unless_refused(deps, contract_id, request, finalise)
 
 
 async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
@@ -53,10 +52,7 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
         unit.emit("contract.cancelled", contract_id, event)
         return contract_id
 
-    try:
-        return await run_idempotent(deps.unit_of_work, request, cancel)
-    except Refused as refusal:
-        raise _conflict(refusal) from refusal
+    return await _unless_refused(deps, contract_id, request, cancel)
 
 
 async def expire_contract(deps: Deps, contract_id: str) -> None:
@@ -80,6 +76,18 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
 
     if await deps.unit_of_work.run(expire):
         log.info("contract_expired", contract_id=contract_id)
+
+
+async def _unless_refused(
+    deps: Deps, contract_id: str, request: IdempotentRequest, change: Callable[[Unit], Awaitable[str]]
+) -> Effect:
+    """Run the change; a refusal becomes a `Conflict`, and a deadline that is over acts now."""
+    try:
+        return await run_idempotent(deps.unit_of_work, request, change)
+    except Refused as refusal:
+        if refusal.code == "deadline_passed":
+            await expire_contract(deps, contract_id)
+        raise _conflict(refusal) from refusal
 
 
 async def _stored(unit: Unit, contract_id: str) -> Stored[ContractRow]:

@@ -7,7 +7,7 @@ import structlog
 from aex_models.governance import Party
 from aex_models.work import EvaluationRef, Work, WorkAnswer, WorkSubmission
 from aex_outcomes.submission import Checked
-from aex_runtime.errors import InvalidRequest, Unprocessable
+from aex_runtime.errors import InvalidRequest, Unprocessable, told
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.identity.principal import Principal
 from aex_runtime.unit_of_work import Unit
@@ -65,7 +65,7 @@ async def _accept(deps: Deps, body: Body) -> _Accepted:
     checked = await check_work(deps, body)
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
-        raise refusal("invalid_work", "The work is not valid; errors lists all that is wrong", checked.problems)
+        raise refusal("invalid_work", told(checked.problems), checked.problems)
     secrets = secrets_of(checked.submission, deps.ids.salt())
     reference = await put_evaluation(deps.blobs, secrets) if secrets else None
     return _Accepted(checked.submission, checked, reference)
