@@ -92,6 +92,11 @@ def test_an_artifact_with_none_or_two_sources_is_refused(source: dict[str, str])
     assert refusals(artifacts=[{**CSV, **source}]) == {"artifacts.0": "artifact_source"}
 
 
+@pytest.mark.parametrize("content", ["!!", "YQ", "YQ==\n", "é"])
+def test_inline_content_that_is_no_base64_is_refused(content: str) -> None:
+    assert refusals(artifacts=[{**CSV, "content_base64": content}]) == {"artifacts.0.content_base64": "invalid_base64"}
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "a\\b", "a\nb", "x" * 201])
 def test_an_artifact_s_name_is_no_path(name: str) -> None:
     assert set(refusals(artifacts=[{**CSV, "name": name, "content": "x"}])) == {"artifacts.0.name"}

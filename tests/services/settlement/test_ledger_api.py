@@ -132,7 +132,7 @@ async def test_what_the_ledger_does_not_take_is_told_why(
 ) -> None:
     answer = await counter.post(FINANCE, "/v1/ledger/transactions", body)
     assert answer.status_code == status, answer.text
-    assert (path, code) in {(problem["path"], problem["code"]) for problem in answer.json()["errors"]}, answer.text
+    assert [(problem["path"], problem["code"]) for problem in answer.json()["errors"]] == [(path, code)], answer.text
     assert await counter.desk.transactions() == []
 
 

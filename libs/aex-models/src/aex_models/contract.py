@@ -1,5 +1,6 @@
 """Awards, contracts, candidates and attempts."""
 
+from base64 import b64decode
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -129,6 +130,15 @@ class Artifact(Frozen):
     content: str | None = None
     content_base64: str | None = None
     sha256: Sha256 | None = None
+
+    @field_validator("content_base64")
+    @classmethod
+    def _decodes(cls, content: str | None) -> str | None:
+        try:
+            b64decode(content or "", validate=True)
+        except ValueError:
+            raise PydanticCustomError("invalid_base64", "Not base64") from None
+        return content
 
     @model_validator(mode="after")
     def _one_source(self) -> "Artifact":

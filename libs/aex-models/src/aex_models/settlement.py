@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, Instant, ShortText, StrictInt
@@ -149,8 +149,16 @@ class TransactionRequest(Frozen):
     """A deposit or an adjustment, as finance sends it."""
 
     kind: Literal[TransactionKind.DEPOSIT, TransactionKind.ADJUSTMENT]
-    postings: tuple[Posting, ...] = Field(min_length=2, max_length=100)
+    postings: tuple[Posting, ...] = Field(max_length=100, json_schema_extra={"minItems": 2})
     reason: ShortText
+
+    @field_validator("postings", mode="before")
+    @classmethod
+    def _at_least_two(cls, postings: Any) -> Any:
+        # Not by min_length: that counts what is left of invalid ones, and would report two problems for one.
+        if isinstance(postings, list | tuple) and len(postings) < 2:
+            raise PydanticCustomError("too_short", "At least two postings are needed")
+        return postings
 
 
 class AccountEntry(Frozen):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.protocol import AgentFault as AgentFault
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
+    from aex_outcomes.lifecycle.state import VerificationState as VerificationState
     from aex_outcomes.linter import lint as lint
     from aex_outcomes.quotation import quote as quote
 
@@ -30,6 +31,7 @@ _HOMES = {
     "OutcomeConfig": "config",
     "TextQualityExtractor": "extractors.text_quality",
     "VerificationEngine": "engine.verification",
+    "VerificationState": "lifecycle.state",
     "lint": "linter",
     "load_config": "config",
     "quote": "quotation",

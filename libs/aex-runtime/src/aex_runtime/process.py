@@ -2,6 +2,7 @@
 
 import ctypes
 import faulthandler
+import gc
 import importlib
 import os
 import signal
@@ -68,7 +69,7 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
             follow_parent(settings.parent_fd, bounds.hard_exit_s)
         service = _service_name(target)
         configure_logging(service, settings.log_level, settings.log_format)
-        app = _factory(target)()
+        app = _started_lightly(target)
     except ValidationError as error:
         _refuse(f"{_path(problem['loc'])}: {problem['msg']}" for problem in error.errors(include_input=False))
     except (UnknownLayout, UnsafeKey) as error:
@@ -116,6 +117,16 @@ def _configuration(app: FastAPI, settings: RuntimeSettings, service: str, bounds
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=bounds.drain_s,
     )
+
+
+def _started_lightly(target: str) -> FastAPI:
+    """Import and compose with the collector at rest: what is made now stays for good, and is never looked at again."""
+    gc.disable()
+    try:
+        return _factory(target)()
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def _factory(target: str) -> Callable[[], FastAPI]:

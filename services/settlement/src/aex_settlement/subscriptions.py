@@ -15,4 +15,3 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         await settle_outcome(deps, read_data(event, OutcomeVerified).outcome)
 
     return {"outcome.verified": on_outcome_verified}
-

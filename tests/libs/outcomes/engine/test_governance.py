@@ -70,3 +70,7 @@ def test_an_indeterminate_result_earns_nothing_unless_an_operator_releases_it() 
 def test_what_is_not_valid_is_never_allowed(valid: bool, action: str, expected: str) -> None:
     decision = ValidationDecision(valid=valid, action=Action(action), flags=FLAGS)
     assert word_of(decision) == word(expected)
+
+
+def test_where_nobody_was_asked_nobody_decided() -> None:
+    assert word_of(ValidationDecision(valid=True, action=Action.SKIPPED)).decided_by is DecidedBy.NOBODY

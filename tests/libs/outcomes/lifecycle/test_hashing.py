@@ -36,6 +36,17 @@ def test_everything_that_the_verdict_reads_is_hashed(change: dict[str, object]) 
     assert candidate_hash(plain) != candidate_hash(changed)
 
 
+def test_the_same_bytes_are_the_same_artifact_however_they_came() -> None:
+    sources: list[dict[str, str]] = [
+        {"content": "a"},
+        {"content_base64": "YQ=="},
+        {"sha256": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"},
+    ]
+    named = [{"name": "a.csv", "media_type": "text/csv", **source} for source in sources]
+    hashes = {candidate_hash(Candidate.model_validate({"output": 1, "artifacts": [each]})) for each in named}
+    assert len(hashes) == 1
+
+
 def test_unsafe_integers_are_refused_with_their_path() -> None:
     with pytest.raises(NotCanonical) as refusal:
         candidate_hash(Candidate(output={"deep": [1, {"n": 2**53 + 1}]}))

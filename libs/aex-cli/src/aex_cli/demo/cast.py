@@ -17,6 +17,8 @@ DIGIT_READER = "digit-reader"
 FINANCE = "fiona"
 OPERATOR = "olga"
 _TTL = timedelta(minutes=10)
+_ANSWER_S = 10.0
+"""On loopback; a service that hangs is told of soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ async def gathered(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[C
     async with httpx.AsyncClient(trust_env=False) as http:
 
         def party(name: str, role: Audience, org: str | None = None) -> AsyncAexClient:
-            return AsyncAexClient(endpoints, issuer.mint(name, role, org=org, ttl=_TTL), http=http)
+            token = issuer.mint(name, role, org=org, ttl=_TTL)
+            return AsyncAexClient(endpoints, token, http=http, timeout_s=_ANSWER_S)
 
         yield Cast(
             consumer=party(CONSUMER, Audience.CONSUMER, "acme-inc"),

@@ -35,7 +35,8 @@ def word_of(decision: ValidationDecision) -> GovernanceResult:
     """A decision of the rules, as the result carries it. What is not valid is never allowed."""
     unfounded = decision.action in VALID and not decision.valid
     action = Action.HOLD if unfounded else decision.action
-    return GovernanceResult(action=action, decided_by=DecidedBy.RULES, flags=decision.flags)
+    decided_by = DecidedBy.NOBODY if action is Action.SKIPPED else DecidedBy.RULES
+    return GovernanceResult(action=action, decided_by=decided_by, flags=decision.flags)
 
 
 def _bonus(result: VerificationResult, action: Action) -> Decimal:

@@ -1,5 +1,6 @@
 """What makes two candidates the same: SHA-256 over RFC 8785 canonical JSON."""
 
+from base64 import b64decode
 from typing import Any
 
 from aex_models.canonical import digest, sha256_hex
@@ -29,6 +30,9 @@ def output_hash(output: Any) -> str:
 
 
 def _artifact_digest(artifact: Artifact) -> str:
+    """Of the bytes, however they came: inline, in base64, or uploaded before under this digest."""
     if artifact.sha256 is not None:
         return artifact.sha256
-    return sha256_hex((artifact.content or artifact.content_base64 or "").encode())
+    if artifact.content_base64 is not None:
+        return sha256_hex(b64decode(artifact.content_base64))
+    return sha256_hex((artifact.content or "").encode())

@@ -16,10 +16,10 @@ from aex_verification.handlers.close import cancel_contract, finalise_contract
 from aex_verification.handlers.read import (
     attempt_row,
     attempt_view,
-    contract_view,
     list_attempts,
     list_contracts,
     shown_attempt,
+    shown_contract,
     visible_contract,
 )
 from aex_verification.handlers.submit_output import submit_output
@@ -33,6 +33,8 @@ Json = dict[str, Any]
 
 MAX_WAIT_S = 30
 _TOLD = {AttemptStatus.JUDGED, AttemptStatus.INVALID}
+_SETTLED_FOR_NOW = _TOLD | {AttemptStatus.HELD}
+"""What ends a wait: an operator who decides a hold takes longer than any caller waits."""
 
 
 def contract_routes(deps: Deps) -> APIRouter:
@@ -45,7 +47,7 @@ def contract_routes(deps: Deps) -> APIRouter:
 
     @router.get("/contracts/{contract_id}", summary="One contract")
     async def get_contract(contract_id: str, reader: Parties) -> Json:
-        return project(contract_view(await visible_contract(deps, reader, contract_id)), reader.role)
+        return await shown_contract(deps, reader, await visible_contract(deps, reader, contract_id))
 
     @router.post("/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate")
     async def post_output(
@@ -62,7 +64,7 @@ def contract_routes(deps: Deps) -> APIRouter:
             effect.resource_id,
             wait_s,
             lambda: attempt_row(deps, contract_id, effect.resource_id),
-            lambda seen: seen.status in _TOLD,
+            lambda seen: seen.status in _SETTLED_FOR_NOW,
         )
         response.status_code = 200 if row.status in _TOLD else 202
         response.headers.update(effect.headers)
@@ -83,12 +85,12 @@ def contract_routes(deps: Deps) -> APIRouter:
     async def finalise(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
         effect = await finalise_contract(deps, agent.id, contract_id, request)
         response.headers.update(effect.headers)
-        return project(contract_view(await visible_contract(deps, agent, contract_id)), agent.role)
+        return await shown_contract(deps, agent, await visible_contract(deps, agent, contract_id))
 
     @router.post("/contracts/{contract_id}/cancel", summary="Cancel before the first candidate")
     async def cancel(contract_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
         effect = await cancel_contract(deps, consumer.id, contract_id, request)
         response.headers.update(effect.headers)
-        return project(contract_view(await visible_contract(deps, consumer, contract_id)), consumer.role)
+        return await shown_contract(deps, consumer, await visible_contract(deps, consumer, contract_id))
 
     return router

@@ -32,7 +32,7 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
             state=state,
         )
         unit.create(CONTRACTS, key, row)
-        unit.put(AWARDS, key, awarded)
+        await unit.put_large(AWARDS, key, awarded)
         unit.set_timer(DEADLINE, award.contract_id, award.deadline)
         return True
 

@@ -68,7 +68,7 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
         except Refused:
             return False  # closed already, or a verdict is under way and will see the deadline itself
         if state.status is ContractStatus.EXPIRED:
-            write_outcome(unit, awarded.record, state, None, None)
+            await write_outcome(unit, awarded.record, state, None, None)
         else:
             unit.set_timer(CONCLUDE, contract_id, unit.now)
         _save(unit, stored, state)

@@ -19,6 +19,9 @@ from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
 
+_MAX_TOLD = 200
+"""Attempts of one contract of which governance is told; more than a contract can have without many retries."""
+
 log = structlog.get_logger()
 
 
@@ -28,28 +31,31 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
     if stored is None or not _closes(stored.record):
         return
     attempt_id = stored.record.state.current_attempt
-    decision = await _decision(deps, stored.record)
+    if attempt_id is None:
+        raise LookupError(f"{contract_id} closes without an attempt")
+    decision = await _decision(deps, stored.record, attempt_id)
     if decision is None:
-        await _wait_for_governance(deps, contract_id)
+        await _wait_for_governance(deps, contract_id, attempt_id)
     else:
-        await _apply(deps, contract_id, decision)
-    if attempt_id:
-        deps.waits.wake(attempt_id)
+        await _apply(deps, contract_id, attempt_id, decision)
+    deps.waits.wake(attempt_id)
 
 
-async def _decision(deps: Deps, row: ContractRow) -> ValidationDecision | None:
+async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> ValidationDecision | None:
     """What governance says; None while it cannot be asked."""
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
     key = key_of(row.contract_id)
     awarded = await AWARDS.get(deps.store, key)
-    attempts = await ATTEMPTS.find(deps.store, {"contract_id": row.contract_id}, "created_at", limit=200)
-    current = next(each.record for each in attempts if each.record.attempt_id == row.state.current_attempt)
-    candidate = await CANDIDATES.get(deps.store, current.candidate_key)
-    if awarded is None or candidate is None:
-        raise LookupError(f"{row.contract_id} has no award or no candidate")
-    earlier = [each.record for each in attempts if each.record.received_at < current.received_at]
-    request = validation_request(awarded.record, current, candidate.record, earlier)
+    current = await ATTEMPTS.get(deps.store, key_of(attempt_id))
+    if awarded is None or current is None:
+        raise LookupError(f"{row.contract_id} has no award or no attempt {attempt_id}")
+    candidate = await CANDIDATES.get(deps.store, current.record.candidate_key)
+    if candidate is None:
+        raise LookupError(f"{attempt_id} has no candidate")
+    attempts = await ATTEMPTS.find(deps.store, {"contract_id": row.contract_id}, "created_at", limit=_MAX_TOLD)
+    earlier = [each.record for each in attempts if each.record.received_at < current.record.received_at]
+    request = validation_request(awarded.record, current.record, candidate.record, earlier)
     try:
         return await deps.governance.validate(request)
     except GovernanceUnavailable as error:
@@ -57,13 +63,13 @@ async def _decision(deps: Deps, row: ContractRow) -> ValidationDecision | None:
         return None
 
 
-async def _wait_for_governance(deps: Deps, contract_id: str) -> None:
+async def _wait_for_governance(deps: Deps, contract_id: str, attempt_id: str) -> None:
     """Try again on a timer, without limit: an outcome is never final without governance's word."""
 
     async def wait(unit: Unit) -> None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
-        attempt = await _current(unit, stored)
-        if stored is None or attempt is None or not _closes(stored.record):
+        attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
+        if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
             return
         waited = (unit.now - stored.record.state.updated_at).total_seconds()
         delay = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter())
@@ -109,7 +115,7 @@ async def finish_contract(
         raise LookupError(f"{contract_id} has no award or no candidate")
     result = apply_governance(_judged(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
-    write_outcome(unit, awarded.record, state, result, candidate.record)
+    await write_outcome(unit, awarded.record, state, result, candidate.record)
     unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
@@ -135,11 +141,9 @@ def _judged(attempt: AttemptRow) -> VerificationResult:
     return attempt.result
 
 
-async def _current(unit: Unit, stored: Stored[ContractRow] | None) -> Stored[AttemptRow] | None:
-    if stored is None or stored.record.state.current_attempt is None:
-        return None
-    return await unit.get(ATTEMPTS, key_of(stored.record.state.current_attempt))
-
-
 def _closes(row: ContractRow) -> bool:
     return row.state.status is ContractStatus.VERIFYING and row.state.closing is not None
+
+
+def _closes_on(row: ContractRow, attempt_id: str) -> bool:
+    return _closes(row) and row.state.current_attempt == attempt_id

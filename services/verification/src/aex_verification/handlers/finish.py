@@ -10,7 +10,7 @@ from aex_verification.repository import OUTCOMES, key_of
 from aex_verification.rules.outcome import outcome_record
 
 
-def write_outcome(
+async def write_outcome(
     unit: Unit,
     awarded: ContractAwarded,
     ended: ContractState,
@@ -28,7 +28,7 @@ def write_outcome(
         ended.verification.attempts_used,
         unit.now,
     )
-    unit.create(OUTCOMES, key_of(contract_id), record)
+    await unit.create_large(OUTCOMES, key_of(contract_id), record)
     unit.emit("outcome.verified", contract_id, OutcomeVerified(outcome=record))
     unit.cancel_timer(DEADLINE, contract_id)
     unit.cancel_timer(CONCLUDE, contract_id)

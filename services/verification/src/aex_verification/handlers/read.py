@@ -58,6 +58,13 @@ def contract_view(row: ContractRow) -> Contract:
     )
 
 
+async def shown_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
+    """A contract as this reader may see it: a consumer reads the feedback only of what it pays for."""
+    secret = reader.role is Audience.CONSUMER and row.state.last_feedback is not None
+    told = not secret or (row.state.final and paid_for(await outcome_of(deps, row.contract_id)))
+    return project(contract_view(row), reader.role, Disclosure(output=told))
+
+
 async def attempt_view(
     deps: Deps, row: AttemptRow, *, replay: bool = False, whole: bool = False, early: bool = False
 ) -> Attempt:
@@ -127,7 +134,7 @@ async def list_contracts(
     """A page of the reader's contracts, newest first."""
 
     async def render(row: ContractRow) -> dict[str, Any]:
-        return project(contract_view(row), reader.role)
+        return await shown_contract(deps, reader, row)
 
     equal = _own(reader) | ({"status": status.value} if status else {})
     return await list_page(deps.store, CONTRACTS, paging, render, equal=equal, order="created_at")

@@ -1,6 +1,9 @@
 """A candidate comes in: replays are answered from what is stored, a new one is queued for verification."""
 
 import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
 
 from aex_models.canonical import NotCanonical
 from aex_models.contract import AttemptStatus, Candidate
@@ -20,6 +23,8 @@ from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS, key_of
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
+MAX_SIDE_BYTES = 65_536
+"""Of metadata and of claims, each: they travel on to governance and settlement, which the output does not."""
 
 
 async def submit_output(
@@ -28,7 +33,7 @@ async def submit_output(
     """Take a candidate in. Answers the effect on the attempt, and whether the candidate was known already.
 
     Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
-    for what I-JSON cannot hold.
+    for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`.
     """
     row = await contract_row(deps, contract_id)
     if row.agent_id != agent.id:
@@ -50,7 +55,7 @@ async def submit_output(
             return earlier
         taken = received(state, attempt_id, whole, unit.now)
         unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": taken}))
-        unit.create(CANDIDATES, key_of(attempt_id), candidate)
+        await unit.create_large(CANDIDATES, key_of(attempt_id), candidate)
         attempt = AttemptRow(
             attempt_id=attempt_id,
             contract_id=contract_id,
@@ -86,13 +91,38 @@ def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
 async def _hashes(candidate: Candidate) -> tuple[str, str]:
     # Off the loop: ten megabytes take their time, and health checks should not wait for them.
     try:
-        return await asyncio.to_thread(lambda: (candidate_hash(candidate), output_hash(candidate.output)))
+        return await asyncio.to_thread(_hashed, candidate)
     except NotCanonical as error:
         raise InvalidRequest(
             "not_canonical",
             "The candidate holds a value that JSON cannot carry safely",
             [Problem(path=error.path, code="not_canonical", message=error.problem)],
         ) from error
+
+
+def _hashed(candidate: Candidate) -> tuple[str, str]:
+    hashes = candidate_hash(candidate), output_hash(candidate.output)
+    _refuse_oversized(candidate)  # afterwards: by now it is known to be JSON
+    return hashes
+
+
+def _refuse_oversized(candidate: Candidate) -> None:
+    sizes = {
+        "execution_metadata": _size(candidate.execution_metadata.model_dump(mode="json", exclude_none=True)),
+        "claimed_metrics": _size(candidate.claimed_metrics),
+        "claimed_values": _size(candidate.claimed_values),
+    }
+    problems = [
+        Problem(path=f"/{name}", code="too_large", message=f"At most {MAX_SIDE_BYTES} bytes of JSON; this has {size}")
+        for name, size in sizes.items()
+        if size > MAX_SIDE_BYTES
+    ]
+    if problems:
+        raise InvalidRequest("candidate_too_large", "What a candidate says beside its output is limited", problems)
+
+
+def _size(said: Mapping[str, Any]) -> int:
+    return len(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _refuse_unknown_artifacts(candidate: Candidate) -> None:

@@ -3,26 +3,29 @@
 Runs at least once for each attempt. Whoever comes second finds the state moved on and does nothing.
 """
 
+from dataclasses import replace
+
 import structlog
+from pydantic import ValidationError
 
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
 from aex_models.results import Verdict, VerificationResult
-from aex_models.work import Evaluation
 from aex_outcomes.feedback import render_feedback
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, judged
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import conclude_contract
-from aex_verification.handlers.timers import CONCLUDE, VERIFY
+from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement, JudgeRequest
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, key_of
 from aex_verification.rules.evaluation import read_evaluation
 from aex_verification.rules.policy import SYSTEM_BACKOFF
-from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.records import AttemptRow, ContractRow, Facts
 
 log = structlog.get_logger()
 
@@ -37,7 +40,7 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
             return
         if stored.record.state.closing is None:
             request = await _request(deps, contract_id, attempt_id)
-            judgement = await deps.judge.judge(request)
+            judgement = await _judgement(deps, request)
             if await _record(deps, request, judgement) and judgement.result is not None:
                 log.info(
                     "candidate_judged", contract_id=contract_id, attempt_id=attempt_id, verdict=judgement.result.verdict
@@ -58,14 +61,24 @@ async def _request(deps: Deps, contract_id: str, attempt_id: str) -> JudgeReques
         contract_id=contract_id,
         attempt_id=attempt_id,
         awarded=awarded.record,
-        evaluation=await _evaluation(deps, awarded.record.evaluation.digest if awarded.record.evaluation else None),
+        evaluation=None,
         candidate=candidate.record,
         platform_latency_ms=attempt.record.platform_latency_ms,
     )
 
 
-async def _evaluation(deps: Deps, digest: str | None) -> Evaluation | None:
-    return read_evaluation(await deps.blobs.get("evaluation", digest)) if digest else None
+async def _judgement(deps: Deps, request: JudgeRequest) -> Judgement:
+    """The verdict, with the evaluation data at hand. Data that are lost are the platform's failure, not a wait."""
+    named = request.awarded.evaluation
+    if named is None:
+        return await deps.judge.judge(request)
+    try:
+        evaluation = read_evaluation(await deps.blobs.get("evaluation", named.digest))
+    except (BlobMissing, BlobCorrupt, ValidationError) as error:
+        kind = type(error).__name__  # its text may quote the data
+        log.error("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
+        return Judgement(None, Facts(), error=f"EvaluationLost ({kind})")
+    return await deps.judge.judge(replace(request, evaluation=evaluation))
 
 
 async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> bool:
@@ -134,6 +147,9 @@ def _record_verdict(
     if state.closing is not None:
         # Concluded right after this commit; the timer is for the case that the process ends in between.
         unit.set_timer(CONCLUDE, row.contract_id, unit.now + deps.policy.lease)
+    else:
+        # It may have fired while the candidate was under verification, on a clock that was ahead of this one.
+        unit.set_timer(DEADLINE, row.contract_id, state.deadline)
 
 
 def _record_failure(

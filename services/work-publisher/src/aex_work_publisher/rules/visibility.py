@@ -1,9 +1,10 @@
 """Who may know of a work."""
 
+from collections.abc import Mapping
+
 from aex_models.audiences import Audience
 from aex_models.work import WorkStatus
 from aex_runtime.identity.principal import Principal
-from aex_runtime.store.port import Fields
 from aex_work_publisher.rules.records import WorkRecord
 
 
@@ -16,7 +17,7 @@ def may_see(record: WorkRecord, reader: Principal) -> bool:
     return False
 
 
-def visible_sets(reader: Principal, status: WorkStatus | None) -> tuple[Fields, ...]:
+def visible_sets(reader: Principal, status: WorkStatus | None) -> tuple[Mapping[str, str], ...]:
     """The index fields of what `reader` may list: sets that do not overlap, the union of which is the answer."""
     if reader.role is Audience.CONSUMER:
         own = {"consumer_id": reader.id}

@@ -78,6 +78,7 @@ class Waker:
     def _open(self) -> socket.socket:
         if self._socket is None:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket.bind((_LOOPBACK, 0))  # the first datagram would bind it to every address of the machine
             self._socket.setblocking(False)
         return self._socket
 
@@ -97,7 +98,8 @@ def _listed(folder: Path) -> list[str]:
 
 def _create_locked(folder: Path, name: str) -> int:
     """Make the file and lock it before anyone can see it: it is renamed into place, and the lock goes with it."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # parents of what is made get the umask's mode
+    folder.mkdir(exist_ok=True, mode=0o700)
     hidden = folder / f".{name}"
     descriptor = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:

@@ -1,0 +1,99 @@
+"""What lies on the disk is its owner's alone, and nothing listens but on loopback."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from aex_cli.suite.service_spec import HOST
+from aex_runtime.settings import RuntimeSettings
+from tests.e2e.live import Live, clean_environment
+from tests.security.conftest import Attacked
+from tests.security.story import Played, play
+
+OPEN_TO_ALL = {"version", "local-issuer.jwks.json"}
+"""The layout's number, and the public key."""
+
+
+@pytest.fixture(scope="session")
+def used(attacked: Attacked) -> Live:
+    """A suite that has stored, queued and logged something of everything."""
+    played: list[Played] = play(attacked.live)
+    assert played
+    return attacked.live
+
+
+@pytest.mark.e2e
+def test_folders_are_closed_to_others_and_files_too(used: Live) -> None:
+    modes = dict(modes_below(used.data_dir))
+    assert {name for name in modes if name.endswith(".sqlite3")} >= {"work-publisher/store.sqlite3"}
+    assert any(name.startswith("blobs/evaluation/") for name in modes)
+    loose = {name: oct(mode) for name, mode in modes.items() if mode & 0o077 and Path(name).name not in OPEN_TO_ALL}
+    assert loose == {}
+
+
+@pytest.mark.e2e
+def test_the_private_key_and_the_data_directory_are_their_owners(used: Live) -> None:
+    assert mode_of(used.data_dir) == 0o700
+    assert mode_of(used.data_dir / "keys") == 0o700
+    assert mode_of(used.data_dir / "keys" / "local-issuer.pem") == 0o600
+
+
+@pytest.mark.e2e
+def test_a_token_can_be_minted_first_and_leaves_nothing_open(tmp_path: Path) -> None:
+    """`aex token` before the first `aex up`, under a generous umask: the directory is made private all the same."""
+    data_dir = tmp_path / "new" / ".aex"
+    command = ["-m", "aex_cli", "token", "--role", "consumer", "--sub", "acme", "--data-dir", str(data_dir)]
+    done = subprocess.run(
+        [sys.executable, *command], env=clean_environment(), umask=0, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count(".") == 2
+    assert mode_of(data_dir) == 0o700
+    assert {name: mode for name, mode in modes_below(data_dir) if mode & 0o022} == {}
+    assert mode_of(data_dir / "keys" / "local-issuer.pem") == 0o600
+
+
+@pytest.mark.e2e
+def test_everything_listens_on_loopback_alone(live: Live) -> None:
+    family = live.running.below()
+    listening = [
+        (each.name(), connection.laddr.ip)
+        for each in family
+        for connection in each.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN or connection.type.name == "SOCK_DGRAM"
+    ]
+    assert len(listening) >= 4
+    assert {ip for _, ip in listening} <= {"127.0.0.1", "::1"}
+
+
+def test_loopback_is_what_is_bound_unless_said_otherwise() -> None:
+    assert (HOST, RuntimeSettings.model_fields["host"].default) == ("127.0.0.1", "127.0.0.1")
+
+
+@pytest.mark.e2e
+def test_no_secret_is_in_a_command_line_or_an_environment(live: Live) -> None:
+    """Others on the machine may read command lines; children inherit environments."""
+    pem = (live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
+    for process in live.running.below():
+        shown = " ".join([*process.cmdline(), *process.environ().values()])
+        assert pem not in shown
+        assert "eyJ" not in shown
+
+
+def modes_below(root: Path) -> Iterator[tuple[str, int]]:
+    for folder, _, files in os.walk(root):
+        for path in (Path(folder), *(Path(folder) / name for name in files)):
+            try:
+                mode = mode_of(path)
+            except FileNotFoundError:  # a journal that came and went
+                continue
+            yield str(path.relative_to(root)), mode
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
