@@ -16,8 +16,9 @@ from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.keys import key_of
 from aex_settlement.repository import TRANSACTIONS
-from aex_verification.repository import OUTCOMES, key_of
+from aex_verification.repository import OUTCOMES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
 

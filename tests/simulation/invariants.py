@@ -10,13 +10,12 @@ from aex_models.frozen import Frozen
 from aex_models.governance import Action
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Settlement
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
 from aex_settlement.repository import SETTLEMENTS, each_transaction
-from aex_settlement.repository import key_of as settlement_key
 from aex_verification.handlers.read import outcome_of
 from aex_verification.repository import CONTRACTS
-from aex_verification.repository import key_of as contract_key
 from aex_verification.rules.records import ContractRow
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Ledger:
 async def check_invariants(world: "World") -> None:
     """After every step."""
     for deal in world.deals:
-        row = await _found(CONTRACTS, world.suite.verification.store, contract_key(deal.contract_id))
+        row = await _found(CONTRACTS, world.suite.verification.store, key_of(deal.contract_id))
         if row is not None:
             _check_contract(world.ledger, row)
     await _check_postings(world)
@@ -46,8 +45,8 @@ async def check_invariants(world: "World") -> None:
 async def check_quiescent(world: "World") -> None:
     """Once nothing moves any more: every contract has one end, and is settled accordingly."""
     for deal in world.deals:
-        row = await _found(CONTRACTS, world.suite.verification.store, contract_key(deal.contract_id))
-        settlement = await _found(SETTLEMENTS, world.suite.settlement.store, settlement_key(deal.contract_id))
+        row = await _found(CONTRACTS, world.suite.verification.store, key_of(deal.contract_id))
+        settlement = await _found(SETTLEMENTS, world.suite.settlement.store, key_of(deal.contract_id))
         outcome = await outcome_of(world.suite.verification_deps, deal.contract_id)
         assert row is not None, f"{deal.contract_id} was lost"
         assert row.state.final, f"{deal.contract_id} is {row.state.status}"

@@ -19,6 +19,7 @@ from aex_runtime.outbox_entry import outbox_table
 from aex_verification.handlers.close import cancel_contract, finalise_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_work_publisher.handlers.award_work import award_work
+from aex_work_publisher.handlers.check_work import Body
 from aex_work_publisher.handlers.submit_work import submit_work
 from tests.simulation.faults import CALM, Crash, Flight, Odds
 from tests.simulation.invariants import Ledger, check_invariants, check_quiescent
@@ -115,12 +116,13 @@ class World:
         consumer = Principal(self.dice.choice(CONSUMERS), Audience.CONSUMER)
         agent = self.dice.choice(AGENTS)
         deps, service = self.suite.publisher_deps, self.suite.publisher
-        body = self._work()
+        wanted = self._work()
+        body = Body(wanted, size=1_000)
         published = await self._until_done(service, lambda key: submit_work(deps, consumer, body, key))
         if published is None:
             return
         effect, answer = published
-        request = AwardRequest(agent_id=agent, cpc_rate=body["budget"]["max_cpc"])
+        request = AwardRequest(agent_id=agent, cpc_rate=wanted["budget"]["max_cpc"])
         awarded = await self._until_done(
             service, lambda key: award_work(deps, consumer, effect.resource_id, request, key)
         )

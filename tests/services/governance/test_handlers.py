@@ -8,7 +8,7 @@ from aex_governance.deps import Deps
 from aex_governance.handlers.holds import decide_hold, get_hold, open_hold
 from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.repository import OUTCOMES, VALIDATIONS, hold_id_of, key_of
+from aex_governance.repository import OUTCOMES, VALIDATIONS, hold_id_of
 from aex_governance.rules.config import load_rules
 from aex_models.contract import ContractStatus, Terms
 from aex_models.events import OutcomeHeld, OutcomeVerified
@@ -17,6 +17,7 @@ from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from tests.services.governance.asking import NOW, asked

@@ -14,9 +14,10 @@ from aex_runtime.deadletters import DeadLetters
 from aex_runtime.ids import RandomIds
 from aex_runtime.outbox_entry import outbox_table
 from aex_runtime.service import Backends
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
 from aex_settlement.main import create_app
-from aex_settlement.repository import SETTLEMENTS, key_of
+from aex_settlement.repository import SETTLEMENTS
 from aex_settlement.settings import Settings
 from tests.services.settlement.outcomes import an_event, an_outcome
 

@@ -17,9 +17,10 @@ from aex_runtime.identity.principal import Principal
 from aex_runtime.ids import RandomIds
 from aex_runtime.outbox_entry import outbox_table
 from aex_runtime.service import Backends
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
 from aex_work_publisher.main import create_app
-from aex_work_publisher.repository import AWARDS, WORKS, key_of
+from aex_work_publisher.repository import AWARDS, WORKS
 from aex_work_publisher.settings import Settings
 from tests.services.work_publisher.samples import NOW, submission
 

@@ -32,11 +32,6 @@ class OutcomeEntry(Frozen):
     occurred_at: Instant
 
 
-def key_of(record_id: str) -> str:
-    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
-    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
-
-
 def hold_id_of(attempt_id: str) -> str:
     """A hold is keyed by its attempt: a repeated event makes no second one."""
     return f"hold_{sha256_hex(attempt_id.encode())[:32]}"

@@ -7,9 +7,9 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from aex_models.canonical import sha256_hex
 from aex_models.settlement import AccountEntry, LedgerTransaction, Settlement
 from aex_runtime.clock import epoch_micros
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Bound, Collection, Fields, Index, Scalar, Store
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
@@ -58,11 +58,6 @@ TRANSACTIONS = Table(
 ENTRIES = Table(
     Collection("settlement-entries", (Index(("account",), "occurred_at", "desc"),)), AccountEntry, _entry_fields
 )
-
-
-def key_of(record_id: str) -> str:
-    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
-    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
 
 
 def create_transaction(unit: Unit, transaction: LedgerTransaction) -> None:

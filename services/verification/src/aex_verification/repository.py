@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from aex_models.canonical import sha256_hex
 from aex_models.contract import Candidate
 from aex_models.events import ContractAwarded
 from aex_models.outcome import OutcomeRecord
@@ -10,12 +9,6 @@ from aex_runtime.clock import epoch_micros
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
 from aex_verification.rules.records import AttemptRow, ContractRow
-
-
-def key_of(record_id: str) -> str:
-    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
-    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
-
 
 _PARTIES = (
     Index(("agent_id",), "created_at", "desc"),

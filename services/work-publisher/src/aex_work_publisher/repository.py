@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aex_models.canonical import canonical_bytes, sha256_hex
+from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award
 from aex_models.work import EvaluationBlob, EvaluationRef
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
@@ -51,11 +52,6 @@ WORKS = Table(
     _work_fields,
 )
 AWARDS = Table(Collection("work-publisher-awards"), Award)
-
-
-def key_of(record_id: str) -> str:
-    """A record's key: ids sort by time, and a hash in front keeps their writes from gathering in one range."""
-    return f"{sha256_hex(record_id.encode())[:4]}-{record_id}"
 
 
 async def find_work(store: Store, work_id: str) -> Stored[WorkRecord] | None:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from aex_cli.demo.cast import gathered
 from aex_cli.demo.digits_chapter import Lesson, learn, tell_digits
+from aex_cli.demo.evidence import evidence, log_ends
 from aex_cli.demo.expectations import NotAsTold
 from aex_cli.demo.money_chapter import tell_settlement
 from aex_cli.demo.next_steps import tell_next_steps
 from aex_cli.demo.report import Report
-from aex_cli.demo.running import log_ends, log_tails, while_up
+from aex_cli.demo.running import while_up
 from aex_cli.demo.summary_chapter import tell_summary
 from aex_cli.errors import Failed
 from aex_cli.output import complain
@@ -61,7 +62,7 @@ async def _told(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: R
     try:
         return await _tell(stage, lesson, begin, report)
     except (NotAsTold, AexError) as error:
-        raise Failed(f"the demo did not go as told: {error}\n{log_tails(ends)}") from None
+        raise Failed(f"the demo did not go as told: {error}\n{evidence(ends)}") from None
 
 
 async def _tell(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: Report) -> str:

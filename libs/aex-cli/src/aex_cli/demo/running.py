@@ -1,21 +1,18 @@
 """The suite of `aex up`, for as long as a story takes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from aex_cli.commands.up import LAST_BASE
 from aex_cli.errors import UserError
 from aex_cli.suite.child import Launch
-from aex_cli.suite.logs import tail
 from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import ServiceSpec, default_suite
 from aex_cli.suite.supervisor import SuitePolicy, Supervisor
 
 T = TypeVar("T")
 _STEP = 100
-_TAIL_LINES = 5
 
 
 class Interrupted(Exception):
@@ -60,14 +57,3 @@ async def while_up(
 async def _after(ready: asyncio.Event, story: Callable[[], Awaitable[T]]) -> T:
     await ready.wait()
     return await story()
-
-
-def log_ends(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
-    """How long each service's log is now."""
-    logs = [launch.log_of(spec) for spec in specs]
-    return {log: log.stat().st_size if log.exists() else 0 for log in logs}
-
-
-def log_tails(ends: Mapping[Path, int]) -> str:
-    """The last lines that each service has logged since then."""
-    return "\n".join(f"{log}:\n{tail(log, end, _TAIL_LINES)}" for log, end in ends.items())

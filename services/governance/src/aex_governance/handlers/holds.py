@@ -3,7 +3,7 @@
 from typing import Any
 
 from aex_governance.deps import Deps
-from aex_governance.repository import HOLDS, hold_id_of, key_of
+from aex_governance.repository import HOLDS, hold_id_of
 from aex_models.audiences import project
 from aex_models.events import OutcomeHeld, OutcomeReviewed
 from aex_models.governance import Hold, HoldDecision, HoldStatus
@@ -12,6 +12,7 @@ from aex_runtime.http.auth import Principal
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.http.listing import list_page
 from aex_runtime.http.pagination import PageRequest
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 
 

@@ -1,8 +1,9 @@
 """Keep how every contract ended: the history that later rules read."""
 
 from aex_governance.deps import Deps
-from aex_governance.repository import OUTCOMES, OutcomeEntry, key_of
+from aex_governance.repository import OUTCOMES, OutcomeEntry
 from aex_models.events import OutcomeVerified
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 
 

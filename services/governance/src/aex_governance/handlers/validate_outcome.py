@@ -1,9 +1,10 @@
 """Decide on one attempt, once: a repeated question gets the stored answer."""
 
 from aex_governance.deps import Deps
-from aex_governance.repository import VALIDATIONS, ValidationRecord, key_of
+from aex_governance.repository import VALIDATIONS, ValidationRecord
 from aex_governance.rules.decide import decide
 from aex_models.governance import ValidationDecision, ValidationRequest
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 
 

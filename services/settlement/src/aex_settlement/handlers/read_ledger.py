@@ -6,9 +6,10 @@ from aex_models.settlement import Account, AccountEntry, LedgerTransaction, Tria
 from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import NotFound
 from aex_runtime.identity.principal import Principal
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Scalar
 from aex_settlement.deps import Deps
-from aex_settlement.repository import TRANSACTIONS, Slice, each_entry, each_transaction, entries_slice, key_of
+from aex_settlement.repository import TRANSACTIONS, Slice, each_entry, each_transaction, entries_slice
 from aex_settlement.rules.balances import BalanceFold
 from aex_settlement.rules.periods import parse_instant
 from aex_settlement.rules.visibility import may_read_account

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from aex_models.settlement import Settlement, SettlementBreakdown
 from aex_runtime.errors import NotFound
 from aex_runtime.identity.principal import Principal
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Scalar
 from aex_settlement.deps import Deps
-from aex_settlement.repository import SETTLEMENTS, Slice, each_settlement, key_of, settlements_slice
+from aex_settlement.repository import SETTLEMENTS, Slice, each_settlement, settlements_slice
 from aex_settlement.rules.breakdown import BreakdownFold, parse_groups
 from aex_settlement.rules.periods import parse_period
 from aex_settlement.rules.visibility import may_read_settlement, own_filter

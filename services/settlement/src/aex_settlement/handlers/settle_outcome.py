@@ -13,10 +13,11 @@ from aex_models.settlement import (
     TransactionKind,
 )
 from aex_runtime.handlers import Poison
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import AlreadyExists
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
-from aex_settlement.repository import SETTLEMENTS, create_settlement, create_transaction, key_of
+from aex_settlement.repository import SETTLEMENTS, create_settlement, create_transaction
 from aex_settlement.rules.ids import settlement_transaction_id
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import Refused, check_replay, recomputed_cost

@@ -5,10 +5,11 @@ import structlog
 from aex_models.events import ContractAwarded
 from aex_outcomes.lifecycle.transitions import opened
 from aex_runtime.errors import NotFound
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.timers import DEADLINE
-from aex_verification.repository import AWARDS, CONTRACTS, key_of
+from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
 
 log = structlog.get_logger()

@@ -1,8 +1,8 @@
 """A contract comes to its end without a new candidate: finalised, cancelled or expired."""
 
-import structlog
-
 from collections.abc import Awaitable, Callable
+
+import structlog
 
 from aex_models.contract import ContractStatus
 from aex_models.events import ContractCancelled
@@ -10,13 +10,14 @@ from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import Refused, cancelled, expiring, finalising
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
-from aex_verification.repository import AWARDS, CONTRACTS, key_of
+from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
 
 _RETRY_AFTER_S = 2

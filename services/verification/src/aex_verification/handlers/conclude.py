@@ -8,13 +8,14 @@ from aex_models.governance import Action, GovernanceResult, HoldCause, Validatio
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.governance import apply_governance, word_of
 from aex_outcomes.lifecycle.transitions import ended, held
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.timers import CONCLUDE
 from aex_verification.ports import GovernanceUnavailable
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, key_of
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
@@ -80,11 +81,13 @@ async def _wait_for_governance(deps: Deps, contract_id: str, attempt_id: str) ->
     await deps.unit_of_work.run(wait)
 
 
-async def _apply(deps: Deps, contract_id: str, decision: ValidationDecision) -> None:
+async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: ValidationDecision) -> None:
+    """Do as governance says of this attempt. An operator's retry may have put another in its place meanwhile."""
+
     async def apply(unit: Unit) -> ContractStatus | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
-        attempt = await _current(unit, stored)
-        if stored is None or attempt is None or not _closes(stored.record):
+        attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
+        if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
             return None
         if decision.action is Action.HOLD:
             _hold(unit, stored, attempt, decision)

@@ -4,9 +4,10 @@ from aex_models.contract import Candidate
 from aex_models.events import ContractAwarded, OutcomeVerified
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.state import ContractState
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
-from aex_verification.repository import OUTCOMES, key_of
+from aex_verification.repository import OUTCOMES
 from aex_verification.rules.outcome import outcome_record
 
 

@@ -10,10 +10,11 @@ from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.listing import list_page
 from aex_runtime.http.pagination import PageRequest
+from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import expire_contract
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, OUTCOMES, key_of
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, OUTCOMES
 from aex_verification.rules.outcome import paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow
 

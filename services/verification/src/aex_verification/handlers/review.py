@@ -7,12 +7,13 @@ from aex_models.governance import Action, DecidedBy, Decision, Flag, GovernanceR
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.lifecycle.transitions import judged, retried
 from aex_outcomes.version import VERSION
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import finish_contract
 from aex_verification.handlers.submit_output import enqueue
-from aex_verification.repository import ATTEMPTS, CONTRACTS, key_of
+from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 

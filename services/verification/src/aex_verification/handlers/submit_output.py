@@ -14,12 +14,13 @@ from aex_outcomes.lifecycle.hashing import candidate_hash, output_hash
 from aex_outcomes.lifecycle.transitions import Refused, known_attempt, received
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.timers import VERIFY
-from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS, key_of
+from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2

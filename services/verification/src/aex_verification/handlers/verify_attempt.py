@@ -16,13 +16,14 @@ from aex_outcomes.feedback import render_feedback
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, judged
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement, JudgeRequest
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, key_of
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS
 from aex_verification.rules.evaluation import read_evaluation
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow, Facts
@@ -75,8 +76,8 @@ async def _judgement(deps: Deps, request: JudgeRequest) -> Judgement:
     try:
         evaluation = read_evaluation(await deps.blobs.get("evaluation", named.digest))
     except (BlobMissing, BlobCorrupt, ValidationError) as error:
-        kind = type(error).__name__  # its text may quote the data
-        log.error("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
+        kind = type(error).__name__  # its text may quote the data, and so may its traceback
+        log.critical("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
         return Judgement(None, Facts(), error=f"EvaluationLost ({kind})")
     return await deps.judge.judge(replace(request, evaluation=evaluation))
 
