@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.e2e.live import Live
-from tests.security.story import Played
+from tests.security.apps import all_guards
+from tests.security.broken_input import send_broken_events, send_wrong_works
+from tests.security.crawling import crawl, pester
+from tests.security.story import Played, play, readers_of
 from tests.security.tape import Tape
 
 KEPT_AS_SENT = "%-dead-letter-messages"
@@ -60,3 +63,20 @@ class Aftermath:
         """The salt of each evaluation blob, by its digest."""
         files = [each for each in (self.live.data_dir / "blobs" / "evaluation").rglob("*") if each.is_file()]
         return {each.name: str(json.loads(each.read_text())["salt"]) for each in files}
+
+
+def play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
+    """The whole story on a taped client, all of it read by everybody; `apps`: where applications may be built."""
+    routes = list(all_guards(apps))
+    played = play(live)
+    tokens: set[str] = set()
+    for each in played:
+        readers = readers_of(each)
+        crawl(routes, readers, each.ids, lists=each.last)
+        tokens.update(reader.token for reader in readers)
+    for each in (played[0], played[-1]):
+        pester(routes, each.parties.agent, each.ids)
+    refused = send_wrong_works(played[0].parties)
+    dead_letters = send_broken_events(live)
+    crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
+    return Aftermath(live, events, tape, played, refused, dead_letters, tokens)

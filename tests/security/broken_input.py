@@ -81,7 +81,7 @@ def send_wrong_works(parties: Parties) -> dict[str, int]:
 def send_broken_events(live: Live) -> int:
     """Events that nobody can handle, full of evaluation data; how many."""
     work = {"work_id": fresh("work"), "consumer_id": "acme", "evaluation": EVALUATION, "domain": _SECRET}
-    wrong = {
+    wrong: dict[str, dict[str, Any]] = {
         "work.submitted": {"work_id": fresh("work"), "has_cpa": _SECRET, "evaluation": EVALUATION},
         "contract.awarded": {"award": {"contract_id": [_SECRET]}, "work": work, "terms": {"cpc_rate": _SECRET}},
         "outcome.verified": {"outcome": {"final_result": EVALUATION, "terms": _SECRET, "domain": [_NUMBER]}},

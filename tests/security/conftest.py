@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,9 @@ import pytest
 from aex_models.events import SERVICES
 from tests.e2e.live import Live, live_suite
 from tests.libs.runtime.identity.issuing import Signer, signer, write_jwks
+from tests.security.aftermath import Aftermath, play_all
 from tests.security.recorded.bus import FOLDER
+from tests.security.tape import Tape
 
 PARTNER = "https://partner.example"
 RECORDED = {service: f"tests.security.recorded.{service.replace('-', '_')}" for service in SERVICES}
@@ -47,3 +49,12 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
 def live(attacked: Attacked) -> Live:
     """The suite alone."""
     return attacked.live
+
+
+@pytest.fixture(scope="session")
+def aftermath(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
+    """The suite once the canary's story is over."""
+    tape = Tape()
+    with tape.client() as client:
+        live = replace(attacked.live, http=client)
+        yield play_all(live, attacked.events, tape, tmp_path_factory.mktemp("apps") / ".aex")

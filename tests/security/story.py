@@ -18,6 +18,9 @@ SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
 """It claims words that it does not have: major, held."""
 
 
+_STRANGERS = (Audience.AGENT, Audience.CONSUMER)
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """One contract of the story, over."""
@@ -136,9 +139,9 @@ def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
 
 
 def readers_of(played: Played) -> list[Caller]:
-    """One of each role that has to do with the contract, and an agent and a consumer that have not."""
+    """One of each role that has to do with the contract; after a party's last, an agent and a consumer that have not."""
     live = played.parties.agent.live
-    strangers = [caller(live, role, fresh("stranger")) for role in (Audience.AGENT, Audience.CONSUMER)]
+    strangers = [caller(live, role, fresh("stranger")) for role in _STRANGERS if played.last]
     service = caller(live, Audience.SERVICE, fresh("service:probe"))
     parties = played.parties
     return [parties.consumer, parties.agent, parties.finance, parties.operator, service, *strangers]

@@ -13,24 +13,16 @@ import pytest
 from aex_cli.suite.service_spec import HOST
 from aex_runtime.settings import RuntimeSettings
 from tests.e2e.live import Live, clean_environment
-from tests.security.conftest import Attacked
-from tests.security.story import Played, play
+from tests.security.aftermath import Aftermath
 
 OPEN_TO_ALL = {"version", "local-issuer.jwks.json"}
 """The layout's number, and the public key."""
 
 
-@pytest.fixture(scope="session")
-def used(attacked: Attacked) -> Live:
-    """A suite that has stored, queued and logged something of everything."""
-    played: list[Played] = play(attacked.live)
-    assert played
-    return attacked.live
-
-
 @pytest.mark.e2e
-def test_folders_are_closed_to_others_and_files_too(used: Live) -> None:
-    modes = dict(modes_below(used.data_dir))
+def test_folders_are_closed_to_others_and_files_too(aftermath: Aftermath) -> None:
+    data_dir = aftermath.live.data_dir
+    modes = dict(modes_below(data_dir))
     assert {name for name in modes if name.endswith(".sqlite3")} >= {"work-publisher/store.sqlite3"}
     assert any(name.startswith("blobs/evaluation/") for name in modes)
     loose = {name: oct(mode) for name, mode in modes.items() if mode & 0o077 and Path(name).name not in OPEN_TO_ALL}
@@ -38,10 +30,11 @@ def test_folders_are_closed_to_others_and_files_too(used: Live) -> None:
 
 
 @pytest.mark.e2e
-def test_the_private_key_and_the_data_directory_are_their_owners(used: Live) -> None:
-    assert mode_of(used.data_dir) == 0o700
-    assert mode_of(used.data_dir / "keys") == 0o700
-    assert mode_of(used.data_dir / "keys" / "local-issuer.pem") == 0o600
+def test_the_private_key_and_the_data_directory_are_their_owners(live: Live) -> None:
+    data_dir = live.data_dir
+    assert mode_of(data_dir) == 0o700
+    assert mode_of(data_dir / "keys") == 0o700
+    assert mode_of(data_dir / "keys" / "local-issuer.pem") == 0o600
 
 
 @pytest.mark.e2e
@@ -59,8 +52,9 @@ def test_a_token_can_be_minted_first_and_leaves_nothing_open(tmp_path: Path) -> 
 
 
 @pytest.mark.e2e
-def test_everything_listens_on_loopback_alone(live: Live) -> None:
-    family = live.running.below()
+def test_everything_listens_on_loopback_alone(aftermath: Aftermath) -> None:
+    """After the story: a socket that sends is bound by its first datagram."""
+    family = aftermath.live.running.below()
     listening = [
         (each.name(), connection.laddr.ip)
         for each in family

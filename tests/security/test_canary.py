@@ -4,8 +4,6 @@ import base64
 import json
 import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,9 @@ from aex_runtime.identity.local_key import local_key
 from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
 from tests.security.aftermath import KEPT_AS_SENT, Aftermath
-from tests.security.apps import all_guards
-from tests.security.broken_input import send_broken_events, send_wrong_works
-from tests.security.conftest import Attacked
-from tests.security.crawling import crawl, pester
 from tests.security.markers import CRITERIA, MARKS, scan
-from tests.security.story import Played, play, readers_of
-from tests.security.tape import Answer, Tape
+from tests.security.story import Played
+from tests.security.tape import Answer
 
 pytestmark = pytest.mark.e2e
 TOLD_TOPICS = {
@@ -32,29 +26,6 @@ TOLD_TOPICS = {
 OTHERS = ("agent", "finance", "operator", "service", "anonymous")
 _RENDERS_WORK = re.compile(r"/v1/work(/work_\w+(/cancel)?)?")
 _JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}")
-
-
-@pytest.fixture(scope="session")
-def aftermath(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
-    tape, live = Tape(), attacked.live
-    with tape.client() as client:
-        yield _play_all(replace(live, http=client), attacked.events, tape, tmp_path_factory.mktemp("apps") / ".aex")
-
-
-def _play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
-    routes = list(all_guards(apps))
-    played = play(live)
-    tokens: set[str] = set()
-    for each in played:
-        readers = readers_of(each)
-        crawl(routes, readers, each.ids, lists=each.last)
-        tokens.update(reader.token for reader in readers)
-    for each in (played[0], played[-1]):
-        pester(routes, each.parties.agent, each.ids)
-    refused = send_wrong_works(played[0].parties)
-    dead_letters = send_broken_events(live)
-    crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
-    return Aftermath(live, events, tape, played, refused, dead_letters, tokens)
 
 
 def test_the_story_went_everywhere(aftermath: Aftermath) -> None:
@@ -139,7 +110,7 @@ def _secret_values(live: Live, played: Played) -> dict[str, str]:
 
 
 def test_values_from_evaluation_data_are_in_no_log(aftermath: Aftermath) -> None:
-    values = {}
+    values: dict[str, str] = {}
     for played in aftermath.played:
         values |= _secret_values(aftermath.live, played)
     assert len(values) > 4

@@ -30,7 +30,7 @@ texts = st.one_of(st.sampled_from(_HOSTILE), st.text(max_size=300), st.text(alph
 """Longer than any model allows, too: feedback may not depend on somebody else's limits."""
 thresholds = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(lambda each: (ComparisonOperator.GTE, each)),
-    st.lists(texts, min_size=1, max_size=50).map(lambda each: (ComparisonOperator.CONTAINS_ALL, each)),
+    st.lists(texts, min_size=1, max_size=5).map(lambda each: (ComparisonOperator.CONTAINS_ALL, each)),
     st.dictionaries(texts, texts, max_size=5).map(lambda each: (ComparisonOperator.EQ, each)),
     st.just((ComparisonOperator.IN_RANGE, {"min": 1e300})),
 )
@@ -48,7 +48,7 @@ def unmet(draw: st.DrawFn) -> CriterionResult:
 
 @st.composite
 def rejections(draw: st.DrawFn) -> VerificationResult:
-    found = tuple(draw(st.lists(unmet(), max_size=40)))
+    found = tuple(draw(st.lists(unmet(), max_size=10)))
     return a_result(verdict=Verdict.REJECTED, success=False).model_copy(update={"criterion_results": found})
 
 

@@ -40,8 +40,11 @@ async def deliver(agent: AsyncAexClient, contract_id: str, output: Any, duration
     attempt = await agent.submit_output(contract_id, output, execution_metadata=metadata, wait_s=_WAIT_S)
     if attempt.settled:
         return attempt
-    again = lambda: agent.get_attempt(contract_id, attempt.attempt_id)  # noqa: E731 one expression, used once
-    return await until(again, f"the verdict on {attempt.attempt_id}", lambda seen: seen.settled)
+    return await until(
+        lambda: agent.get_attempt(contract_id, attempt.attempt_id),
+        f"the verdict on {attempt.attempt_id}",
+        lambda seen: seen.settled,
+    )
 
 
 async def outcome_of(reader: AsyncAexClient, contract_id: str) -> OutcomeView:

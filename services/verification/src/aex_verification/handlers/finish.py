@@ -30,6 +30,8 @@ async def write_outcome(
         unit.now,
     )
     await unit.create_large(OUTCOMES, key_of(contract_id), record)
-    unit.emit("outcome.verified", contract_id, OutcomeVerified(outcome=record))
+    # The event leaves the output out; megabytes of it are not even to be looked at on the event loop.
+    told = record.model_copy(update={"final_result": None})
+    unit.emit("outcome.verified", contract_id, OutcomeVerified(outcome=told))
     unit.cancel_timer(DEADLINE, contract_id)
     unit.cancel_timer(CONCLUDE, contract_id)
