@@ -16,6 +16,7 @@ EXAMPLES = """
 Examples:
 
 - `aex up`: the whole suite on this machine
+- `aex demo`: the main job on real text and data, step by step
 - `aex token --role consumer --sub acme`: a bearer token for it
 - `aex deadletters list`: what no handler could deal with
 """

@@ -25,7 +25,7 @@ from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
 MAX_SIDE_BYTES = 65_536
-"""Of metadata and of claims, each: they travel on to governance and settlement, which the output does not."""
+"""Of metadata and of claims, each: governance is told all of them, and its requests are bounded too."""
 
 
 async def submit_output(
