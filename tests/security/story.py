@@ -139,7 +139,7 @@ def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
 
 
 def readers_of(played: Played) -> list[Caller]:
-    """One of each role that has to do with the contract; after a party's last, an agent and a consumer that have not."""
+    """One of each role that has to do with the contract; with a party's last, two strangers as well."""
     live = played.parties.agent.live
     strangers = [caller(live, role, fresh("stranger")) for role in _STRANGERS if played.last]
     service = caller(live, Audience.SERVICE, fresh("service:probe"))

@@ -39,7 +39,8 @@ class Flag(Frozen):
 
     rule: str
     severity: Severity
-    message: str
+    message: str = ""
+    """Empty where the reader may not know it."""
     evidence: dict[str, Any] = {}
     """The figures. Seen by operators and services alone: some are computed from evaluation data."""
 

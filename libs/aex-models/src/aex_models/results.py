@@ -47,7 +47,8 @@ class CriterionError(Frozen):
 
     code: str
     """`metric_missing`, `out_of_range`, `not_a_number`, `extractor_failed`, `custom_metric_failed`, …"""
-    message: str
+    message: str = ""
+    """Empty where the reader may not know it."""
     fault: Fault = Fault.AGENT
     """A platform fault makes the whole verdict indeterminate."""
 
@@ -57,8 +58,8 @@ class CriterionResult(Frozen):
 
     metric: MetricName
     metric_type: MetricType
-    value: bool | float | int | None
-    """None where the metric is missing or in error."""
+    value: bool | float | int | None = None
+    """None where the metric is missing or in error, and where the reader may not know it."""
     threshold: Any
     comparison: ComparisonOperator
     met: bool

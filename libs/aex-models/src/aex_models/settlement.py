@@ -18,7 +18,7 @@ class CostLine(Frozen):
     """One criterion and the gross amount that it brought, before caps and floor."""
 
     metric: str
-    value: bool | float | int | None
+    value: bool | float | int | None = None
     threshold: Any
     comparison: ComparisonOperator
     met: bool

@@ -4,7 +4,7 @@ import httpx
 from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.config import OutcomeConfig, load_config
+from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
@@ -25,6 +25,10 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     """The application. Raises `InvalidConfig` for an outcome configuration that cannot be used."""
     chosen = settings or Settings()
     config = load_config(chosen.outcome_config) if chosen.outcome_config else OutcomeConfig()
+    if not config.verification.store_outcomes:
+        raise InvalidConfig(
+            [("verification.store_outcomes", "a service stores every outcome; false is for offline use")]
+        )
     parts = assemble(SERVICE, chosen, backends)
     pool = WorkerPool(
         chosen.workers,

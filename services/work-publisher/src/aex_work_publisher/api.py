@@ -48,7 +48,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
     ) -> Json:
         """All that is wrong comes in one answer; what is odd, and what the work can cost, comes with it."""
         effect, answer = await submit_work(deps, consumer, Submitted(body, size), request)
-        _describe(response, effect, f"/v1/work/{effect.resource_id}")
+        response.headers.update({**effect.headers, "Location": f"/v1/work/{effect.resource_id}"})
         return project(answer, consumer.role)
 
     @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
@@ -97,12 +97,9 @@ def _award_routes(router: APIRouter, deps: Deps) -> None:
 
 
 async def _award(deps: Deps, party: Principal, effect: Effect, response: Response) -> Json:
-    _describe(response, effect, f"/v1/awards/{effect.resource_id}")
+    # No Location: the award itself is for services alone; its parties follow the contract in verification.
+    response.headers.update(effect.headers)
     return project(await get_award(deps, party, effect.resource_id), party.role)
-
-
-def _describe(response: Response, effect: Effect, location: str) -> None:
-    response.headers.update({**effect.headers, "Location": location})
 
 
 def _without_secrets(item: Json) -> Json:

@@ -66,8 +66,12 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
             return False
         try:
             state = expiring(stored.record.state, unit.now)
-        except Refused:
-            return False  # closed already, or a verdict is under way and will see the deadline itself
+        except Refused as refusal:
+            # Closed already, or a verdict is under way and will see the deadline itself; or the clock was set back
+            # since the timer came due, which must not lose the deadline.
+            if refusal.code == "before_deadline":
+                unit.set_timer(DEADLINE, contract_id, stored.record.state.deadline)
+            return False
         if state.status is ContractStatus.EXPIRED:
             await write_outcome(unit, awarded.record, state, None, None)
         else:

@@ -1,0 +1,59 @@
+"""Units of work: what they write, and what they leave the event loop free for."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from aex_models.frozen import Frozen
+from aex_runtime.clock import WallClock
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import AlreadyExists, Collection, Index
+from aex_runtime.store.table import Table
+from aex_runtime.unit_of_work import Unit, UnitOfWork
+
+
+class Note(Frozen):
+    text: str
+
+
+class Notes:
+    """A table that remembers in which threads its records were encoded."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+        self.table = Table(Collection("notes", (Index(order="size"),)), Note, self._index)
+        self.unit_of_work = UnitOfWork("test", MemoryStore(), WallClock(), lambda _: None)
+
+    def _index(self, note: Note) -> dict[str, Any]:
+        self.threads.append(threading.get_ident())
+        return {"size": len(note.text)}
+
+    async def text(self, key: str) -> str | None:
+        stored = await self.table.get(self.unit_of_work.store, key)
+        return stored.record.text if stored else None
+
+
+async def test_large_records_are_encoded_off_the_event_loop_and_committed_with_the_rest() -> None:
+    notes = Notes()
+
+    async def write(unit: Unit) -> None:
+        unit.create(notes.table, "small", Note(text="a"))
+        await unit.create_large(notes.table, "created", Note(text="b" * 100_000))
+        await unit.put_large(notes.table, "put", Note(text="c"))
+
+    await notes.unit_of_work.run(write)
+    here = threading.get_ident()
+    assert [thread == here for thread in notes.threads] == [True, False, False]
+    assert [await notes.text(key) for key in ("small", "created", "put")] == ["a", "b" * 100_000, "c"]
+
+
+async def test_a_large_record_that_is_there_is_not_created_again() -> None:
+    notes = Notes()
+
+    async def write(unit: Unit) -> None:
+        await unit.create_large(notes.table, "key", Note(text="a"))
+
+    await notes.unit_of_work.run(write)
+    with pytest.raises(AlreadyExists):
+        await notes.unit_of_work.run(write)
