@@ -49,15 +49,16 @@ class Live:
         return float(next(line for line in text.splitlines() if line.startswith(name + "{")).rpartition(" ")[2])
 
     def breakdowns(self) -> list[dict[str, Any]]:
-        """Log lines that no run may have: unexpected errors, crashes, and answers of 500."""
+        """Log lines that no run may have: unexpected errors, crashes, and answers of 5xx but 503."""
         return [
             line | {"service": service}
             for service in MODULES
             for line in self.log(service)
-            if line["event"] in _NEVER or (line["event"] == "request" and line["status"] == httpx.codes(500))
+            if line["event"] in _NEVER or (line["event"] == "request" and line["status"] in _BROKEN)
         ]
 
 
+_BROKEN = set(range(500, 600)) - {503}
 _NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_refused", "event_failed", "timer_failed"}
 
 

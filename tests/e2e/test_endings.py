@@ -70,7 +70,7 @@ def test_a_contract_that_expires_with_nothing_judged_costs_nothing(parties: Part
 
 
 def test_a_contract_that_expires_after_a_rejection_settles_on_that_candidate(parties: Parties) -> None:
-    contract_id = contract(parties, verification={"deadline_s": 3})
+    contract_id = contract(parties, verification={"deadline_s": 4})
     assert deliver(parties, contract_id, POOR)["verdict"] == "rejected"
     assert until_status(parties.agent, contract_id, "expired", "verifying")["attempts_used"] == 1
     settled = until_settled(parties.finance, contract_id)

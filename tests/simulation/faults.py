@@ -1,4 +1,4 @@
-"""What goes wrong: transactions that run again, crashes before and after a commit, events that come twice or late."""
+"""What goes wrong: transactions that run again, crashes around a commit, events that come twice, late or long after."""
 
 import random
 from collections.abc import Awaitable, Callable, Sequence
@@ -100,10 +100,13 @@ class SimulatedBus:
 
     def __init__(self) -> None:
         self.flights: list[Flight] = []
+        self.published: list[Flight] = []
+        """Every message that ever was, as it set out."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         for service, pairs in route(TOPICS, messages).items():
             self.flights.extend(Flight(service, topic, message) for topic, message in pairs)
+            self.published.extend(Flight(service, topic, message) for topic, message in pairs)
 
     async def consume(self, *_: object) -> None:
         raise NotImplementedError("the simulator delivers by itself")

@@ -75,6 +75,8 @@ class World:
             (self.decide_a_hold, 1),
             (self.deliver, 12),
             (self.fire_timers, 3),
+            (self.set_clock_back, 1),
+            (self.deliver_again, 1),
             (self.sweep, 2),
             (self.pump, 3),
         )
@@ -216,6 +218,16 @@ class World:
         self.clock.advance(timedelta(seconds=self.dice.choice([1, 30, 200, 4000])))
         for service in self.suite.services:
             await self._guarded(service, service.sweeper.fire_due(self.clock.now()))
+
+    async def set_clock_back(self) -> None:
+        """Clocks jump: what was due, or over, is so no longer."""
+        self.clock.advance(-timedelta(seconds=self.dice.choice([1, 60, 5000, 90_000])))
+
+    async def deliver_again(self) -> None:
+        """A broker repeats messages that were done with long ago."""
+        bus = self.suite.around.bus
+        for old in self.dice.sample(bus.published, min(len(bus.published), 5)):
+            bus.flights.append(Flight(old.service, old.topic, old.message))
 
     async def sweep(self) -> None:
         """The sweep publishes what stayed behind."""

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
-from aex_models.events import OutcomeReviewed
+from aex_models.events import ContractAwarded, OutcomeReviewed
 from aex_models.governance import Decision, Party, ValidationDecision, ValidationRequest
-from aex_runtime.errors import Conflict, InvalidRequest
+from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.timer_entry import Timer
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.admit import contract_row
@@ -158,6 +158,20 @@ async def test_a_replay_of_a_candidate_that_is_verified_anew_does_not_answer_its
     again = await post(bench, GOOD)
     assert again == await current(bench) != first
     assert (await attempt_row(bench.deps, "ctr_1", again)).status is AttemptStatus.QUEUED
+
+
+class NobodyAsks:
+    """A work-publisher that must not be asked."""
+
+    async def get(self, contract_id: str) -> ContractAwarded | None:
+        raise AssertionError(f"asked for {contract_id[:20]}")
+
+
+@pytest.mark.parametrize("contract_id", ["ctr_" + '"' * 25_000, "ctr_" + "x" * 125, "work_1"])
+async def test_what_can_be_no_contracts_id_is_not_found_without_asking_anybody(contract_id: str) -> None:
+    deps = replace(VerificationBench().deps, awards=NobodyAsks())
+    with pytest.raises(NotFound):
+        await contract_row(deps, contract_id)
 
 
 class GovernanceMeanwhile:

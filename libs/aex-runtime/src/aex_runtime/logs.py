@@ -4,7 +4,8 @@ import json
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Literal
+from contextlib import suppress
+from typing import Any, Literal, TextIO, cast
 
 import structlog
 from opentelemetry import trace
@@ -34,7 +35,7 @@ def configure_logging(service: str, level: str = "info", form: Literal["json", "
     structlog.configure(
         processors=[*shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(sys.stderr))),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -46,6 +47,24 @@ def configure_logging(service: str, level: str = "info", form: Literal["json", "
     logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)
     for noisy in ("httpx", "httpcore", "uvicorn.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+class _Unfailing:
+    """A stream whose failures are nobody's: a full disk behind it must not fail the work that tells of itself."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, or lose the text where the stream takes none."""
+        with suppress(OSError, ValueError):  # full or broken; closed
+            return self._stream.write(text)
+        return 0
+
+    def flush(self) -> None:
+        """Flush; what cannot be written stays with the stream until it can, or is lost."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def _name_of(service: str) -> Processor:

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _LOOK_AGAIN_S = 0.5
+_OFTEN = 50
+"""So many waits look again that often; where there are more, each looks less often, and all together no more."""
 
 
 class Waits:
@@ -47,8 +49,9 @@ class Waits:
             left = end - loop.time()
             if left > 0:
                 # A verdict of another replica wakes nobody here: look again from time to time.
+                pause = _LOOK_AGAIN_S * max(1.0, self._count / _OFTEN)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(woken.wait(), min(left, _LOOK_AGAIN_S))
+                    await asyncio.wait_for(woken.wait(), min(left, pause))
             woken.clear()
             seen = await look()
             if done(seen) or left <= 0:

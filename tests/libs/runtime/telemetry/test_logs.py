@@ -70,3 +70,11 @@ def test_an_exception_shows_types_and_frames_and_no_message(form: str) -> None:
     assert text.count("builtins.KeyError") == 3
     assert text.count("builtins.ValueError") == 3
     assert "fails" in text
+
+
+def test_a_full_disk_behind_the_log_fails_nobody() -> None:
+    code = "import structlog; from aex_runtime.logs import configure_logging; configure_logging('test'); "
+    code += "structlog.get_logger().warning('lost'); print('went on')"
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 a device
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=full, check=False)
+    assert done.stdout.strip() == b"went on"

@@ -15,6 +15,10 @@ from aex_verification.rules.records import ContractRow
 log = structlog.get_logger()
 
 
+_MAX_ID = 128
+"""Characters: no id is longer, and an address can hold only so many."""
+
+
 async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
     """Open the contract, once; a repeated award changes nothing."""
     award = awarded.award
@@ -44,7 +48,7 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
 async def contract_row(deps: Deps, contract_id: str) -> ContractRow:
     """The contract, admitted from work-publisher where its event has not come yet. Raises `NotFound`."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-    if stored is None and contract_id.startswith("ctr_"):
+    if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         awarded = await deps.awards.get(contract_id)
         if awarded is not None:
             await admit_contract(deps, awarded)
