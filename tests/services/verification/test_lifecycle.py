@@ -15,8 +15,9 @@ from aex_models.results import Verdict
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import cancel_contract, finalise_contract
-from aex_verification.handlers.read import attempt_row, outcome_of
+from aex_verification.handlers.read import attempt_row, attempt_view, outcome_of
 from aex_verification.handlers.submit_output import submit_output
+from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.policy import Policy
 from aex_verification.rules.records import AttemptRow
 from tests.parts.verification import NO_KEY, VerificationBench, event_of
@@ -241,6 +242,16 @@ async def test_retry_verifies_the_same_candidate_anew_and_counts_it_once() -> No
     assert len(bench.emitted("outcome.held")) == 2
 
 
+async def test_a_pass_that_was_held_and_retried_is_not_told_and_stands_before_its_retry() -> None:
+    bench = VerificationBench()
+    first = await held(bench)
+    await review(bench, Decision.RETRY)
+    found = await ATTEMPTS.find(bench.store, {"contract_id": "ctr_1"}, "created_at")
+    assert [each.record.attempt_id == first.attempt_id for each in found] == [True, False]
+    told = await attempt_view(bench.deps, found[0].record)
+    assert (told.verdict, told.result) == (None, None)
+
+
 async def test_a_decision_on_a_hold_that_is_no_longer_current_is_ignored(bench: VerificationBench) -> None:
     await judge(bench, GOOD)
     data = OutcomeReviewed(
@@ -265,7 +276,7 @@ async def test_finalising_settles_with_the_best_judged_candidate(bench: Verifica
         await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
     await judge(bench, BAD)
     await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
-    await bench.pass_time(timedelta(seconds=1))
+    assert await status(bench) is ContractStatus.FINALISED
     record = await outcome(bench)
     assert (record.final_status, str(record.billing_impact.total)) == (ContractStatus.FINALISED, "0.10")
 

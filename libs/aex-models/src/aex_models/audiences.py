@@ -3,7 +3,7 @@
 What is not named here stays inside: a model without a row is refused, a field in no row is left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -59,20 +59,25 @@ def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: 
         raise NotForAudience(f"{type(model).__name__} has no allow-list")
     hidden = _hidden(model, audience, shown)
     return {
-        name: _prune_value(_narrow(model, name, audience, shown), dumped[name], audience, shown)
+        name: _narrowed(model, name, _prune_value(getattr(model, name), dumped[name], audience, shown), audience, shown)
         for name in type(model).model_fields
         if name in rows[audience.value] and name not in hidden
     } | _extras(model, dumped, audience)
 
 
 def _prune_value(value: Any, dumped: Any, audience: Audience, shown: Disclosure) -> Any:
+    """Models are pruned wherever a field holds them, in a list or a mapping too; plain JSON is not walked through."""
     if isinstance(value, BaseModel):
         return _prune(value, dumped, audience, shown)
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list) and _has_models(value):
         return [_prune_value(item, plain, audience, shown) for item, plain in zip(value, dumped, strict=True)]
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and _has_models(value.values()):
         return {key: _prune_value(item, dumped[str(key)], audience, shown) for key, item in value.items()}
     return dumped
+
+
+def _has_models(items: Iterable[Any]) -> bool:
+    return any(isinstance(item, BaseModel) for item in items)
 
 
 def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
@@ -112,16 +117,15 @@ _UNPAID = {
 """What a consumer does not see of a delivery that it does not pay for. Hashes give short answers away by trial."""
 
 
-def _narrow(model: BaseModel, name: str, audience: Audience, shown: Disclosure) -> Any:
-    """A field's value, less the entries of a mapping that the agent may not see."""
-    value = getattr(model, name)
+def _narrowed(model: BaseModel, name: str, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
+    """A pruned field, less the entries of a mapping that the agent may not see."""
     if (
         audience is not Audience.AGENT
         or shown.level is FeedbackLevel.FULL
         or not isinstance(model, VerificationResult)
         or name not in {"metrics", "provenance"}
     ):
-        return value
+        return pruned
     told = {each.metric for each in model.criterion_results if not each.secret}
     told -= {each.metric for each in model.criterion_results if each.secret}
-    return {metric: item for metric, item in value.items() if metric in told}
+    return {metric: item for metric, item in pruned.items() if metric in told}

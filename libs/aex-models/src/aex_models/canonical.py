@@ -6,6 +6,7 @@ from typing import Any
 import rfc8785
 from pydantic import BaseModel
 
+from aex_models.canonical_quickly import quickly
 from aex_models.numbers import MAX_SAFE_INTEGER, is_exact
 
 
@@ -24,6 +25,8 @@ def canonical_bytes(value: Any) -> bytes:
     A fixed point: what any JSON reader makes of these bytes has these bytes as its canonical form again.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    if (quick := quickly(plain)) is not None:
+        return quick
     try:
         return rfc8785.dumps(plain)
     except RecursionError as error:

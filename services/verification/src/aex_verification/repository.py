@@ -29,7 +29,7 @@ def _contract_index(row: ContractRow) -> dict[str, Any]:
 
 
 def _attempt_index(row: AttemptRow) -> dict[str, Any]:
-    return {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at)}
+    return {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at) + row.operator_retries}
 
 
 def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
+from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
 from aex_verification.repository import AWARDS, CONTRACTS
@@ -33,10 +34,13 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
     async def finalise(unit: Unit) -> str:
         stored = await _stored(unit, contract_id)
         _save(unit, stored, finalising(stored.record.state, unit.now))
-        unit.set_timer(CONCLUDE, contract_id, unit.now)
+        # Concluded right after this commit; the timer is for the case that the process ends in between.
+        unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
 
-    return await _unless_refused(deps, contract_id, request, finalise)
+    effect = await _unless_refused(deps, contract_id, request, finalise)
+    await conclude_contract(deps, contract_id)
+    return effect
 
 
 async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, request: IdempotentRequest) -> Effect:

@@ -4,7 +4,9 @@ from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Attempt, AttemptStatus, Contract, ContractStatus
+from aex_models.governance import Action
 from aex_models.outcome import OutcomeRecord
+from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
@@ -70,7 +72,7 @@ async def attempt_view(
     deps: Deps, row: AttemptRow, *, replay: bool = False, whole: bool = False, early: bool = False
 ) -> Attempt:
     """An attempt; `whole`: with the candidate; `early`: with a result that governance has not allowed yet."""
-    told = early or row.status is AttemptStatus.JUDGED
+    told = early or (row.status is AttemptStatus.JUDGED and not _withheld(row))
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if whole else None
     return Attempt(
         attempt_id=row.attempt_id,
@@ -95,6 +97,12 @@ def _status(deps: Deps, row: AttemptRow) -> AttemptStatus:
     """Queued turns into verifying without a write: whoever works on the attempt knows."""
     working = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.under_way
     return AttemptStatus.VERIFYING if working else row.status
+
+
+def _withheld(row: AttemptRow) -> bool:
+    """A pass that governance held and an operator had retried was never allowed: it is not told either."""
+    held = row.result is not None and row.result.governance.action is Action.HOLD
+    return held and row.verdict is not Verdict.REJECTED
 
 
 async def feedback_level(deps: Deps, contract_id: str) -> FeedbackLevel:

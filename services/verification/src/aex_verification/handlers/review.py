@@ -69,6 +69,7 @@ def _retry(
             "feedback": None,
             "result": None,
             "system_retries": 0,
+            "operator_retries": row.operator_retries + 1,
             "last_error": None,
             "judged_at": None,
         }

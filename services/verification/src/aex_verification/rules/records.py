@@ -46,6 +46,8 @@ class AttemptRow(Frozen):
     platform_latency_ms: float
     """How long the contract had waited for the agent when this candidate came, all spans together."""
     system_retries: int = 0
+    operator_retries: int = 0
+    """How often an operator had this candidate verified anew before this attempt; orders attempts received at once."""
     last_error: str | None = None
     received_at: Instant
     judged_at: Instant | None = None
