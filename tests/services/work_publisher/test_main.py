@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from aex_models.events import ContractCancelled, Event
-from aex_outcomes.config import InvalidConfig
 from aex_runtime.bus.port import Outgoing
 from aex_runtime.bus.wire import encode
+from aex_runtime.settings import BadConfiguration
 from aex_work_publisher.main import create_app
 from aex_work_publisher.settings import Settings
 from tests.services.work_publisher.over_http import Api, open_api
@@ -35,7 +35,7 @@ print(sorted({HEAVY!r} & set(sys.modules)))
 def test_a_bad_configuration_is_refused_with_the_path_of_its_key(tmp_path: Path) -> None:
     config = tmp_path / "outcome-verification.yaml"
     config.write_text("verification:\n  max_criteria: 3\n")
-    with pytest.raises(InvalidConfig, match=r"verification\.max_criteria"):
+    with pytest.raises(BadConfiguration, match=r"verification\.max_criteria"):
         create_app(Settings(data_dir=tmp_path / "aex", outcome_config=config))
 
 

@@ -5,12 +5,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
 from aex_models.thresholds import MetricType
-from aex_outcomes.config import InvalidConfig, OutcomeConfig
+from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.version import ENGINE_VERSION
@@ -59,6 +60,18 @@ class Catalog:
                 entries[entry.name] = entry
                 sources[entry.name] = section
         return cls(loaded, entries, sources, settings.verification.max_criteria_per_task, settings)
+
+    @classmethod
+    def load(cls, path: Path | None) -> "Catalog":
+        """The catalogue of a file, or of the defaults. Raises `InvalidConfig`, naming the file and the place in it."""
+        if path is None:
+            return cls.of()
+        try:
+            return cls.of(load_config(path))
+        except InvalidConfig as error:
+            raise InvalidConfig([(f"{path}: {place}", problem) for place, problem in error.problems]) from None
+        except OSError as error:
+            raise InvalidConfig([(str(path), error.strerror or "cannot be read")]) from None
 
     def __contains__(self, metric: str) -> bool:
         return metric in self.by_name

@@ -38,9 +38,12 @@ _log = structlog.get_logger(__name__)
 class Background:
     """The pieces that run beside the requests of one service."""
 
-    def __init__(self, service: str, store: Store, bus: Bus, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, service: str, store: Store, bus: Bus, clock: Clock, ids: Ids, instance: str | None = None
+    ) -> None:
+        """`instance` names this process where no other of the service runs beside it: see `RuntimeSettings`."""
         self._service, self._store, self._bus, self._clock, self._ids = service, store, bus, clock, ids
-        self.leases = Leases(service, store, clock, holder=ids.new("proc"))
+        self.leases = Leases(service, store, clock, holder=instance or ids.new("proc"))
         self.dead_letters = DeadLetters(service, store, clock)
         self.outbox = OutboxPump(service, store, bus, clock, ids, self.leases)
         self._sweeper: TimerSweeper | None = None

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from aex_runtime.data_dir import UnknownLayout
 from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.settings import BadConfiguration, RuntimeSettings
 
 KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections (httpx: 5 s), or they would meet one that is just being closed."""
@@ -72,7 +72,7 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         app = _started_lightly(target)
     except ValidationError as error:
         _refuse(f"{_path(problem['loc'])}: {problem['msg']}" for problem in error.errors(include_input=False))
-    except (UnknownLayout, UnsafeKey) as error:
+    except (BadConfiguration, UnknownLayout, UnsafeKey) as error:
         _refuse([str(error)])
     _Server(_configuration(app, settings, service, bounds), bounds.hard_exit_s).run()
 

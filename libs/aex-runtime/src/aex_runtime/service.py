@@ -100,7 +100,7 @@ def assemble(
     """
     key = local_key(open_data_dir(settings.data_dir))
     ports = backends or open_backends(settings, service)
-    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids)
+    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance)
     issuer = LocalIssuer(key, ports.clock, ports.ids)
     issuers = [local_issuer_of(key), *configured_issuers(settings.issuers, ports.clock)]
     return ServiceParts(

@@ -19,6 +19,10 @@ BLOBS_SCHEMES = ("file", "gs", "memory")
 _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "settlement": 8084}
 
 
+class BadConfiguration(Exception):
+    """A service cannot start with what it was configured with; the message names the place and the fix."""
+
+
 class IssuerSettings(Frozen):
     """Who may sign tokens: where its public keys are, which algorithms it uses and which roles it may grant."""
 
@@ -67,6 +71,9 @@ class RuntimeSettings(BaseSettings):
     """The platform's share, recorded in the terms of each contract when it is awarded."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+    instance: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A name for this process that its successor will have too, so that it takes over the leases of one that was
+    killed at once. Only where one process of the service runs at a time; unset: a new name for each process."""
     parent_fd: Annotated[int, Field(ge=0)] | None = None
     """The read end of a pipe: the process ends when the parent's end closes."""
 

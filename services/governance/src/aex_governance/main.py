@@ -4,18 +4,23 @@ from fastapi import FastAPI
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import BadRuleConfig, load_rules
 from aex_governance.settings import Settings
 from aex_governance.subscriptions import subscriptions
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
+from aex_runtime.settings import BadConfiguration
 
 SERVICE = "governance"
 
 
 def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
-    """The application. Raises `BadRuleConfig` for a rules file that cannot be used."""
+    """The application. Raises `BadConfiguration` for a rules file that cannot be used."""
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends)
-    deps = Deps(parts.unit_of_work, parts.backends.store, load_rules(chosen.rules_config))
+    try:
+        rules = load_rules(chosen.rules_config)
+    except (BadRuleConfig, OSError) as error:
+        raise BadConfiguration(f"AEX_RULES_CONFIG: {error}") from error
+    deps = Deps(parts.unit_of_work, parts.backends.store, rules)
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps))

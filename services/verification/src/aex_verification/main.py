@@ -1,13 +1,16 @@
 """The verification service, composed: the only place where its backends are chosen."""
 
+from pathlib import Path
+
 import httpx
 from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
+from aex_outcomes.config import InvalidConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
+from aex_runtime.settings import BadConfiguration
 from aex_verification.api import routes
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
@@ -22,13 +25,10 @@ SERVICE = "verification"
 
 
 def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
-    """The application. Raises `InvalidConfig` for an outcome configuration that cannot be used."""
+    """The application. Raises `BadConfiguration` for an outcome configuration that cannot be used."""
     chosen = settings or Settings()
-    config = load_config(chosen.outcome_config) if chosen.outcome_config else OutcomeConfig()
-    if not config.verification.store_outcomes:
-        raise InvalidConfig(
-            [("verification.store_outcomes", "a service stores every outcome; false is for offline use")]
-        )
+    catalog = _catalog(chosen.outcome_config)
+    config = catalog.config
     parts = assemble(SERVICE, chosen, backends)
     pool = WorkerPool(
         chosen.workers,
@@ -53,7 +53,7 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         policy=Policy(
             max_system_retries=chosen.max_system_retries, governance_check=config.verification.governance_check
         ),
-        catalog=Catalog.of(config),
+        catalog=catalog,
     )
     return build_app(
         parts,
@@ -62,3 +62,14 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         timers=timers(deps),
         resources=[lambda: pool, lambda: client],
     )
+
+
+def _catalog(path: Path | None) -> Catalog:
+    try:
+        catalog = Catalog.load(path)
+    except InvalidConfig as error:
+        raise BadConfiguration(f"AEX_OUTCOME_CONFIG: {error}") from error
+    if not catalog.config.verification.store_outcomes:
+        problem = "a service stores every outcome; remove the line"
+        raise BadConfiguration(f"AEX_OUTCOME_CONFIG: {path}: verification.store_outcomes: {problem}")
+    return catalog

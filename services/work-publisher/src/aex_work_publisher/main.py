@@ -6,10 +6,11 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.config import load_config
+from aex_outcomes.config import InvalidConfig
 from aex_outcomes.submission import check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
+from aex_runtime.settings import BadConfiguration
 from aex_work_publisher.api import routes
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.settings import Settings
@@ -34,5 +35,8 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
 
 
 def _catalog(config: Path | None) -> Catalog:
-    """The same catalogue as verification's. Raises `InvalidConfig`, naming the bad key."""
-    return Catalog.of(load_config(config) if config else None)
+    """The same catalogue as verification's. Raises `BadConfiguration`, naming the file and the bad key."""
+    try:
+        return Catalog.load(config)
+    except InvalidConfig as error:
+        raise BadConfiguration(f"AEX_OUTCOME_CONFIG: {error}") from error

@@ -15,6 +15,7 @@ def suite_environment(
     return {
         **inherited,
         "AEX_DATA_DIR": str(data_dir),
+        "AEX_INSTANCE": "suite",  # the lock on the data directory sees to it that there is one of each service
         **{spec.url_variable: spec.url for spec in specs},
         **({CONFIG: str(config.resolve())} if config else {}),
         "PYTHONUNBUFFERED": "1",
