@@ -42,10 +42,9 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             request = await _request(deps, contract_id, attempt_id)
             judgement = await _judgement(deps, request)
-            if await _record(deps, request, judgement) and judgement.result is not None:
-                log.info(
-                    "candidate_judged", contract_id=contract_id, attempt_id=attempt_id, verdict=judgement.result.verdict
-                )
+            state = await _record(deps, request, judgement)
+            if state is not None:
+                _tell(state, attempt_id, judgement)
             deps.waits.wake(attempt_id)
         await conclude_contract(deps, contract_id)
 
@@ -82,21 +81,19 @@ async def _judgement(deps: Deps, request: JudgeRequest) -> Judgement:
     return await deps.judge.judge(replace(request, evaluation=evaluation))
 
 
-async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> bool:
-    """Write the verdict, or the platform's own failure, where the attempt is still current; whether it was."""
+async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> ContractState | None:
+    """Write the verdict, or the platform's own failure; the state that came of it, None where it had moved on."""
 
-    async def record(unit: Unit) -> bool:
+    async def record(unit: Unit) -> ContractState | None:
         stored = await unit.get(CONTRACTS, key_of(request.contract_id))
         attempt = await unit.get(ATTEMPTS, key_of(request.attempt_id))
         if stored is None or attempt is None or not _is_current(stored.record.state, request.attempt_id):
-            return False
+            return None
         if stored.record.state.closing is not None:
-            return False
+            return None
         if judgement.result is None or judgement.result.verdict is Verdict.INDETERMINATE:
-            _record_failure(deps, unit, stored, attempt, judgement)
-        else:
-            _record_verdict(deps, unit, request, stored, attempt, judgement.result, judgement)
-        return True
+            return _record_failure(deps, unit, stored, attempt, judgement)
+        return _record_verdict(deps, unit, request, stored, attempt, judgement.result, judgement)
 
     return await deps.unit_of_work.run(record)
 
@@ -109,7 +106,7 @@ def _record_verdict(
     attempt: Stored[AttemptRow],
     result: VerificationResult,
     judgement: Judgement,
-) -> None:
+) -> ContractState:
     before = stored.record.state
     state = judged(before, result.verdict, result.weighted_score, unit.now)
     result = result.model_copy(update={"candidate_hash": attempt.record.candidate_hash, "verified_at": unit.now})
@@ -151,11 +148,12 @@ def _record_verdict(
     else:
         # It may have fired while the candidate was under verification, on a clock that was ahead of this one.
         unit.set_timer(DEADLINE, row.contract_id, state.deadline)
+    return state
 
 
 def _record_failure(
     deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], judgement: Judgement
-) -> None:
+) -> ContractState:
     state = failed_to_verify(stored.record.state, deps.policy.max_system_retries, unit.now)
     row = attempt.record
     error = judgement.error or "indeterminate"
@@ -168,14 +166,6 @@ def _record_failure(
     else:
         delay = SYSTEM_BACKOFF.delay(state.system_retries, deps.ids.jitter())
         unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
-        log.warning(
-            "verification_retry",
-            contract_id=contract_id,
-            attempt_id=attempt_id,
-            error=error,
-            retries=state.system_retries,
-            delay_s=round(delay.total_seconds(), 3),
-        )
     unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
     changes = {
         "status": AttemptStatus.HELD if held else AttemptStatus.WAITING,
@@ -186,6 +176,16 @@ def _record_failure(
         "last_error": error,
     }
     unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
+    return state
+
+
+def _tell(state: ContractState, attempt_id: str, judgement: Judgement) -> None:
+    """Log what was committed: here, because a transaction may run more than once."""
+    told = log.bind(contract_id=state.contract_id, attempt_id=attempt_id)
+    if judgement.result is not None and judgement.result.verdict is not Verdict.INDETERMINATE:
+        told.info("candidate_judged", verdict=judgement.result.verdict)
+    else:
+        told.warning("verification_failed", error=judgement.error, retries=state.system_retries, status=state.status)
 
 
 def _is_current(state: ContractState, attempt_id: str) -> bool:
