@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType
@@ -22,6 +23,7 @@ from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
 
+_SAY_AGAIN_S = 0.2
 KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections (httpx: 5 s), or they would meet one that is just being closed."""
 _PR_SET_PDEATHSIG = 1
@@ -91,6 +93,11 @@ def _wait_for_end(descriptor: int, hard_exit_s: int) -> None:
         pass
     _bound_the_end(hard_exit_s)
     os.kill(os.getpid(), signal.SIGTERM)
+    # Before the server takes the signals, one that comes just ahead of a blocking call does not interrupt it: say it
+    # again until it was heard.
+    while signal.getsignal(signal.SIGTERM) is _exit:
+        time.sleep(_SAY_AGAIN_S)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _bound_the_end(hard_exit_s: int) -> None:
@@ -99,6 +106,7 @@ def _bound_the_end(hard_exit_s: int) -> None:
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # heard
     raise SystemExit(0)
 
 
