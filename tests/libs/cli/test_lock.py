@@ -48,7 +48,7 @@ def test_a_second_suite_is_refused_at_once_with_the_process_that_holds_the_lock(
     with hold(tmp_path / "lock", 60) as holder:
         begin = time.monotonic()
         told = refusal(tmp_path / "lock", drain_s=60)
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 20  # not the 60 s that the end of a dying suite is waited for
         assert f"held by process {holder.pid}" in told
         assert f"kill {holder.pid}" in told
         assert "--data-dir" in told

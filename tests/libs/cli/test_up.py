@@ -164,7 +164,7 @@ def test_a_second_ctrl_c_kills_what_does_not_stop_with_all_it_started(tmp_path: 
         begin = time.monotonic()
         suite.process.send_signal(signal.SIGINT)
         assert suite.wait() == 130
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 8  # not the 10 s of an orderly stop
         assert suite.told("stubborn-0 had not stopped and was killed")
         assert suite.gone()
         assert eventually(lambda: not worker.is_running())

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 
 import httpx
@@ -106,21 +105,18 @@ async def test_a_body_of_exactly_10_mb_is_read(made: Sample) -> None:
 async def test_a_large_body_is_parsed_while_other_requests_are_answered(made: Sample) -> None:
     content = json.dumps([{"name": f"n{position}", "score": 0.5} for position in range(90_000)]).encode()
     assert len(content) > OFF_LOOP_BYTES
-    longest = 0.0
+    beats = 0
 
     async def beat() -> None:
-        nonlocal longest
+        nonlocal beats
         while True:
-            before = time.perf_counter()
             await asyncio.sleep(0.001)
-            longest = max(longest, time.perf_counter() - before)
+            beats += 1
 
     heart = asyncio.create_task(beat())
-    started = time.perf_counter()
     assert (await post(made, content)).status_code == 200
-    took = time.perf_counter() - started
     heart.cancel()
-    assert longest < took / 2
+    assert beats > 10  # parsed on the loop, it would be one long pause
 
 
 @pytest.mark.parametrize("size", [OFF_LOOP_BYTES, OFF_LOOP_BYTES + 1])

@@ -290,10 +290,13 @@ async def test_a_remembered_token_spares_the_signature(tmp_path: Path, clock: Se
     token = signing.sign()
     first = time.perf_counter()
     principal = await verifier.verify(token)
-    second = time.perf_counter()
+    took = time.perf_counter() - first
+    repeats = []
     for _ in range(10):
+        again = time.perf_counter()
         assert await verifier.verify(token) is principal
-    assert (time.perf_counter() - second) / 10 < second - first
+        repeats.append(time.perf_counter() - again)
+    assert min(repeats) < took
 
 
 def test_the_memory_of_tokens_is_bounded_and_short() -> None:
