@@ -10,6 +10,7 @@ from aex_models.numbers import is_integer, is_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
+from aex_outcomes.extractors.entries import secret_score
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.text import checked_pointer
 from aex_outcomes.kernels.classification import classification_scores
@@ -58,10 +59,10 @@ class ClassificationExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """The scores are secret: they are computed from the ground truth."""
         return (
-            _score("accuracy", MetricType.ACCURACY),
-            _score("precision", MetricType.ACCURACY),
-            _score("recall", MetricType.ACCURACY),
-            _score("f1_score", MetricType.F1_SCORE),
+            secret_score("accuracy", MetricType.ACCURACY, "ground_truth"),
+            secret_score("precision", MetricType.ACCURACY, "ground_truth"),
+            secret_score("recall", MetricType.ACCURACY, "ground_truth"),
+            secret_score("f1_score", MetricType.F1_SCORE, "ground_truth"),
             MetricEntry(
                 name="confidence",
                 unit="fraction",
@@ -85,18 +86,6 @@ class ClassificationExtractor:
         given = [each for each in ids if each is not None]
         if len(set(given)) < len(given):
             yield Problem(path="/ground_truth", code="duplicate_id", message="Ids in ground_truth must differ")
-
-
-def _score(name: str, own_type: MetricType) -> MetricEntry:
-    return MetricEntry(
-        name=name,
-        unit="fraction",
-        range=(0, 1),
-        direction=Direction.HIGHER,
-        metric_types=(own_type, MetricType.PERCENTAGE, MetricType.NUMERIC),
-        needs=("ground_truth",),
-        secret=True,
-    )
 
 
 def _scores(truth: Sequence[Any], predictions: Sequence[Any]) -> dict[str, MetricValue]:

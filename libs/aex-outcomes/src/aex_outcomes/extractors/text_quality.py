@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from aex_models.catalog import Direction, MetricEntry
+from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
+from aex_outcomes.extractors.entries import secret_score
 from aex_outcomes.extractors.protocol import MetricValue
 from aex_outcomes.extractors.recent import Recent
 from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, checked_pointer, references_of, text_of
@@ -85,8 +86,8 @@ class TextQualityExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Likeness to the reference is secret; lengths are not."""
         return (
-            _likeness("bleu_score", MetricType.BLEU_SCORE),
-            *(_likeness(each, MetricType.ROUGE_SCORE) for each in self.rouge_types),
+            secret_score("bleu_score", MetricType.BLEU_SCORE, "reference"),
+            *(secret_score(each, MetricType.ROUGE_SCORE, "reference") for each in self.rouge_types),
             *(_length(name, unit) for name, unit in _LENGTHS.items()),
         )
 
@@ -95,18 +96,6 @@ class TextQualityExtractor:
         if sum(map(len, references_of(evaluation))) > self.max_text_length:
             message = f"References may have {self.max_text_length} characters in all"
             yield Problem(path="/reference", code="reference_too_long", message=message)
-
-
-def _likeness(name: str, own_type: MetricType) -> MetricEntry:
-    return MetricEntry(
-        name=name,
-        unit="fraction",
-        range=(0, 1),
-        direction=Direction.HIGHER,
-        metric_types=(own_type, MetricType.PERCENTAGE, MetricType.NUMERIC),
-        needs=("reference",),
-        secret=True,
-    )
 
 
 def _length(name: str, unit: str) -> MetricEntry:
