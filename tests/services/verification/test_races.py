@@ -263,3 +263,14 @@ async def test_two_replicas_that_verify_one_attempt_count_it_once(text: str) -> 
     assert (await contract_row(bench.deps, "ctr_1")).state.verification.attempts_used == 1
     assert len(bench.emitted("outcome.verified")) == (text == GOOD)
     assert len(bench.emitted("output.rejected")) == (text == BAD)
+
+
+async def test_two_replicas_that_fail_at_one_try_use_up_one_system_retry() -> None:
+    bench = VerificationBench()
+    await bench.award()
+    attempt_id = await post(bench, GOOD)
+    bench.judge.failures = 2
+    slow = replace(bench.deps, judge=JudgeMeanwhile(bench))
+    await verify_attempt(slow, "ctr_1", attempt_id)
+    assert bench.judge.judged == 2
+    assert (await contract_row(bench.deps, "ctr_1")).state.system_retries == 1

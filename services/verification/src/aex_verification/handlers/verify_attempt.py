@@ -42,7 +42,7 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             request = await _request(deps, contract_id, attempt_id)
             judgement = await _judgement(deps, request)
-            state = await _record(deps, request, judgement)
+            state = await _record(deps, request, judgement, stored.record.state.system_retries)
             if state is not None:
                 _tell(state, attempt_id, judgement)
             deps.waits.wake(attempt_id)
@@ -81,7 +81,9 @@ async def _judgement(deps: Deps, request: JudgeRequest) -> Judgement:
     return await deps.judge.judge(replace(request, evaluation=evaluation))
 
 
-async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> ContractState | None:
+async def _record(
+    deps: Deps, request: JudgeRequest, judgement: Judgement, failures_before: int
+) -> ContractState | None:
     """Write the verdict, or the platform's own failure; the state that came of it, None where it had moved on."""
 
     async def record(unit: Unit) -> ContractState | None:
@@ -92,6 +94,8 @@ async def _record(deps: Deps, request: JudgeRequest, judgement: Judgement) -> Co
         if stored.record.state.closing is not None:
             return None
         if judgement.result is None or judgement.result.verdict is Verdict.INDETERMINATE:
+            if stored.record.state.system_retries != failures_before:
+                return None  # another replica was at the same try, and has recorded its failure
             return _record_failure(deps, unit, stored, attempt, judgement)
         return _record_verdict(deps, unit, request, stored, attempt, judgement.result, judgement)
 
