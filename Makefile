@@ -3,22 +3,33 @@ PYTHON ?= python3
 UV_VERSION := 0.13.9
 UV := .tools/bin/uv
 RUN := .venv/bin
+EMULATORS := $(RUN)/python -m tests.emulators
+# What the demo keeps records and events in.
+BACKEND ?= embedded
+WITH_embedded :=
+WITH_emulators := $(EMULATORS) run --
+ifeq ($(filter $(BACKEND),embedded emulators),)
+$(error BACKEND=$(BACKEND) is not known: embedded, the default, or emulators)
+endif
 PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
 export UV_PYTHON_DOWNLOADS := never
 # Bytecode is written on first import, whatever the caller's shell says: starts are twice as fast.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up schemas clean
+.PHONY: help demo test check static up emulators schemas indexes bench clean
 
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
-demo: .venv/.ready ## Publish, deliver, verify and settle real work, on this machine
-	@$(RUN)/aex demo
+demo: .venv/.ready ## Publish, deliver, verify and settle real work, on this machine (BACKEND=embedded|emulators)
+	@$(WITH_$(BACKEND)) $(RUN)/aex demo
 
 up: .venv/.ready ## Start the four services and leave them running
 	@$(RUN)/aex up
+
+emulators: .venv/.ready ## Start Google's emulators of Firestore and Pub/Sub, and print the variables that lead to them
+	@$(EMULATORS)
 
 check: static ## The quick tier: format, lint, types, architecture, unit and embedded tests
 	$(RUN)/pytest -n 2 -m "not e2e and not emulator and not slow"
@@ -34,6 +45,13 @@ static: .venv/.ready
 
 schemas: .venv/.ready ## Write the events' JSON Schemas anew from the models
 	$(RUN)/python -m aex_models.event_schemas --write
+
+indexes: .venv/.ready ## Write deploy/firestore.indexes.json anew from the declared collections
+	$(RUN)/python -m deploy.write_indexes
+
+bench: .venv/.ready ## Transactions and events a second on the emulators, beside raw client calls in the same run
+	$(RUN)/python -m tests.benchmarks.store_bench
+	$(RUN)/python -m tests.benchmarks.bus_bench
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,27 @@
+"""What all tests share: the emulators, one pair for each pytest process, started when a test first asks for them."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.emulators.emulators import Emulators, started
+from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
+
+
+@pytest.fixture(scope="session")
+def jars() -> Jars:
+    """The emulators on this machine. Without them a test is skipped, but fails where they are required: in CI."""
+    try:
+        return find_jars(os.environ)
+    except EmulatorsMissing as missing:
+        if os.environ.get("CI") or os.environ.get("AEX_REQUIRE_EMULATORS"):
+            pytest.fail(f"emulators are required here: {missing}", pytrace=False)
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def emulators(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
+    """Both, shared: use a new project in each test, resume what you pause. To stop them, start a pair of your own."""
+    with started(jars, tmp_path_factory.mktemp("emulators")) as pair:
+        yield pair

@@ -1,0 +1,89 @@
+"""`python -m tests.emulators`: the emulators for a terminal, or for one command."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+from tests.emulators.emulator import EmulatorFailed
+from tests.emulators.emulators import Emulators, started
+from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
+
+_PROJECT = "aex-local"
+_FAILED, _MISSING, _SIGNALLED = 1, 2, 128
+
+
+def main(arguments: list[str]) -> int:
+    """Start both emulators, for a command or until asked to stop; the exit code. Leaves nothing behind."""
+    parser = argparse.ArgumentParser(prog="python -m tests.emulators", description=__doc__)
+    commands = parser.add_subparsers(dest="what")
+    commands.add_parser("where", help="say which emulators there are, and which Java")
+    run = commands.add_parser("run", help="run a command with the emulators, and end as it does")
+    run.add_argument("command", nargs="+", help="after --")
+    asked = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        jars = find_jars(os.environ)
+        if asked.what == "where":
+            return _tell_where(jars)
+        with TemporaryDirectory(prefix="aex-emulators-") as logs, started(jars, Path(logs)) as emulators:
+            return _run(emulators, asked.command) if asked.what == "run" else _stay(emulators)
+    except EmulatorsMissing as missing:
+        sys.stderr.write(f"{missing}\n")
+        return _MISSING
+    except EmulatorFailed as failed:
+        sys.stderr.write(f"{failed}\n")
+        return _FAILED
+    except KeyboardInterrupt:
+        return _SIGNALLED + signal.SIGINT
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(_SIGNALLED + number)
+
+
+def _tell_where(jars: Jars) -> int:
+    sys.stdout.write(f"firestore emulator: {jars.firestore}\npubsub emulator: {jars.pubsub}\n")
+    sys.stdout.flush()
+    return subprocess.run([jars.java, "-version"], stderr=sys.stdout, check=False).returncode
+
+
+def variables(emulators: Emulators) -> dict[str, str]:
+    """All that a service needs to keep its records and events in the emulators."""
+    return {
+        **emulators.environment(),
+        "AEX_STORE_URL": f"firestore://{_PROJECT}",
+        "AEX_BUS_URL": f"pubsub://{_PROJECT}",
+    }
+
+
+def _stay(emulators: Emulators) -> int:
+    for name, value in variables(emulators).items():
+        sys.stdout.write(f"export {name}={value}\n")
+    sys.stdout.flush()
+    sys.stderr.write("The emulators run, with all they hold in memory, until Ctrl-C.\n")
+    threading.Event().wait()
+    return 0
+
+
+def _run(emulators: Emulators, command: list[str]) -> int:
+    try:
+        child = subprocess.Popen(command, env={**os.environ, **variables(emulators)})
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        return _MISSING
+    # Ctrl-C reaches the command by itself: the emulators have to outlive it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, _frame: child.send_signal(number))
+    code = child.wait()
+    sys.stderr.write("The emulators are stopped, what they held is gone; `make emulators` keeps a pair running.\n")
+    return code if code >= 0 else _SIGNALLED - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""An emulator on a port of this machine."""
+
+import random
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tests.emulators.java import JavaProcess
+
+_START_S = 60.0
+_ANSWER_S = 1.0
+_ASK_AGAIN_S = 0.05
+_ATTEMPTS = 5
+_PORTS = range(20_000, 32_000)
+"""Below those that Linux hands out to clients: a port is still free when a stopped emulator takes it again."""
+
+
+class EmulatorFailed(Exception):
+    """It did not start, or does not answer; the message names its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run, without where to listen, and a GET that a started emulator answers out of its service."""
+
+    name: str
+    command: Sequence[str]
+    probe: str
+
+
+class Emulator:
+    """A running emulator; its state is in memory. The methods block, for seconds where they start or stop it."""
+
+    def __init__(self, program: Program, logs: Path) -> None:
+        """Start it on a free port. Raises `EmulatorFailed`."""
+        self._program = program
+        self._log = logs / f"{program.name}.log"
+        for attempt in range(_ATTEMPTS):
+            self._port = _free_port()
+            try:
+                self._process = self._started()
+            except EmulatorFailed:
+                # Somebody else may have taken the port in the meantime: what else fails, fails again.
+                if attempt == _ATTEMPTS - 1 or "already in use" not in self._log.read_text(errors="replace"):
+                    raise
+            else:
+                return
+
+    @property
+    def host(self) -> str:
+        """`127.0.0.1:port`."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """Of the Java process."""
+        return self._process.pid
+
+    def pause(self) -> None:
+        """Stop it in its tracks: its port still takes connections, nothing is answered."""
+        self._process.send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on; it answers what has piled up."""
+        self._process.send(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End it. Connections are refused then."""
+        self._process.end()
+
+    def kill(self) -> None:
+        """End it without a goodbye."""
+        self._process.kill()
+
+    def start(self) -> None:
+        """Start it again, on the same port and with nothing in it, once it was stopped. Raises `EmulatorFailed`."""
+        self._process = self._started()
+
+    def restart(self) -> None:
+        """Stop it and start it again on the same port, with nothing in it. Raises `EmulatorFailed`."""
+        self.stop()
+        self.start()
+
+    def _started(self) -> JavaProcess:
+        command = [*self._program.command, "--host=127.0.0.1", f"--port={self._port}"]
+        process = JavaProcess(command, self._log)
+        try:
+            self._wait_for_answer(process)
+        except BaseException:
+            process.kill()
+            raise
+        return process
+
+    def _wait_for_answer(self, process: JavaProcess) -> None:
+        end = time.monotonic() + _START_S
+        # No proxies: the environment's may not know the way to loopback.
+        with httpx.Client(trust_env=False, timeout=_ANSWER_S) as http:
+            while not self._answers(http):
+                if process.ended():
+                    raise EmulatorFailed(f"the {self._program.name} emulator ended at its start: see {self._log}")
+                if time.monotonic() > end:
+                    raise EmulatorFailed(f"the {self._program.name} emulator does not answer: see {self._log}")
+                time.sleep(_ASK_AGAIN_S)
+
+    def _answers(self, http: httpx.Client) -> bool:
+        try:
+            return http.get(f"http://{self.host}{self._program.probe}").is_success
+        except httpx.TransportError:
+            return False
+
+
+def _free_port() -> int:
+    """A port that nobody listens on."""
+    for port in random.sample(_PORTS, 50):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise EmulatorFailed(f"no free port in {_PORTS.start} to {_PORTS.stop - 1}")

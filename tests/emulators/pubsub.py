@@ -1,0 +1,17 @@
+"""The Pub/Sub emulator."""
+
+from pathlib import Path
+
+from tests.emulators.emulator import Emulator, Program
+from tests.emulators.jars import Jars
+
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC")
+
+
+class PubSubEmulator(Emulator):
+    """Any project; topics and subscriptions are there once they are made."""
+
+    def __init__(self, jars: Jars, logs: Path) -> None:
+        """Start it on a free port. Raises `EmulatorFailed`."""
+        command = (jars.java, *_JVM, "-jar", str(jars.pubsub))
+        super().__init__(Program("pubsub", command, "/v1/projects/ready/topics"), logs)
