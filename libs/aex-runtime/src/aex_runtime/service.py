@@ -19,7 +19,7 @@ from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.readiness import Probe
 from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
 from aex_runtime.identity.local_issuer import LocalIssuer
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import LocalKey, given_key, local_key
 from aex_runtime.identity.service_tokens import LocalServiceTokens, ServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
@@ -43,9 +43,20 @@ class Backends:
 
 def open_backends(settings: RuntimeSettings, service: str) -> Backends:
     """The backends that the settings name. Nothing is touched before its first use. Raises `ValueError`."""
-    blobs = open_blobs(settings.blobs_url_of())
-    store = SpillingStore(open_store(settings.store_url_of(service)), blobs)
-    return Backends(store, open_bus(settings.bus_url_of()), blobs, WallClock(), RandomIds())
+    blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
+    records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
+    bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
+    return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds())
+
+
+def signing_key(settings: RuntimeSettings) -> LocalKey:
+    """The key that the settings name; where they name none, that of the data directory, made where it is missing.
+
+    Raises `UnknownLayout` and `UnsafeKey`.
+    """
+    if settings.key_file is not None:
+        return given_key(settings.key_file)
+    return local_key(open_data_dir(settings.data_dir))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +105,13 @@ def assemble(
     backends: Backends | None = None,
     tracers: TracerProvider | None = None,
 ) -> ServiceParts:
-    """The parts of a service. Makes the data directory and its key where they are missing.
+    """The parts of a service. Makes the data directory and its key where they are missing and needed.
 
     Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `ValueError` for an unknown URL.
     """
-    key = local_key(open_data_dir(settings.data_dir))
+    if settings.uses_data_dir():
+        open_data_dir(settings.data_dir)
+    key = signing_key(settings)
     ports = backends or open_backends(settings, service)
     work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance)
     issuer = LocalIssuer(key, ports.clock, ports.ids)

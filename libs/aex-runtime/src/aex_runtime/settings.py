@@ -49,10 +49,15 @@ def _plain_url(url: str) -> str:
 ServiceUrl = Annotated[str, AfterValidator(_plain_url)]
 
 
+EmulatorHost = Annotated[str, Field(pattern=r"^[^/\s:]+:[0-9]{1,5}$")] | None
+
+
 class RuntimeSettings(BaseSettings):
     """Where a service listens, where it keeps things, whom it trusts and how it logs."""
 
-    model_config = SettingsConfigDict(env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore", populate_by_name=True
+    )
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] | None = None
@@ -61,6 +66,14 @@ class RuntimeSettings(BaseSettings):
     store_url: str | None = None
     bus_url: str | None = None
     blobs_url: str | None = None
+    firestore_emulator_host: EmulatorHost = Field(default=None, validation_alias="FIRESTORE_EMULATOR_HOST")
+    """`host:port` of an emulator in the place of Firestore, under the name that Google's tools use."""
+    pubsub_emulator_host: EmulatorHost = Field(default=None, validation_alias="PUBSUB_EMULATOR_HOST")
+    storage_emulator_host: str | None = Field(default=None, validation_alias="STORAGE_EMULATOR_HOST")
+    """The URL of an emulator in the place of Cloud Storage."""
+    key_file: Path | None = None
+    """The platform's own signing key, an Ed25519 key as PEM: the same file for every service and replica. Unset: one is
+    made in the data directory, for the processes that share that."""
     work_publisher_url: ServiceUrl = "http://127.0.0.1:8081"
     verification_url: ServiceUrl = "http://127.0.0.1:8082"
     governance_url: ServiceUrl = "http://127.0.0.1:8083"
@@ -98,6 +111,10 @@ class RuntimeSettings(BaseSettings):
                 known = ", ".join(f"{scheme}://" for scheme in schemes)
                 raise ValueError(f"AEX_{name.upper()}: unknown scheme in {_shown(url)!r}; one of {known}")
         return self
+
+    def uses_data_dir(self) -> bool:
+        """Whether anything is kept in the data directory: not where all that is kept has a URL or a file of its own."""
+        return None in {self.store_url, self.bus_url, self.blobs_url, self.key_file}
 
     def port_of(self, service: str) -> int:
         """The port to listen on."""

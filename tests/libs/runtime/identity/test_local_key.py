@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from aex_runtime.identity.local_key import UnsafeKey, local_key
+from aex_runtime.identity.local_key import UnsafeKey, given_key, local_key
 
 
 def _make(folder: str, go: "multiprocessing.synchronize.Event", kids: "multiprocessing.Queue[str]") -> None:
@@ -69,3 +69,26 @@ def test_a_file_that_holds_no_ed25519_key_is_refused(tmp_path: Path, content: by
     path.chmod(0o600)
     with pytest.raises(UnsafeKey, match="no Ed25519 key"):
         local_key(tmp_path)
+
+
+def test_a_given_key_is_the_same_wherever_it_is_read_from(tmp_path: Path) -> None:
+    made = local_key(tmp_path)
+    mounted = tmp_path / "secret.pem"
+    mounted.write_bytes((tmp_path / "keys" / "local-issuer.pem").read_bytes())
+    mounted.chmod(0o400)
+    assert given_key(mounted).kid == made.kid
+    assert given_key(mounted).secret_for("cursors") == made.secret_for("cursors")
+
+
+def test_a_given_key_that_is_not_there_is_refused_and_none_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UnsafeKey, match=r"secret\.pem cannot be read: No such file"):
+        given_key(tmp_path / "secret.pem")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_given_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    local_key(tmp_path)
+    mounted = tmp_path / "keys" / "local-issuer.pem"
+    mounted.chmod(0o644)
+    with pytest.raises(UnsafeKey, match="can be read by others"):
+        given_key(mounted)

@@ -6,7 +6,7 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_runtime.data_dir import UnknownLayout
-from aex_runtime.identity.local_key import UnsafeKey
+from aex_runtime.identity.local_key import UnsafeKey, local_key
 from aex_runtime.identity.principal import Principal
 from aex_runtime.service import Backends, assemble, open_backends
 from aex_runtime.settings import RuntimeSettings
@@ -41,11 +41,34 @@ async def test_the_embedded_backends_lie_in_the_data_directory(tmp_path: Path) -
     ]
 
 
-@pytest.mark.parametrize("url", ["store_url", "bus_url", "blobs_url"])
-def test_a_backend_that_is_not_here_is_refused(tmp_path: Path, url: str) -> None:
-    known = {"store_url": "firestore://project", "bus_url": "pubsub://project", "blobs_url": "gs://bucket"}
-    with pytest.raises(ValueError, match=r"firestore|pubsub|gs"):
-        open_backends(settings_in(tmp_path, **{url: known[url]}), "settlement")
+REMOTE = {"store_url": "firestore://project", "bus_url": "pubsub://project", "blobs_url": "gs://bucket"}
+
+
+async def test_remote_backends_are_opened_without_a_call_and_without_a_data_directory(tmp_path: Path) -> None:
+    issuer = local_key(tmp_path / "elsewhere")
+    given = {**REMOTE, "key_file": str(tmp_path / "elsewhere" / "keys" / "local-issuer.pem")}
+    parts = assemble("settlement", settings_in(tmp_path, **given))
+    assert parts.cursor_key == issuer.secret_for("page cursors")
+    assert not (tmp_path / "data").exists()
+    await parts.close()
+
+
+@pytest.mark.parametrize("missing", ["store_url", "bus_url", "blobs_url", "key_file"])
+def test_what_has_no_url_is_kept_in_the_data_directory(tmp_path: Path, missing: str) -> None:
+    given = {**REMOTE, "key_file": "secret.pem"}
+    assert not settings_in(tmp_path, **given).uses_data_dir()
+    del given[missing]
+    assert settings_in(tmp_path, **given).uses_data_dir()
+
+
+async def test_services_that_are_given_one_key_trust_each_other_from_different_directories(tmp_path: Path) -> None:
+    local_key(tmp_path / "elsewhere")
+    key = str(tmp_path / "elsewhere" / "keys" / "local-issuer.pem")
+    caller = assemble("verification", settings_in(tmp_path / "one", key_file=key), memory_backends())
+    called = assemble("governance", settings_in(tmp_path / "two", key_file=key), memory_backends())
+    token = await caller.service_tokens.token("governance")
+    assert await called.verifier.verify(token) == Principal("service:verification", Audience.SERVICE)
+    assert not (tmp_path / "one" / "data" / "keys").exists()
 
 
 async def test_the_parts_of_one_installation_trust_each_other(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ ISSUER = {"iss": "https://idp.test", "roles": ["consumer"], "jwks": "https://idp
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL", "AEX_DATA_DIR", "AEX_PORT"):
+    google = ("FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST", "STORAGE_EMULATOR_HOST")
+    for name in ("AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL", "AEX_DATA_DIR", "AEX_PORT", *google):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -120,3 +121,21 @@ def test_a_service_adds_its_own() -> None:
 
     assert Settings().max_waits == 5
     assert Settings.model_validate({"max_waits": 7}).port_of("verification") == 8082
+
+
+def test_emulators_are_found_under_the_names_that_the_tools_of_google_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert RuntimeSettings().firestore_emulator_host is None
+    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080")
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "localhost:8085")
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://localhost:9199")
+    settings = RuntimeSettings()
+    assert settings.firestore_emulator_host == "127.0.0.1:8080"
+    assert settings.pubsub_emulator_host == "localhost:8085"
+    assert settings.storage_emulator_host == "http://localhost:9199"
+
+
+@pytest.mark.parametrize("host", ["http://localhost:8080", "localhost", "localhost:port", ":8080"])
+def test_an_emulator_host_that_is_no_host_and_port_is_refused(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", host)
+    with pytest.raises(ValidationError, match="FIRESTORE_EMULATOR_HOST"):
+        RuntimeSettings()

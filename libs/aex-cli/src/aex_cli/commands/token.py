@@ -1,4 +1,4 @@
-"""`aex token`: a bearer token for the embedded suite, signed with its local key."""
+"""`aex token`: a bearer token for the suite, signed with its own key."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 from aex_cli.durations import parse_duration
 from aex_cli.errors import UserError
 from aex_cli.output import write_line
-from aex_cli.suite.data_directory import open_data_directory
+from aex_cli.signing_key import signing_key
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_issuer import LocalIssuer
-from aex_runtime.identity.local_key import LocalKey, UnsafeKey, local_key
 from aex_runtime.ids import RandomIds
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -33,7 +32,7 @@ def token(
 
     The key is made where there is none yet: the token is good as soon as `aex up` runs.
     """
-    issuer = LocalIssuer(_key(open_data_directory(data_dir).root), WallClock(), RandomIds())
+    issuer = LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
     write_line(
         issuer.mint(
             _checked("--sub", sub),
@@ -42,13 +41,6 @@ def token(
             ttl=parse_duration(ttl),
         )
     )
-
-
-def _key(root: Path) -> LocalKey:
-    try:
-        return local_key(root)
-    except UnsafeKey as error:
-        raise UserError(str(error)) from None
 
 
 def _checked(option: str, name: str) -> str:

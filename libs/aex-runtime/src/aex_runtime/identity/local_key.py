@@ -1,4 +1,4 @@
-"""The local signing key of an embedded installation: made once in the data directory, readable by its owner alone."""
+"""The platform's own signing key: made once in the data directory, or a file that all replicas are given."""
 
 import base64
 import hashlib
@@ -54,6 +54,14 @@ def local_key(data_dir: Path) -> LocalKey:
     if not public.exists():
         replace_file(public, json.dumps({"keys": [key.jwk()]}, indent=2).encode(), mode=0o644)
     return key
+
+
+def given_key(path: Path) -> LocalKey:
+    """The key in a file that somebody provides (a mounted secret). Raises `UnsafeKey` where it cannot be used."""
+    try:
+        return _load(path)
+    except OSError as error:
+        raise UnsafeKey(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _new_pem() -> bytes:
