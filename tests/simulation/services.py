@@ -22,6 +22,7 @@ from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPump
+from aex_runtime.store.port import Store
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_settlement.deps import Deps as SettlementDeps
@@ -51,6 +52,8 @@ class Around:
     bus: SimulatedBus
     blobs: Blobs
     fee_rate: Decimal
+    watched: Callable[[Store], Store]
+    """Puts something between each service and its store."""
 
 
 class Service:
@@ -59,7 +62,7 @@ class Service:
     def __init__(self, name: str, around: Around) -> None:
         self.name = name
         self.around = around
-        self.store = FaultyStore(around.dice, around.odds)
+        self.store = around.watched(FaultyStore(around.dice, around.odds))
         self.ids = SeededIds(around.dice.getrandbits(32))
         self.leases = Leases(name, self.store, around.clock, holder="only")
         self.dead_letters = DeadLetters(name, self.store, around.clock)
@@ -164,6 +167,6 @@ class Suite:
         )
 
 
-def around(dice: random.Random, clock: SetClock, odds: Callable[[], Odds]) -> Around:
+def around(dice: random.Random, clock: SetClock, odds: Callable[[], Odds], watched: Callable[[Store], Store]) -> Around:
     """A world for one run."""
-    return Around(clock, dice, odds, SimulatedBus(), open_blobs("memory:"), Decimal("0.05"))
+    return Around(clock, dice, odds, SimulatedBus(), open_blobs("memory:"), Decimal("0.05"), watched)

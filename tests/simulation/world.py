@@ -1,6 +1,7 @@
 """One run: parties act, messages fly, faults happen, and the invariants are looked at after every step."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from aex_runtime.errors import DomainError
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.identity.principal import Principal
 from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.store.port import Store
 from aex_verification.handlers.close import cancel_contract, finalise_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_work_publisher.handlers.award_work import award_work
@@ -48,12 +50,14 @@ class World:
     seed: int
     odds: Odds = field(default_factory=Odds)
     trace: list[str] = field(default_factory=list)
+    watched: Callable[[Store], Store] = lambda store: store
+    """Puts something between each service and its store."""
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
         self.clock = SetClock(START)
         self.faults = self.odds
-        self.suite = Suite(around(self.dice, self.clock, lambda: self.faults))
+        self.suite = Suite(around(self.dice, self.clock, lambda: self.faults, self.watched))
         self.deals: list[Deal] = []
         self.keys = 0
         self.ledger = Ledger()

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.store.contract import Opened, SizeLimit, StoreContract
+from tests.store.contract import Opened, Sizes, StoreContract
 
 
-class TestSQLiteStore(StoreContract, SizeLimit):
+class TestSQLiteStore(StoreContract, Sizes):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Opened:
         return lambda rerun: SQLiteStore(tmp_path / "store.sqlite3", rerun=rerun)

@@ -56,6 +56,17 @@ class NoSuchDeadLetter(LookupError):
     """It is not there, or was replayed."""
 
 
+def dead_letters_table(service: str) -> Table[DeadLetter]:
+    """What is listed of a service's dead letters."""
+    collection = Collection(f"{service}-dead-letters", (Index(order="last_at", direction="desc"),))
+    return Table(collection, DeadLetter, lambda letter: {"last_at": epoch_micros(letter.last_at)})
+
+
+def dead_letter_messages_table(service: str) -> Table[WireMessage]:
+    """The messages of a service's dead letters."""
+    return Table(Collection(f"{service}-dead-letter-messages"), WireMessage)
+
+
 class DeadLetters:
     """A service's dead letters. The messages lie apart, so that to list and to count reads no content."""
 
@@ -63,9 +74,8 @@ class DeadLetters:
         self._service = service
         self._store = store
         self._clock = clock
-        listed = Collection(f"{service}-dead-letters", (Index(order="last_at", direction="desc"),))
-        self._letters = Table(listed, DeadLetter, lambda letter: {"last_at": epoch_micros(letter.last_at)})
-        self._messages = Table(Collection(f"{service}-dead-letter-messages"), WireMessage)
+        self._letters = dead_letters_table(service)
+        self._messages = dead_letter_messages_table(service)
 
     async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
         """Keep a message; its id. The same event (or, unreadable, the same bytes) again raises the count alone."""

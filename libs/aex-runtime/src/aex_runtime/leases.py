@@ -26,6 +26,11 @@ class LeaseRecord(Frozen):
     ttl_ms: int
 
 
+def leases_table(service: str) -> Table[LeaseRecord]:
+    """A service's leases, by their names."""
+    return Table(Collection(f"{service}-leases"), LeaseRecord)
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """A lease that we hold until `expires_at` on our own clock. Every new holding has a higher token."""
@@ -57,7 +62,7 @@ class Leases:
         self._store = store
         self._clock = clock
         self._max_skew = max_skew
-        self._table = Table(Collection(f"{service}-leases"), LeaseRecord)
+        self._table = leases_table(service)
         self._seen: dict[str, tuple[int, datetime]] = {}
 
     async def acquire(self, name: str, ttl: timedelta) -> Lease | None:

@@ -48,3 +48,5 @@ HOLDS = Table(
     Hold,
     _hold_index,
 )
+COLLECTIONS = (VALIDATIONS.collection, OUTCOMES.collection, HOLDS.collection)
+"""All of them, for the indexes that Firestore needs."""

@@ -59,6 +59,9 @@ ENTRIES = Table(
     Collection("settlement-entries", (Index(("account",), "occurred_at", "desc"),)), AccountEntry, _entry_fields
 )
 
+COLLECTIONS = (SETTLEMENTS.collection, TRANSACTIONS.collection, ENTRIES.collection)
+"""All of them, for the indexes that Firestore needs."""
+
 
 def create_transaction(unit: Unit, transaction: LedgerTransaction) -> None:
     """Write a transaction that must not exist, and its postings under their accounts.

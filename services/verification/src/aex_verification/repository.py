@@ -47,3 +47,5 @@ ATTEMPTS = Table(
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)
+COLLECTIONS = (CONTRACTS.collection, AWARDS.collection, ATTEMPTS.collection, CANDIDATES.collection, OUTCOMES.collection)
+"""All of them, for the indexes that Firestore needs."""

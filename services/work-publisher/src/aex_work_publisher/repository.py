@@ -53,6 +53,9 @@ WORKS = Table(
 )
 AWARDS = Table(Collection("work-publisher-awards"), Award)
 
+COLLECTIONS = (WORKS.collection, AWARDS.collection)
+"""All of them, for the indexes that Firestore needs."""
+
 
 async def find_work(store: Store, work_id: str) -> Stored[WorkRecord] | None:
     """The work as last committed."""

@@ -1,10 +1,15 @@
+import subprocess
+import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from aex_runtime.store.factory import open_store
+from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
-from tests.store.contract import read, write
+from tests.emulators.emulators import Emulators
+from tests.store.contract import WORKS, read, write
 
 
 @pytest.mark.parametrize("url", ["memory:", "memory://"])
@@ -32,11 +37,59 @@ def test_sqlite_without_a_file_is_refused(url: str) -> None:
 @pytest.mark.parametrize("url", ["", "redis://host", "postgres", "memory:x", "SQLITE:///x"])
 def test_unknown_scheme_names_the_accepted_ones(url: str) -> None:
     with pytest.raises(
-        ValueError, match=r"unknown store scheme .* sqlite:///relative/path, sqlite:////absolute/path or memory:"
+        ValueError,
+        match=r"unknown store scheme .* sqlite:////absolute/path, firestore://project\[/database\] or memory:",
     ):
         open_store(url)
 
 
-def test_firestore_says_that_it_is_not_there_yet() -> None:
-    with pytest.raises(ValueError, match="firestore: is not in this build"):
-        open_store("firestore://project")
+@pytest.mark.parametrize("url", ["firestore://my-project", "firestore://my-project/", "firestore://my-project/my-data"])
+async def test_firestore_is_not_called_before_it_is_used(url: str) -> None:
+    store = open_store(url)
+    assert isinstance(store, FirestoreStore)
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["", "//", "my-project", "/my-project", "///my-project", "//p", "//My-Project", "//my-project/(other)",
+     "//my-project/a/b", "//my-project/data?x=1", "//my_project", "//my-project-", "//my-project/d"],
+)  # fmt: skip
+def test_firestore_without_a_project_and_a_database_is_refused(rest: str) -> None:
+    with pytest.raises(ValueError, match=r"ids of a project .* firestore://my-project/my-database, not firestore:"):
+        open_store(f"firestore:{rest}")
+
+
+@pytest.mark.emulator
+async def test_databases_of_one_project_are_apart(emulators: Emulators) -> None:
+    project = f"t-{uuid4().hex[:12]}"
+    host = emulators.firestore.host
+    default, named = open_store(f"firestore://{project}", host), open_store(f"firestore://{project}/other", host)
+    await write(default, "w1", b"1")
+    assert (await read(default, "w1")).body == b"1"
+    assert await named.get(WORKS, "w1") is None
+    await default.close()
+    await named.close()
+
+
+def test_without_googles_libraries_firestore_names_the_extra() -> None:
+    program = """
+import sys
+sys.modules["grpc"] = None
+from aex_runtime.store.factory import open_store
+open_store("memory:")
+open_store("firestore://my-project")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "ValueError: a Firestore store needs Google's libraries: pip install 'aex-runtime[google]'" in ran.stderr
+
+
+def test_embedded_stores_load_none_of_googles_libraries() -> None:
+    program = """
+import sys
+from aex_runtime.store.factory import open_store
+open_store("sqlite:///unused.sqlite3")
+sys.exit(sorted(name for name in sys.modules if name.partition(".")[0] in {"google", "grpc"}) or 0)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -1,16 +1,26 @@
 """The store that a URL names."""
 
+import re
 from pathlib import Path
 
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
 
-_ACCEPTED = "sqlite:///relative/path, sqlite:////absolute/path or memory:"
+_ACCEPTED = "sqlite:///relative/path, sqlite:////absolute/path, firestore://project[/database] or memory:"
+_FIRESTORE = re.compile(
+    r"//(?P<project>(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9])"
+    r"(?:/(?P<database>\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])?)?",
+    re.ASCII,
+)
 
 
-def open_store(url: str) -> Store:
-    """The store behind a URL. Nothing is touched before its first use. Raises `ValueError` for other URLs."""
+def open_store(url: str, emulator: str | None = None) -> Store:
+    """The store behind a URL; `emulator` (`host:port`) takes the place of Firestore. Nothing is touched before its
+    first use.
+
+    Raises `ValueError` for other URLs, and where the libraries that a store needs are not installed.
+    """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
         return MemoryStore()
@@ -20,5 +30,21 @@ def open_store(url: str) -> Store:
             raise ValueError(f"a SQLite store needs the path of a file: {_ACCEPTED}")
         return SQLiteStore(Path(path))
     if scheme == "firestore":
-        raise ValueError(f"firestore: is not in this build; a store is {_ACCEPTED}")
+        return _firestore(rest, emulator)
     raise ValueError(f"unknown store scheme {scheme!r}; a store is {_ACCEPTED}")
+
+
+def _firestore(rest: str, emulator: str | None) -> Store:
+    named = _FIRESTORE.fullmatch(rest)
+    if named is None:
+        raise ValueError(
+            "a Firestore store needs the ids of a project and, but for (default), of a database:"
+            f" firestore://my-project/my-database, not firestore:{rest}"
+        )
+    try:
+        from aex_runtime.store.firestore import FirestoreStore  # noqa: PLC0415 its libraries are an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
+            raise
+        raise ValueError("a Firestore store needs Google's libraries: pip install 'aex-runtime[google]'") from error
+    return FirestoreStore(named["project"], named["database"] or "(default)", emulator=emulator)

@@ -13,7 +13,13 @@ Scalar = str | int | bool | None
 Fields = Mapping[str, Scalar]
 
 MAX_DOCUMENT_BYTES = 1_048_576
-"""Firestore's limit for one document: name, fields and body together."""
+"""Firestore's limit for one document, counted as Firestore counts: name, fields and body together."""
+MAX_VALUE_BYTES = MAX_DOCUMENT_BYTES - 89
+"""Firestore's limit for one field; ours holds the body and the index fields."""
+MAX_INDEX_ENTRY_BYTES = 7_680
+"""Firestore's limit for the fields of one index together, with the document's name."""
+MAX_TRANSACTION_BYTES = 10_485_760
+"""Firestore's limit for a whole transaction."""
 SPILL_BYTES = 65_536
 """Bodies above this size become content-addressed blobs; the document holds their digest."""
 MAX_TRANSACTION_WRITES = 500

@@ -9,7 +9,7 @@ import structlog
 
 from aex_runtime.ids import RandomIds
 from aex_runtime.store.buffer import BufferedTransaction
-from aex_runtime.store.limits import check_document
+from aex_runtime.store.limits import check_writes
 from aex_runtime.store.port import Collection, Contention, Document, T
 
 _log = structlog.get_logger(__name__)
@@ -64,8 +64,7 @@ async def run(fn: Callable[[BufferedTransaction], Awaitable[T]], backend: Commit
             if await backend.unchanged(transaction):
                 raise
         else:
-            for write in transaction.writes:
-                check_document(write)
+            check_writes(transaction.writes)
             if await backend.commit(transaction):
                 return result
         _log.debug("store.transaction_lost", run=lost + 1, of=rerun.tries)

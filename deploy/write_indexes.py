@@ -1,0 +1,34 @@
+"""Write `firestore.indexes.json` anew from the collections that the code declares: `python -m deploy.write_indexes`."""
+
+import json
+from pathlib import Path
+
+from aex_governance import repository as governance
+from aex_runtime.machinery import machinery
+from aex_runtime.store.firestore_indexes import index_file
+from aex_runtime.store.port import Collection
+from aex_settlement import repository as settlement
+from aex_verification import repository as verification
+from aex_work_publisher import repository as work_publisher
+
+FILE = Path(__file__).with_name("firestore.indexes.json")
+OWN = {
+    "work-publisher": work_publisher.COLLECTIONS,
+    "verification": verification.COLLECTIONS,
+    "governance": governance.COLLECTIONS,
+    "settlement": settlement.COLLECTIONS,
+}
+
+
+def declared() -> tuple[Collection, ...]:
+    """Every collection of every service."""
+    return tuple(collection for service, own in OWN.items() for collection in (*own, *machinery(service)))
+
+
+def content() -> str:
+    """The text of the file."""
+    return json.dumps(index_file(declared()), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(content())

@@ -1,0 +1,83 @@
+"""The store and a Firestore that goes away and comes back."""
+
+import asyncio
+import time
+from uuid import uuid4
+
+import pytest
+
+from aex_runtime.store.firestore import FirestoreStore
+from aex_runtime.store.port import StoreUnavailable, Transaction
+from tests.bus.messages import PATIENCE_S
+from tests.emulators.emulators import Emulators
+from tests.emulators.firestore import FirestoreEmulator
+from tests.emulators.jars import Jars
+from tests.store.contract import WORKS, read, write
+
+pytestmark = pytest.mark.emulator
+
+
+async def answering(store: FirestoreStore) -> None:
+    """Wait until the store answers again."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                return await store.ping()
+            except StoreUnavailable:
+                await asyncio.sleep(0.05)
+
+
+async def test_work_goes_on_after_a_silence(emulators: Emulators) -> None:
+    store = FirestoreStore(f"t-{uuid4().hex[:12]}", emulator=emulators.firestore.host, deadline_s=0.5)
+    await write(store, "w1", b"1")
+    emulators.firestore.pause()
+    try:
+        before = time.monotonic()
+        for use in (store.get(WORKS, "w1"), write(store, "w1", b"2"), store.ping()):
+            with pytest.raises(StoreUnavailable, match="DEADLINE_EXCEEDED"):
+                await use
+        assert time.monotonic() - before < 5
+    finally:
+        emulators.firestore.resume()
+    await answering(store)
+    assert (await read(store, "w1")).body in {b"1", b"2"}  # what was not answered may have happened
+    await write(store, "w1", b"3")
+    assert (await read(store, "w1")).body == b"3"
+    await store.close()
+
+
+@pytest.mark.slow
+async def test_store_comes_back_soon_after_firestore_does(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> None:
+    emulator = await asyncio.to_thread(FirestoreEmulator, jars, tmp_path_factory.mktemp("own"))
+    try:
+        store = FirestoreStore("my-project", emulator=emulator.host, deadline_s=2.0)
+        await write(store, "w1", b"1")
+        await asyncio.to_thread(emulator.restart)
+        back = time.monotonic()
+        await answering(store)
+        assert time.monotonic() - back < 3
+        await write(store, "w1", b"2")
+        await store.close()
+    finally:
+        await asyncio.to_thread(emulator.stop)
+
+
+async def test_commit_without_an_answer_happens_once_or_not_at_all(emulators: Emulators) -> None:
+    """Whoever gives up on a commit and reads again finds what it wrote, or does it again: never twice."""
+    store = FirestoreStore(f"t-{uuid4().hex[:12]}", emulator=emulators.firestore.host, deadline_s=0.3)
+    await write(store, "w1", b"0")
+
+    async def add(transaction: Transaction) -> None:
+        seen = await transaction.get(WORKS, "w1")
+        assert seen is not None
+        emulators.firestore.pause()
+        transaction.update(WORKS, seen, b"1", {})
+
+    try:
+        with pytest.raises(StoreUnavailable):
+            await store.transact(add)
+    finally:
+        emulators.firestore.resume()
+    await answering(store)
+    assert (await read(store, "w1")).body in {b"0", b"1"}
+    await store.close()

@@ -1,0 +1,62 @@
+"""Several processes on one Firestore, as the replicas of a service are."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from uuid import uuid4
+
+import pytest
+
+from aex_runtime.store.firestore import FirestoreStore
+from aex_runtime.store.port import AlreadyExists, Transaction
+from tests.emulators.emulators import Emulators
+from tests.store.contract import WORKS, increment, read, write
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+async def replicas(emulators: Emulators) -> AsyncIterator[list[FirestoreStore]]:
+    project = f"t-{uuid4().hex[:12]}"
+    stores = [FirestoreStore(project, emulator=emulators.firestore.host) for _ in range(4)]
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+async def test_increments_from_all_replicas_add_up(replicas: list[FirestoreStore]) -> None:
+    await write(replicas[0], "w1", b"0")
+    runs: list[str] = []
+    await asyncio.gather(*(store.transact(increment("w1", runs)) for store in replicas for _ in range(8)))
+    assert (await read(replicas[0], "w1")).body == b"32"
+    assert len(runs) > 32  # they did meet
+
+
+async def test_of_all_replicas_one_creates(replicas: list[FirestoreStore]) -> None:
+    async def create(transaction: Transaction) -> None:
+        transaction.create(WORKS, "w1", b"1", {})
+
+    results = await asyncio.gather(*(store.transact(create) for store in replicas * 3), return_exceptions=True)
+    assert results.count(None) == 1
+    assert sum(isinstance(result, AlreadyExists) for result in results) == 11
+
+
+async def test_skew_of_two_documents_is_never_written(replicas: list[FirestoreStore]) -> None:
+    """Each may take its own document away only while the other's is there: one of both stays."""
+
+    async def leave(transaction: Transaction, own: str, other: str) -> None:
+        found = [await transaction.get(WORKS, key) for key in (own, other)]
+        await asyncio.sleep(0)
+        if all(found):
+            transaction.delete(WORKS, own)
+
+    first, second, *_ = replicas
+    for number in range(10):
+        keys = f"a{number}", f"b{number}"
+        for key in keys:
+            await write(first, key)
+        await asyncio.gather(
+            first.transact(partial(leave, own=keys[0], other=keys[1])),
+            second.transact(partial(leave, own=keys[1], other=keys[0])),
+        )
+        assert sum(document is not None for document in await first.get_many(WORKS, keys)) == 1

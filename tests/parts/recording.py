@@ -1,0 +1,58 @@
+"""A store that notes what kinds of queries it was asked: what Firestore would need indexes for."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from aex_runtime.store.firestore_indexes import Shape, shape_of
+from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+
+
+class RecordingStore:
+    """Any store. Shapes are noted once each, in `shapes` and, where a file is given, as a line of JSON there.
+
+    Processes may share a file: a line is appended in one write.
+    """
+
+    def __init__(self, store: Store, shapes: set[Shape], file: Path | None = None) -> None:
+        self._store = store
+        self._shapes = shapes
+        self._file = file
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        return await self._store.get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        return await self._store.get_many(collection, keys)
+
+    async def query(self, query: Query) -> list[Document]:
+        shape = shape_of(query)
+        if shape not in self._shapes:
+            self._shapes.add(shape)
+            if self._file is not None:
+                append_shape(self._file, shape)
+        return await self._store.query(query)
+
+    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
+        return await self._store.transact(fn)
+
+    async def ping(self) -> None:
+        await self._store.ping()
+
+    async def close(self) -> None:
+        await self._store.close()
+
+
+def append_shape(file: Path, shape: Shape) -> None:
+    """Add a line to a file of shapes."""
+    with file.open("a") as lines:
+        lines.write(json.dumps(asdict(shape)) + "\n")
+
+
+def read_shapes(file: Path) -> set[Shape]:
+    """The shapes in a file; none where there is no file."""
+    if not file.exists():
+        return set()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return {Shape(**{**line, "equal": tuple(line["equal"])}) for line in lines}

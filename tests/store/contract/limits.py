@@ -1,0 +1,74 @@
+"""What Firestore would refuse is refused everywhere."""
+
+import pytest
+
+from aex_runtime.store.port import (
+    MAX_TRANSACTION_WRITES,
+    Collection,
+    Fields,
+    Index,
+    InvalidDocument,
+    Query,
+    Scalar,
+    Store,
+    Transaction,
+)
+from tests.store.contract.documents import WORKS, keys, read, write, write_fields
+
+
+class Limits:
+    @pytest.mark.parametrize("key", ["", ".", "..", "a/b", "__x__", "__a\nb__", "k" * 1_501, "a\0b", "\ud800"])
+    async def test_key_that_firestore_refuses(self, store: Store, key: str) -> None:
+        with pytest.raises(InvalidDocument):
+            await write(store, key)
+
+    @pytest.mark.parametrize("name", ["", "a.b", "1a", "a-b", "__x__", "a'b", 'a"b', "é", "a" * 1_487])
+    async def test_field_name_that_needs_quoting(self, store: Store, name: str) -> None:
+        with pytest.raises(InvalidDocument):
+            await write_fields(store, "w1", {name: 1})
+
+    @pytest.mark.parametrize("value", ["x" * 1_501, "é" * 751, 2**63, -(2**63) - 1, "a\0b", "\udfff", 1.5, b"x"])
+    async def test_value_that_cannot_be_indexed(self, store: Store, value: Scalar) -> None:
+        with pytest.raises(InvalidDocument):
+            await write(store, "w1", due=value)
+
+    @pytest.mark.parametrize("value", ["x" * 1_500, 2**63 - 1, -(2**63), "\x1f\x7f\"'\\"])
+    async def test_value_at_the_limit(self, store: Store, value: Scalar) -> None:
+        await write(store, "k" * 1_500, due=value)
+        assert (await read(store, "k" * 1_500)).fields == {"due": value}
+        assert await keys(store, Query(WORKS, order="due")) == ["k" * 1_500]
+
+    async def test_collection_that_cannot_be_named(self, store: Store) -> None:
+        for name in ("", "a/b", "__x__"):
+            with pytest.raises(InvalidDocument):
+                await write(store, "w1", collection=Collection(name))
+
+    async def test_collection_with_quotes_in_its_name(self, store: Store) -> None:
+        odd = Collection('it\'s "odd"', (Index(order="due"),))
+        await write(store, "w1", collection=odd, due=1)
+        assert await keys(store, Query(odd, order="due")) == ["w1"]
+
+    async def test_transaction_with_too_many_writes(self, store: Store) -> None:
+        async def fn(transaction: Transaction) -> None:
+            for number in range(MAX_TRANSACTION_WRITES + 1):
+                transaction.put(WORKS, f"k{number}", b"1", {})
+
+        with pytest.raises(InvalidDocument, match="at most 500"):
+            await store.transact(fn)
+        assert await store.get(WORKS, "k0") is None
+
+    async def test_transaction_with_as_many_writes_as_allowed(self, store: Store) -> None:
+        async def fn(transaction: Transaction) -> None:
+            for number in range(MAX_TRANSACTION_WRITES):
+                transaction.put(WORKS, f"k{number}", b"1", {})
+
+        await store.transact(fn)
+        assert len(await store.query(Query(WORKS, limit=1_000))) == MAX_TRANSACTION_WRITES
+
+    async def test_index_whose_fields_are_too_large_together(self, store: Store) -> None:
+        names = ("a", "b", "c", "d", "e")
+        wide = Collection("test-wide", (Index(equal=names, order="f"),))
+        large: Fields = dict.fromkeys(names, "x" * 1_500)
+        await write_fields(store, "w1", large, collection=wide)
+        with pytest.raises(InvalidDocument, match=r"the fields of one index: .* exceed"):
+            await write_fields(store, "w1", {**large, "f": "x" * 1_500}, collection=wide)
