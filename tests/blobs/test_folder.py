@@ -122,7 +122,3 @@ class TestFactory:
     def test_unknown_scheme_names_the_accepted_ones(self, url: str) -> None:
         with pytest.raises(ValueError, match=r"unknown blob scheme .* file:///relative/path"):
             open_blobs(url)
-
-    def test_cloud_storage_says_that_it_is_not_there_yet(self) -> None:
-        with pytest.raises(ValueError, match="gs: is not in this build"):
-            open_blobs("gs://bucket")

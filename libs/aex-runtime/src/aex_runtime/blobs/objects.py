@@ -1,4 +1,4 @@
-"""Blobs through obstore: a folder or memory here, in a shape that any of its object stores fits."""
+"""Blobs through obstore: a folder, a bucket of Cloud Storage, or memory."""
 
 import asyncio
 import re
@@ -18,6 +18,7 @@ _AREA = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1_048_576
 _PING_S = 3.0
+_NO_BUCKET = "<Code>NoSuchBucket</Code>"
 
 
 class ObjectBlobs:
@@ -69,13 +70,21 @@ class ObjectBlobs:
             path = _path(area, ref.digest)
             await self._seal(staged)
             await self._prepared(path)
-            await obstore.rename_async(store, staged, path)
+            await self._move(store, staged, path)
             await self._seal(path)
         except BaseException:
             with suppress(BaseError, OSError):  # the failure itself is what the caller gets
                 await obstore.delete_async(store, staged)
             raise
         return ref
+
+    async def _move(self, store: ObjectStore, staged: str, path: str) -> None:
+        # A blob in a folder may have been torn by a power cut. A bucket tears nothing, and takes one write a second of
+        # one object: what is there stays.
+        try:
+            await obstore.rename_async(store, staged, path, overwrite=self._folder is not None)
+        except AlreadyExistsError:
+            await obstore.delete_async(store, staged)
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
         if _DIGEST.fullmatch(digest) is None:
@@ -92,8 +101,10 @@ class ObjectBlobs:
             store = await self._opened()
             if self._folder is not None:
                 await asyncio.to_thread(self._folder.check)
-            with suppress(FileNotFoundError):  # an answer
-                await obstore.head_async(store, "ping")
+            try:  # not by its head: what an answer without a body says of a missing bucket is the same
+                await obstore.get_async(store, "ping")
+            except FileNotFoundError as error:
+                _refuse_without_bucket(error)
 
     async def _opened(self) -> ObjectStore:
         async with self._opening:  # two first uses at once must not open two stores: in memory each would be its own
@@ -125,6 +136,7 @@ class ObjectBlobs:
         except FileNotFoundError as error:
             if self._folder is not None:  # without its root nothing is missing: all is out of reach
                 await asyncio.to_thread(self._folder.check)
+            _refuse_without_bucket(error)
             raise BlobMissing(path) from error
         limit = result.meta["size"] if max_bytes is None else max_bytes
         parts: list[bytes] = []
@@ -138,6 +150,12 @@ class ObjectBlobs:
         if received > limit:
             raise BlobTooLarge(f"{path}: more than {limit} bytes")
         return b"".join(parts)
+
+
+def _refuse_without_bucket(error: FileNotFoundError) -> None:
+    """Without its bucket nothing is missing: all is out of reach. Its code, in the answer, is all that tells."""
+    if _NO_BUCKET in str(error):
+        raise BlobUnavailable("there is no such bucket") from error
 
 
 def _checked(area: str) -> str:

@@ -1,0 +1,206 @@
+"""A bucket of Cloud Storage, through the requests that obstore really sends.
+
+No emulator at hand serves the whole of Google's XML API: the server here is our own (`xml_api_server.py`).
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from aex_models.canonical import sha256_hex
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge, BlobUnavailable
+from tests.blobs.contract import CONTENT, BlobsContract, chunks
+from tests.blobs.xml_api_server import Bucket
+
+NAME = "some-bucket"
+PATH = f"records/{sha256_hex(CONTENT)[:2]}/{sha256_hex(CONTENT)}"
+
+Call = Callable[[Blobs], Awaitable[object]]
+CALLS: list[tuple[str, Call, float]] = [
+    ("ping", lambda blobs: blobs.ping(), 3),
+    ("put", lambda blobs: blobs.put("records", CONTENT), 30),
+    ("get", lambda blobs: blobs.get("records", sha256_hex(CONTENT)), 30),
+    ("put_stream", lambda blobs: blobs.put_stream("records", chunks(CONTENT), len(CONTENT)), 30),
+]
+EACH_CALL = pytest.mark.parametrize(
+    ("call", "deadline_s"), [call[1:] for call in CALLS], ids=[call[0] for call in CALLS]
+)
+
+
+@pytest.fixture
+def bucket() -> Bucket:
+    return Bucket(NAME)
+
+
+@asynccontextmanager
+async def served(bucket: Bucket, port: int = 0) -> AsyncIterator[str]:
+    """The URL of a server with the bucket."""
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        server = uvicorn.Server(uvicorn.Config(bucket.app(), log_config=None, access_log=False, lifespan="off"))
+        serving = asyncio.create_task(server.serve([listening]))
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture
+async def server(bucket: Bucket) -> AsyncIterator[str]:
+    async with served(bucket) as url:
+        yield url
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The URL of a port that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.fixture
+def refusing() -> str:
+    """The URL of a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        return f"http://127.0.0.1:{closed.getsockname()[1]}"
+
+
+class TestBucketBehindAnXmlApiOfOurOwn(BlobsContract):
+    @pytest.fixture
+    def blobs(self, server: str) -> Blobs:
+        return open_blobs(f"gs://{NAME}", server)
+
+    async def test_blob_lies_under_its_digest(self, blobs: Blobs, bucket: Bucket) -> None:
+        await blobs.put("records", CONTENT)
+        await blobs.put_stream("evaluation", chunks(CONTENT), len(CONTENT))
+        assert sorted(bucket.objects) == [PATH.replace("records", "evaluation"), PATH]
+
+    async def test_prefix_keeps_two_installations_in_one_bucket_apart(self, server: str, bucket: Bucket) -> None:
+        await open_blobs(f"gs://{NAME}/first/one/", server).put("records", CONTENT)
+        assert list(bucket.objects) == [f"first/one/{PATH}"]
+        with pytest.raises(BlobMissing):
+            await open_blobs(f"gs://{NAME}/second", server).get("records", sha256_hex(CONTENT))
+
+    async def test_what_is_there_is_not_written_again(self, blobs: Blobs, bucket: Bucket) -> None:
+        await blobs.put("records", CONTENT)
+        stored = dict(bucket.objects)
+        await blobs.put("records", CONTENT)
+        await blobs.put_stream("records", chunks(CONTENT), len(CONTENT))
+        assert bucket.objects == stored
+
+    async def test_changed_bytes_are_corrupt_until_they_are_put_again(self, blobs: Blobs, bucket: Bucket) -> None:
+        await blobs.put("records", CONTENT)
+        bucket.objects[PATH] = (b"\0" * len(CONTENT), 99)
+        with pytest.raises(BlobCorrupt):
+            await blobs.get("records", sha256_hex(CONTENT))
+        await blobs.put("records", CONTENT)
+        assert await blobs.get("records", sha256_hex(CONTENT)) == CONTENT
+
+    async def test_stopped_streams_leave_neither_object_nor_upload(self, blobs: Blobs, bucket: Bucket) -> None:
+        with pytest.raises(BlobTooLarge):
+            await blobs.put_stream("records", chunks(b"x" * 12_000_000, 1_000_000), max_bytes=11_000_000)
+        assert "POST uploads" in bucket.requests
+        assert (bucket.objects, bucket.uploads) == ({}, {})
+
+    async def test_what_fails_for_a_moment_is_tried_again(self, blobs: Blobs, bucket: Bucket) -> None:
+        bucket.failures = 2
+        await blobs.put("records", CONTENT)
+        bucket.failures = 2
+        assert await blobs.get("records", sha256_hex(CONTENT)) == CONTENT
+        assert bucket.requests == ["PUT"] * 3 + ["GET"] * 3
+
+    @pytest.mark.slow
+    async def test_what_goes_on_failing_is_unavailable_after_four_tries(self, blobs: Blobs, bucket: Bucket) -> None:
+        bucket.failures = 100
+        with pytest.raises(BlobUnavailable):
+            await blobs.put("records", CONTENT)
+        assert bucket.requests == ["PUT"] * 4
+
+    @EACH_CALL
+    async def test_missing_bucket_is_unavailable_not_empty(self, server: str, call: Call, deadline_s: float) -> None:
+        with pytest.raises(BlobUnavailable):
+            await asyncio.wait_for(call(open_blobs("gs://another-bucket", server)), deadline_s)
+
+
+class TestUnreachable:
+    @EACH_CALL
+    async def test_refused_connections_fail_a_call_soon(self, refusing: str, call: Call, deadline_s: float) -> None:
+        begin = time.monotonic()
+        with pytest.raises(BlobUnavailable):
+            await call(open_blobs(f"gs://{NAME}", refusing))
+        assert time.monotonic() - begin < min(deadline_s, 10)
+
+    @pytest.mark.slow
+    async def test_silence_fails_a_ping_within_three_seconds(self, silent: str) -> None:
+        begin = time.monotonic()
+        with pytest.raises(BlobUnavailable, match="ping: no answer within 3"):
+            await open_blobs(f"gs://{NAME}", silent).ping()
+        assert time.monotonic() - begin < 3.5
+
+    @pytest.mark.slow
+    async def test_silence_fails_every_call_within_its_deadline(self, silent: str) -> None:
+        blobs = open_blobs(f"gs://{NAME}", silent)
+        begin = time.monotonic()
+        failures = await asyncio.gather(*(call(blobs) for _, call, _ in CALLS), return_exceptions=True)
+        assert [type(failure) for failure in failures] == [BlobUnavailable] * len(CALLS)
+        assert time.monotonic() - begin < 31
+
+    async def test_bucket_comes_back(self, refusing: str) -> None:
+        bucket = Bucket(NAME)
+        blobs = open_blobs(f"gs://{NAME}", refusing)
+        with pytest.raises(BlobUnavailable):
+            await blobs.put("records", CONTENT)
+        async with served(bucket, int(refusing.rpartition(":")[2])):
+            await blobs.put("records", CONTENT)
+        assert list(bucket.objects) == [PATH]
+
+
+class TestUrl:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "gs://",
+            "gs:bucket",
+            "gs:///bucket",
+            "gs://ab",
+            "gs://Bucket",
+            "gs://-bucket",
+            "gs://bucket-",
+            "gs://my bucket",
+            "gs://user@bucket",
+            "gs://bucket:443",
+            "gs://bucket?x=1",
+            "gs://a..b",
+            "gs://google-bucket",
+            f"gs://{'a' * 64}",
+        ],
+    )
+    def test_name_that_no_bucket_can_have_is_refused(self, url: str) -> None:
+        with pytest.raises(ValueError, match=r"names no bucket: gs://bucket\[/prefix\]"):
+            open_blobs(url)
+
+    @pytest.mark.parametrize("prefix", ["/", "a//b", "..", "a/../b", ".", "a b", "a?x", "a#x", "%2e"])
+    def test_prefix_that_would_lead_elsewhere_is_refused(self, prefix: str) -> None:
+        with pytest.raises(ValueError, match="a prefix has folders of"):
+            open_blobs(f"gs://bucket/{prefix}")
+
+    @pytest.mark.parametrize("name", ["abc", "my_bucket-1", "a" * 63, "data.example.com", f"{'a' * 63}.{'b' * 63}"])
+    def test_name_that_a_bucket_can_have_is_taken_without_asking_anybody(self, name: str) -> None:
+        open_blobs(f"gs://{name}")
+        open_blobs(f"gs://{name}/")
+
+    @pytest.mark.parametrize("emulator", ["localhost:9023", "", "ftp://localhost"])
+    def test_emulator_without_a_scheme_is_refused_by_the_variable_that_names_it(self, emulator: str) -> None:
+        with pytest.raises(ValueError, match=r"STORAGE_EMULATOR_HOST: .* is no http or https URL"):
+            open_blobs("gs://bucket", emulator)
+
+
+async def test_credentials_that_cannot_be_read_are_unavailable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(BlobUnavailable):
+        await open_blobs("gs://bucket").ping()
