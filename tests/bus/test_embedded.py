@@ -1,10 +1,8 @@
 import asyncio
 import signal
 import sqlite3
-import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,8 +13,8 @@ from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Bus, BusUnavailable
 from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
 from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing, stop
+from tests.bus.workers import working
 
-ROOT = Path(__file__).parents[2]
 NEVER_VISIBLE_AGAIN = Pace(visibility=timedelta(hours=1))
 """Whatever comes again did so because its consumer was seen to be dead."""
 
@@ -42,47 +40,8 @@ async def bus(tmp_path: Path) -> AsyncIterator[EmbeddedBus]:
     await bus.close()
 
 
-class Worker:
-    """A process that runs `tests.bus.worker`."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        assert process.stdout is not None
-        self._lines = process.stdout
-
-    async def line(self) -> str:
-        """The next thing it says."""
-        async with asyncio.timeout(PATIENCE_S):
-            return (await self._lines.readline()).decode().strip()
-
-    async def kill(self) -> None:
-        """SIGKILL: it has no chance to clean up."""
-        self.process.kill()
-        await self.process.wait()
-
-    async def got(self) -> list[str]:
-        """Kill it, and read which messages it said it got."""
-        await self.kill()
-        said = (await self._lines.read()).decode().split("\n")
-        return [line.removeprefix("got ") for line in said if line.startswith("got ")]
-
-
-@asynccontextmanager
-async def working(directory: Path, *arguments: str) -> AsyncIterator[Worker]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bus.worker", str(directory), *arguments, stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
-    worker = Worker(process)
-    try:
-        assert await worker.line() == "ready"
-        yield worker
-    finally:
-        if process.returncode is None:
-            await worker.kill()
-
-
 async def test_messages_survive_the_process_that_published_them(tmp_path: Path, bus: EmbeddedBus) -> None:
-    async with working(tmp_path, "publish", "5") as worker:
+    async with working(str(tmp_path), "publish", "5") as worker:
         assert await worker.line() == "published"
         await worker.kill()
     assert await bus.backlog(PUBLISHER) == 5
@@ -90,7 +49,7 @@ async def test_messages_survive_the_process_that_published_them(tmp_path: Path, 
 
 async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_path: Path, bus: EmbeddedBus) -> None:
     recorder = Recorder()
-    async with working(tmp_path, "hang") as worker:
+    async with working(str(tmp_path), "hang") as worker:
         await bus.publish([outgoing("a")])
         assert await worker.line() == "got a"
         async with consuming(bus, PUBLISHER, recorder):
@@ -104,7 +63,7 @@ async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_p
 @pytest.mark.slow
 async def test_message_of_a_stopped_process_comes_again_after_the_visibility_timeout(tmp_path: Path) -> None:
     bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
-    async with working(tmp_path, "consume") as worker:
+    async with working(str(tmp_path), "consume") as worker:
         await bus.publish([outgoing("a")])
         assert await worker.line() == "got a"
         worker.process.send_signal(signal.SIGSTOP)
@@ -121,7 +80,7 @@ async def test_message_of_a_stopped_process_comes_again_after_the_visibility_tim
 
 @pytest.mark.slow
 async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path, bus: EmbeddedBus) -> None:
-    async with working(tmp_path, "consume") as first, working(tmp_path, "consume") as second:
+    async with working(str(tmp_path), "consume") as first, working(str(tmp_path), "consume") as second:
         for number in range(0, 200, 2):
             await bus.publish([outgoing(str(number)), outgoing(str(number + 1))])
         async with asyncio.timeout(PATIENCE_S):
@@ -136,7 +95,7 @@ async def test_consumer_is_woken_by_a_publisher_in_another_process(tmp_path: Pat
     bus, recorder = EmbeddedBus(tmp_path, pace=ONLY_WOKEN), Recorder()
     async with consuming(bus, PUBLISHER, recorder):
         await asyncio.sleep(0.1)
-        async with working(tmp_path, "publish", "3"):
+        async with working(str(tmp_path), "publish", "3"):
             await recorder.got(3)
     assert recorder.names == ["0", "1", "2"]
     await bus.close()

@@ -1,16 +1,21 @@
-"""A process of its own for the bus's tests: `python -m tests.bus.worker DIRECTORY consume|hang|publish [COUNT]`.
+"""A process of its own for the bus's tests: `python -m tests.bus.worker BUS consume|hang|publish [COUNT]`.
 
-It prints what it does, one line each: `ready`, `got NAME`, `published`.
+BUS is the directory of an embedded bus, or `pubsub://project` on the emulator that PUBSUB_EMULATOR_HOST names. It
+prints what it does, one line each: `ready`, `got NAME`, `published`.
 """
 
 import asyncio
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
 
+import structlog
+
 from aex_runtime.bus.consumption import Pace
 from aex_runtime.bus.embedded import EmbeddedBus
-from aex_runtime.bus.port import Ack, Delivery, Disposition
+from aex_runtime.bus.factory import open_bus
+from aex_runtime.bus.port import Ack, Bus, Delivery, Disposition
 from tests.bus.messages import CHECKED, name_of, outgoing
 
 POLL_S = 600
@@ -23,7 +28,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-async def consume(bus: EmbeddedBus, hang: bool) -> None:
+async def consume(bus: Bus, hang: bool) -> None:
     """Ack everything, or hang on to it."""
 
     async def receive(delivery: Delivery) -> Disposition:
@@ -34,10 +39,18 @@ async def consume(bus: EmbeddedBus, hang: bool) -> None:
     await bus.consume("work-publisher", [CHECKED], receive, 4)
 
 
-async def main(directory: Path, what: str, count: int) -> None:
-    """Do one thing."""
+def opened(bus: str) -> Bus:
+    """The bus that the test named."""
+    if bus.startswith("pubsub:"):
+        return open_bus(bus, os.environ["PUBSUB_EMULATOR_HOST"])
     pace = Pace(poll=timedelta(seconds=POLL_S), visibility=timedelta(seconds=VISIBILITY_S))
-    bus = EmbeddedBus(directory, pace=pace)
+    return EmbeddedBus(Path(bus), pace=pace)
+
+
+async def main(name: str, what: str, count: int) -> None:
+    """Do one thing."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # what it says to the test is its own
+    bus = opened(name)
     say("ready")
     if what == "publish":
         for number in range(count):
@@ -48,4 +61,4 @@ async def main(directory: Path, what: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0))
+    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0))

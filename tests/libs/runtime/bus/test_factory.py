@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.bus.pubsub import PubSubBus
 from tests.bus.messages import outgoing
 
 
@@ -21,9 +24,48 @@ async def test_memory_url_opens_a_bus_in_memory() -> None:
     assert isinstance(open_bus("memory:"), MemoryBus)
 
 
+@pytest.mark.parametrize("url", ["pubsub://a-project", "pubsub://a-project/", "pubsub://example.com:a-project"])
+async def test_pubsub_url_names_its_project(url: str) -> None:
+    bus = open_bus(url, emulator="127.0.0.1:9")
+    assert isinstance(bus, PubSubBus)
+    await bus.close()
+
+
 @pytest.mark.parametrize(
-    "url", ["kafka://x", "", "embedded:", "embedded:///", "embedded://host", "pubsub://p", "memory:x"]
+    "url",
+    [
+        "kafka://x",
+        "",
+        "embedded:",
+        "embedded:///",
+        "embedded://host",
+        "pubsub:",
+        "pubsub://",
+        "pubsub:a-project",
+        "pubsub://A-Project",
+        "pubsub://a-project/topic",
+        "memory:x",
+    ],
 )
 def test_other_urls_are_refused_with_the_accepted_forms(url: str) -> None:
-    with pytest.raises(ValueError, match=r"embedded:///relative/folder, .* or memory:"):
+    with pytest.raises(ValueError, match=r"embedded:///relative/folder, .* pubsub://project or memory:"):
         open_bus(url)
+
+
+def test_pubsub_without_googles_libraries_names_what_to_install() -> None:
+    hidden = (
+        "import sys\n"
+        "sys.modules['google.pubsub_v1'] = None\n"
+        "from aex_runtime.bus.factory import open_bus\n"
+        "open_bus('pubsub://a-project')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines()[-1].endswith("pip install 'aex-runtime[google]'")
+
+
+def test_embedded_bus_needs_none_of_googles_libraries() -> None:
+    imports = (
+        "import sys\nimport aex_runtime.bus.factory\nprint([name for name in sys.modules if name.startswith('google')])"
+    )
+    ended = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[]"

@@ -1,16 +1,22 @@
 """The bus that a URL names."""
 
+import re
 from pathlib import Path
 
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Bus
 
-_ACCEPTED = "embedded:///relative/folder, embedded:////absolute/folder or memory:"
+_ACCEPTED = "embedded:///relative/folder, embedded:////absolute/folder, pubsub://project or memory:"
+_PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{1,61}[a-z0-9]")
+"""A project's id, with its domain where it has one."""
 
 
-def open_bus(url: str) -> Bus:
-    """The bus behind a URL. Nothing is touched before its first use. Raises `ValueError` for other URLs."""
+def open_bus(url: str, emulator: str | None = None) -> Bus:
+    """The bus behind a URL. Nothing is touched before its first use. Raises `ValueError` for other URLs.
+
+    `emulator`: the `host:port` of one to use in the place of Pub/Sub.
+    """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
         return MemoryBus()
@@ -20,5 +26,16 @@ def open_bus(url: str) -> Bus:
             raise ValueError(f"an embedded bus needs the path of a folder: {_ACCEPTED}")
         return EmbeddedBus(Path(folder))
     if scheme == "pubsub":
-        raise ValueError(f"pubsub: is not in this build; a bus is {_ACCEPTED}")
+        project = rest.removeprefix("//").removesuffix("/")
+        if not rest.startswith("//") or not _PROJECT.fullmatch(project):
+            raise ValueError(f"a Pub/Sub bus needs the id of a project: {_ACCEPTED}")
+        return _pubsub(project, emulator)
     raise ValueError(f"unknown bus scheme {scheme!r}; a bus is {_ACCEPTED}")
+
+
+def _pubsub(project: str, emulator: str | None) -> Bus:
+    try:
+        from aex_runtime.bus.pubsub import PubSubBus  # noqa: PLC0415 only those who use it need Google's libraries
+    except ModuleNotFoundError as missing:
+        raise ValueError(f"pubsub: needs {missing.name}; pip install 'aex-runtime[google]'") from missing
+    return PubSubBus(project, emulator=emulator)

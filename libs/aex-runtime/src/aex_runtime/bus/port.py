@@ -63,15 +63,17 @@ class Bus(Protocol):
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         """Durable for every subscriber when it returns; raises `BusUnavailable`, and then may be repeated.
 
-        Raises `BusError` for a topic or a subscriber that is not declared; then nothing is published.
+        Raises `BusError` for a topic or a subscriber that is not declared, or for a message that this bus cannot
+        carry; then nothing is published.
         """
         ...
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
         """Deliver to `receive` until cancelled; a cancelled consumer finishes or gives back what it holds.
 
-        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out. An outage
-        of the bus is waited out. Raises `BusError` for a topic that `service` does not subscribe to.
+        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out, and counts as
+        an attempt. An outage of the bus is waited out. Raises `BusError` for a topic that `service` does not
+        subscribe to.
         """
         ...
 

@@ -1,0 +1,137 @@
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from aex_runtime.bus.port import BusUnavailable, Retry
+from aex_runtime.bus.pubsub import PubSubBus
+from tests.bus.contract import IMPATIENT, ONLY_WOKEN, PUBLISHER, OpenBus
+from tests.bus.messages import Recorder, consuming, eventually, name_of, outgoing, stop
+from tests.bus.workers import working
+from tests.emulators.emulators import Emulators
+from tests.emulators.jars import Jars
+from tests.emulators.pubsub import PubSubEmulator
+
+pytestmark = pytest.mark.emulator
+
+ACK_DEADLINE_S = 10
+
+
+@contextmanager
+def paused(emulator: PubSubEmulator) -> Iterator[None]:
+    emulator.pause()
+    try:
+        yield
+    finally:
+        emulator.resume()
+
+
+@pytest.mark.slow
+async def test_bus_that_does_not_answer_is_unavailable_in_time_and_back_at_once(
+    emulators: Emulators, project: str
+) -> None:
+    bus, recorder = PubSubBus(project, emulator=emulators.pubsub.host, deadline_s=2.0), Recorder()
+    await bus.ping()
+    async with consuming(bus, PUBLISHER, recorder):
+        await bus.publish([outgoing("before")])
+        await recorder.got(1)
+        with paused(emulators.pubsub):
+            started = time.monotonic()
+            with pytest.raises(BusUnavailable, match=r"work\.checked: "):
+                await bus.publish([outgoing("lost")])
+            assert time.monotonic() - started < 2.5
+            with pytest.raises(BusUnavailable):
+                await bus.ping()
+        await bus.publish([outgoing("after")])
+        await eventually(lambda: "after" in recorder.names)
+    await bus.close()
+
+
+@pytest.mark.slow
+async def test_restarted_emulator_is_filled_again_and_its_consumers_go_on(
+    jars: Jars, tmp_path: Path, project: str
+) -> None:
+    emulator = await asyncio.to_thread(PubSubEmulator, jars, tmp_path)
+    bus, publisher = (PubSubBus(project, emulator=emulator.host, deadline_s=3) for _ in range(2))
+    recorder = Recorder()
+    try:
+        async with consuming(bus, PUBLISHER, recorder):
+            await publisher.publish([outgoing("before")])
+            await recorder.got(1)
+            await asyncio.to_thread(emulator.stop)
+            with capture_logs() as logs:
+                publishing = asyncio.create_task(publisher.publish([outgoing("meanwhile")]))
+                await eventually(lambda: any(entry["event"] == "stream_reopened" for entry in logs))
+                with pytest.raises(BusUnavailable, match="UNAVAILABLE"):
+                    await publishing
+            await asyncio.to_thread(emulator.start)
+            await publisher.publish([outgoing("after")])
+            await recorder.got(2)
+        assert recorder.names == ["before", "after"]
+    finally:
+        await bus.close()
+        await publisher.close()
+        emulator.stop()
+
+
+@pytest.mark.slow
+async def test_message_of_a_killed_process_comes_again_and_counts(
+    emulators: Emulators, project: str, open_pubsub: OpenBus
+) -> None:
+    bus, recorder = open_pubsub(ONLY_WOKEN), Recorder()
+    async with working(f"pubsub://{project}", "hang", environment=emulators.environment()) as worker:
+        await bus.publish([outgoing("a")])
+        assert await worker.line() == "got a"
+        async with consuming(bus, PUBLISHER, recorder):
+            await worker.kill()
+            await recorder.got(1)
+    assert [(name_of(delivery), delivery.attempt) for delivery in recorder.deliveries] == [("a", 2)]
+
+
+@pytest.mark.slow
+async def test_consumer_stops_in_time_while_the_bus_does_not_answer(emulators: Emulators, open_pubsub: OpenBus) -> None:
+    bus, recorder, after = open_pubsub(IMPATIENT), Recorder(Retry(timedelta(hours=1))), Recorder()
+    async with consuming(bus, PUBLISHER, recorder) as task:
+        await bus.publish([outgoing("a")])
+        await recorder.got(1)
+        with paused(emulators.pubsub):
+            started = time.monotonic()
+            await stop(task)
+            assert time.monotonic() - started < 9
+    async with consuming(bus, PUBLISHER, after):
+        await after.got(1)
+    assert after.names[0] == "a"
+
+
+@pytest.mark.slow
+async def test_message_whose_lease_lapsed_in_an_outage_is_left_to_the_server(
+    emulators: Emulators, open_pubsub: OpenBus
+) -> None:
+    bus, recorder = open_pubsub(ONLY_WOKEN), Recorder(Retry(timedelta(seconds=13)))
+    with capture_logs() as logs:
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([outgoing("a")])
+            await recorder.got(1)
+            with paused(emulators.pubsub):
+                await asyncio.sleep(ACK_DEADLINE_S + 1)
+            await eventually(lambda: any(entry["event"] == "lease_lapsed" for entry in logs))
+            await recorder.got(2)
+    assert [delivery.attempt for delivery in recorder.deliveries] == [1, 2]
+
+
+async def test_close_ends_what_is_under_way_and_leaves_nothing_running(emulators: Emulators, project: str) -> None:
+    before = asyncio.all_tasks()
+    bus = PubSubBus(project, emulator=emulators.pubsub.host)
+    await bus.ping()
+    with paused(emulators.pubsub):
+        publishing = asyncio.create_task(bus.publish([outgoing("a")]))
+        await asyncio.sleep(0.1)
+        await bus.close()
+        with pytest.raises(BusUnavailable, match="closed"):
+            await publishing
+    await eventually(lambda: asyncio.all_tasks() == before)
