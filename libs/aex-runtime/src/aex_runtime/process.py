@@ -65,6 +65,8 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
     # Until uvicorn takes the signals, and again once it gives them back.
     signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, _exit)
+    # gRPC writes lines of its own to stderr, between ours that are JSON; what matters of it the adapters log.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         settings = RuntimeSettings()
         if settings.parent_fd is not None:
