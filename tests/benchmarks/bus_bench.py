@@ -16,7 +16,8 @@ from uuid import uuid4
 
 import grpc
 import uvloop
-from google.cloud import pubsub_v1  # type: ignore[import-untyped]
+from google.cloud.pubsub_v1 import SubscriberClient
+from google.cloud.pubsub_v1.types import FlowControl
 from google.pubsub_v1 import PublisherClient
 from google.pubsub_v1.services.publisher.transports.grpc import PublisherGrpcTransport
 from google.pubsub_v1.types import PubsubMessage
@@ -89,8 +90,8 @@ async def their_side(emulator: str, at_a_time: int, events: int) -> AsyncIterato
     await filler.ping()
     await filler.close()
     with pointed_at(emulator):
-        subscriber = pubsub_v1.SubscriberClient()
-    # Not `pubsub_v1.PublisherClient`: that one cuts its batches elsewhere, and waits to fill them.
+        subscriber = SubscriberClient()
+    # Not the publisher of `google.cloud.pubsub_v1`: that one cuts its batches elsewhere, and waits to fill them.
     channel = grpc.insecure_channel(emulator)
     publisher = PublisherClient(transport=PublisherGrpcTransport(channel=channel))
 
@@ -109,9 +110,7 @@ async def their_side(emulator: str, at_a_time: int, events: int) -> AsyncIterato
         await countdown.over()
         return events
 
-    streaming = subscriber.subscribe(
-        subscription, handle, flow_control=pubsub_v1.types.FlowControl(max_messages=3 * at_a_time)
-    )
+    streaming = subscriber.subscribe(subscription, handle, flow_control=FlowControl(max_messages=3 * at_a_time))
     yield run
     streaming.cancel()
     await asyncio.to_thread(streaming.result, 20)
