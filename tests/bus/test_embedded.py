@@ -3,9 +3,11 @@ import signal
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 
 from aex_runtime.bus.consumption import Pace
@@ -13,7 +15,7 @@ from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Bus, BusUnavailable
 from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
 from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing, stop
-from tests.bus.workers import working
+from tests.bus.workers import Worker, working
 
 NEVER_VISIBLE_AGAIN = Pace(visibility=timedelta(hours=1))
 """Whatever comes again did so because its consumer was seen to be dead."""
@@ -61,12 +63,27 @@ async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_p
 
 
 @pytest.mark.slow
+async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
+    """Stop the process, but not while it holds the file's write lock: that would stop everybody."""
+    while True:
+        worker.process.send_signal(signal.SIGSTOP)
+        await eventually(lambda: psutil.Process(worker.process.pid).status() == psutil.STATUS_STOPPED)
+        try:
+            with closing(sqlite3.connect(folder / f"{PUBLISHER}.sqlite3", timeout=0.1)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            worker.process.send_signal(signal.SIGCONT)
+            await asyncio.sleep(0.05)
+        else:
+            return
+
+
 async def test_message_of_a_stopped_process_comes_again_after_the_visibility_timeout(tmp_path: Path) -> None:
     bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
     async with working(str(tmp_path), "consume") as worker:
         await bus.publish([outgoing("a")])
         assert await worker.line() == "got a"
-        worker.process.send_signal(signal.SIGSTOP)
+        await stopped_between_transactions(worker, tmp_path)
         async with consuming(bus, PUBLISHER, recorder):
             await recorder.got(1)
             worker.process.send_signal(signal.SIGCONT)  # it now acks what is no longer its own

@@ -86,9 +86,7 @@ async def test_messages_that_always_fail_keep_no_others_out_and_count_their_atte
         assert max(len(seen) for seen in attempts.values()) <= 3
         await eventually(lambda: all(len(seen) >= 4 for seen in attempts.values()))
     for seen in attempts.values():
-        assert seen == sorted(seen)
-        assert seen[0] == 1
-        assert seen[-1] >= len(seen) / 2
+        assert seen == list(range(1, len(seen) + 1))
 
 
 async def test_what_a_stopped_consumer_never_handled_comes_again_uncounted(open_pubsub: OpenBus) -> None:

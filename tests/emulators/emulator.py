@@ -63,7 +63,7 @@ class Emulator:
 
     def pause(self) -> None:
         """Stop it in its tracks: its port still takes connections, nothing is answered."""
-        self._process.send(signal.SIGSTOP)
+        self._process.stand_still()
 
     def resume(self) -> None:
         """Let it go on; it answers what has piled up."""

@@ -40,6 +40,11 @@ class JavaProcess:
         """Send a signal to the program alone."""
         self._process.send_signal(number)
 
+    def stand_still(self) -> None:
+        """Stop the program; every thread of it stands when this returns."""
+        self.send(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def end(self) -> None:
         """Ask it to end, then kill it and its guard."""
         if not self.ended():

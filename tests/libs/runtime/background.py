@@ -36,13 +36,17 @@ class RecordingBus(MemoryBus):
         self.published: list[str] = []
         self.calls = 0
         self.down = False
+        self.down_after: int | None = None
+        """Down once it has been called so often more."""
         self.refused: frozenset[str] = frozenset()
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         self.calls += 1
         await asyncio.sleep(0)
-        if self.down:
+        if self.down or self.down_after == 0:
             raise BusUnavailable("the bus is down")
+        if self.down_after is not None:
+            self.down_after -= 1
         subjects = [each.message.attributes["ce-subject"] for each in messages]
         if self.refused & set(subjects):
             raise BusError("a message is too large")
@@ -82,6 +86,28 @@ class FailingStore:
     def _check(self) -> None:
         if self.down:
             raise StoreUnavailable("the store is down")
+
+
+class AskedStore(FailingStore):
+    """A store that notes its queries."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.asked: list[Query] = []
+
+    async def query(self, query: Query) -> list[Document]:
+        self.asked.append(query)
+        return await super().query(query)
+
+    def took(self) -> list[Query]:
+        """The queries since the last time of asking."""
+        taken, self.asked = self.asked, []
+        return taken
+
+
+def begins(query: Query) -> str | int | None:
+    """Where the bounds let a query begin; None: at the beginning."""
+    return next((bound.value for bound in query.bounds if bound.comparison == ">="), None)
 
 
 @asynccontextmanager

@@ -3,22 +3,28 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from aex_runtime.bus.port import BusUnavailable, Outgoing
 from aex_runtime.bus.wire import decode
-from aex_runtime.clock import SetClock
+from aex_runtime.clock import SetClock, epoch_micros
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPolicy, OutboxPump
 from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.seen_clean import FULL_EVERY, MARGIN
+from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Query, Store, StoreUnavailable
-from aex_runtime.unit_of_work import Committed, UnitOfWork
+from aex_runtime.unit_of_work import Committed, Unit, UnitOfWork
 from tests.bus.messages import eventually, stop
 from tests.libs.runtime.background import (
     SERVICE,
     START,
+    AskedStore,
     FailingStore,
     RecordingBus,
+    begins,
     emit_checked,
     eventually_async,
     running,
@@ -255,3 +261,147 @@ async def test_steps_tell_of_an_outage(each_store: Store, bus: RecordingBus, clo
     bus.down, store.down = False, True
     with pytest.raises(StoreUnavailable):
         await process.pump.sweep()
+
+
+async def test_sweep_begins_where_the_last_one_ended(bus: RecordingBus, clock: SetClock) -> None:
+    store = AskedStore(MemoryStore())
+    other, sweeper = Process(store, bus, clock), Process(store, bus, clock, "b").pump
+    for seconds in range(59):
+        await other.emit(*(f"work_{seconds}_{number}" for number in range(4)))
+        clock.advance(timedelta(seconds=1))
+        await sweeper.sweep()
+        looks = store.took()
+        assert {begins(look) for look in looks} == {
+            None if seconds == 0 else epoch_micros(clock.now() - timedelta(seconds=1) - MARGIN)
+        }
+    assert len(bus.published) == 58 * 4  # what is younger than the grace is still there
+
+
+async def test_sweep_passes_none_of_what_the_bus_refused(each_store: Store, bus: RecordingBus, clock: SetClock) -> None:
+    other, sweeper = Process(each_store, bus, clock), Process(each_store, bus, clock, "b").pump
+    bus.refused = frozenset({"work_1", "work_5"})
+    for number in range(8):
+        await other.emit(f"work_{number}")
+        clock.advance(timedelta(seconds=1))
+    clock.advance(MARGIN)
+    assert await sweeper.sweep() == 6
+    for _ in range(9):
+        clock.advance(MARGIN / 4)
+        assert await sweeper.sweep() == 0
+    bus.refused = frozenset()
+    assert await sweeper.sweep() == 2
+
+
+async def test_sweep_that_an_outage_ended_is_taken_up_where_it_ended(bus: RecordingBus, clock: SetClock) -> None:
+    store = AskedStore(MemoryStore())
+    other, sweeper = Process(store, bus, clock), Process(store, bus, clock, "b").pump
+    for number in range(9):
+        await other.emit(f"work_{number}")
+        clock.advance(timedelta(seconds=1))
+    clock.advance(MARGIN)
+    bus.down_after = 2
+    with pytest.raises(BusUnavailable):
+        await sweeper.sweep()
+    store.took()
+    bus.down_after = None
+    assert await sweeper.sweep() == 3
+    assert begins(store.took()[0]) == epoch_micros(START + timedelta(seconds=5))
+    assert bus.published == [f"work_{number}" for number in range(9)]
+
+
+async def test_event_that_another_process_commits_late_is_swept_at_once(
+    each_store: Store, bus: RecordingBus, clock: SetClock
+) -> None:
+    sweeper = Process(each_store, bus, clock, "b").pump
+    for _ in range(3):
+        assert await sweeper.sweep() == 0
+        await Process(each_store, bus, SetClock(clock.now() - MARGIN)).emit("work_1")
+        clock.advance(timedelta(seconds=1))
+        assert await sweeper.sweep() == 1
+
+
+async def test_event_from_long_ago_is_swept_within_the_minute(
+    each_store: Store, bus: RecordingBus, clock: SetClock
+) -> None:
+    sweeper = Process(each_store, bus, clock, "b").pump
+    await sweeper.sweep()
+    await Process(each_store, bus, SetClock(START - timedelta(hours=1))).emit("work_1")
+    assert await sweeper.sweep() == 0
+    clock.advance(FULL_EVERY)
+    assert await sweeper.sweep() == 1
+
+
+async def test_who_takes_the_lease_sweeps_from_the_beginning(
+    each_store: Store, bus: RecordingBus, clock: SetClock
+) -> None:
+    pump = Process(each_store, bus, clock, "b").pump
+    await pump.sweep()
+    await Process(each_store, bus, SetClock(START - timedelta(hours=1))).emit("work_1")
+    async with running(pump.run()):
+        await eventually_async(empty(each_store))
+    assert bus.published == ["work_1"]
+
+
+HERE = st.tuples(st.just("here"), st.integers(0, 100))
+THERE = st.tuples(st.just("there"), st.integers(0, MARGIN // timedelta(seconds=1)))
+ADVANCE = st.tuples(st.just("advance"), st.integers(0, 30))
+SET_BACK = st.tuples(st.just("set back"), st.integers(1, 5_000))
+SWEEP = st.tuples(st.just("sweep"), st.just(0))
+REFUSE = st.tuples(st.just("refuse"), st.integers(0, 2))
+
+
+@given(st.lists(st.one_of(HERE, THERE, ADVANCE, SET_BACK, SWEEP, SWEEP, REFUSE), max_size=40))
+@example([("sweep", 0), ("here", 40), ("sweep", 0)])
+@example([("sweep", 0), ("set back", 5_000), ("there", 0), ("advance", 3), ("sweep", 0)])
+def test_sweep_misses_nothing(steps: list[tuple[str, int]]) -> None:
+    asyncio.run(Swept().take(steps))
+
+
+class Swept:
+    """A sweeper, what it and other processes commit, and after each sweep a look at what it missed."""
+
+    def __init__(self) -> None:
+        self.store, self.bus, self.clock = MemoryStore(), RecordingBus(), SetClock(START)
+        self.process = Process(self.store, self.bus, self.clock, policy=OutboxPolicy(batch=3, max_waiting=0))
+        self.emitted = 0
+
+    async def take(self, steps: list[tuple[str, int]]) -> None:
+        for step, number in steps:
+            await self._step(step, timedelta(seconds=number), number)
+        self.clock.advance(FULL_EVERY)
+        await self._sweep()
+
+    async def _step(self, step: str, by: timedelta, number: int) -> None:
+        match step:
+            case "here":
+                await self._commit(self.process.unit_of_work, by)
+            case "there":
+                there = Process(self.store, self.bus, SetClock(self.clock.now() - by), "other")
+                await self._commit(there.unit_of_work)
+            case "advance":
+                self.clock.advance(by)
+            case "set back":
+                self.clock.advance(-by)
+                await self._sweep()
+            case "refuse":
+                self.bus.refused = frozenset({f"work_{self.emitted - number}"} if number else ())
+            case _:
+                await self._sweep()
+
+    async def _commit(self, unit_of_work: UnitOfWork, after: timedelta | None = None) -> None:
+        self.emitted += 1
+        emit = emit_checked(f"work_{self.emitted}")
+
+        async def slowly(unit: Unit) -> None:
+            await emit(unit)
+            if after is not None:
+                self.clock.advance(after)
+                await self._sweep()
+
+        await unit_of_work.run(slowly)
+
+    async def _sweep(self) -> None:
+        await self.process.pump.sweep()
+        left = await outbox_table(SERVICE).find(self.store, order="created_at", limit=500)
+        missed = [each for each in left if each.record.created_at <= self.clock.now() - GRACE]
+        assert {each.record.event.subject for each in missed} <= self.bus.refused

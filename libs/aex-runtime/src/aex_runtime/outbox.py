@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -18,6 +18,7 @@ from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
 from aex_runtime.outbox_entry import OutboxEntry, outbox_table
+from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
 
@@ -65,13 +66,17 @@ class OutboxPump:
         self._waiting: deque[Event] = deque()
         self._published: list[str] = []
         self._underway: frozenset[str] = frozenset()
+        self._clean = SeenClean()
         self._wake = asyncio.Event()
         self._to_forget = asyncio.Event()
 
     def notify(self, events: Iterable[Event]) -> None:
         """Tell of events just committed: they are published at once. Called on the event loop."""
+        committed = list(events)
+        for event in committed:
+            self._clean = self._clean.told_of(event.time)
         room = self._policy.max_waiting - len(self._waiting)
-        self._waiting.extend(list(events)[:room])
+        self._waiting.extend(committed[:room])
         self._wake.set()
 
     async def run(self) -> None:
@@ -87,21 +92,24 @@ class OutboxPump:
     async def sweep(self) -> int:
         """Publish, oldest first, what was committed before the grace and is still there; how much it was.
 
-        Raises `BusUnavailable`, `StoreUnavailable`. What the bus refuses stays, is logged, and holds up nothing.
+        Begins where the last one left something. Raises `BusUnavailable`, `StoreUnavailable`. What the bus refuses
+        stays, is logged, and holds up nothing.
         """
-        horizon = epoch_micros(self._clock.now() - self._policy.grace)
+        now = self._clock.now()
+        self._clean = self._clean.begun(now)
+        horizon = now - self._policy.grace
+        bounds = (*self._clean.bounds, Bound("<=", epoch_micros(horizon)))
         after: tuple[Scalar, str] | None = None
+        left: datetime | None = None
         published = 0
         while True:
-            page = await self._page(horizon, after)
-            held = {event.id for event in self._waiting} | self._underway | set(self._published)
-            events = [stored.record.event for stored in page if stored.record.event.id not in held]
-            done = await self._publish(events)
-            await self._delete(done)
+            page = await self._page(bounds, after)
+            done = await self._sweep_page(page)
             published += len(done)
-            if done:
-                _log.info("outbox_swept", published=len(done))
-            if len(page) < self._policy.batch:
+            left = left or next((row.record.created_at for row in page if row.document.key not in done), None)
+            is_last = len(page) < self._policy.batch
+            self._clean = self._clean.reached(left or (horizon if is_last else page[-1].record.created_at))
+            if is_last:
                 return published
             after = page[-1].document.fields["created_at"], page[-1].document.key
 
@@ -190,6 +198,7 @@ class OutboxPump:
 
     async def _sweep_on(self, _: Lease) -> None:
         """Sweep under the lease. A sweeper that lost it and goes on publishes something twice, no worse."""
+        self._clean = SeenClean()
         failures = 0
         while True:
             try:
@@ -200,13 +209,18 @@ class OutboxPump:
                 await self._back_off("outbox_not_swept", failures, error)
             await asyncio.sleep(self._policy.sweep_every.total_seconds())
 
-    async def _page(self, horizon: int, after: tuple[Scalar, str] | None) -> list[Stored[OutboxEntry]]:
+    async def _sweep_page(self, page: Sequence[Stored[OutboxEntry]]) -> frozenset[str]:
+        """Publish and delete; the ids of what is gone. What this process is about to publish is left to it."""
+        held = {event.id for event in self._waiting} | self._underway | set(self._published)
+        done = await self._publish([row.record.event for row in page if row.record.event.id not in held])
+        await self._delete(done)
+        if done:
+            _log.info("outbox_swept", published=len(done))
+        return frozenset(done)
+
+    async def _page(self, bounds: Sequence[Bound], after: tuple[Scalar, str] | None) -> list[Stored[OutboxEntry]]:
         return await self._table.find(
-            self._store,
-            order="created_at",
-            bounds=(Bound("<=", horizon),),
-            after=after,
-            limit=self._policy.batch,
+            self._store, order="created_at", bounds=bounds, after=after, limit=self._policy.batch
         )
 
     async def _back_off(self, what: str, failures: int, error: Exception) -> None:

@@ -17,6 +17,7 @@ from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
 from aex_runtime.redaction import describe as describe_exception
+from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import TraceContext, continue_trace
@@ -63,11 +64,13 @@ class TimerSweeper:
         self._trace = trace
         self._lease = LeaseHolder(leases, clock, ids, "timers", self._policy.lease_ttl)
         self._firing: dict[str, asyncio.Task[None]] = {}
+        self._clean = SeenClean()
         self._wake = asyncio.Event()
 
     def notify(self, timers: Iterable[Timer]) -> None:
         """Tell of timers just committed. Called on the event loop."""
-        if any(timers):
+        for timer in timers:
+            self._clean = self._clean.told_of(timer.due_at)
             self._wake.set()
 
     async def run(self) -> None:
@@ -76,20 +79,21 @@ class TimerSweeper:
 
     async def fire_due(self, now: datetime) -> int:
         """Fire what is due at `now`, one after the other, oldest first; how many. Raises `StoreUnavailable`."""
-        due = await self._due(now, self._policy.concurrency)
+        due = await self._first(self._policy.concurrency, now)
         for stored in due:
             await self._fire(stored)
         return len(due)
 
-    async def next_due(self) -> datetime | None:
-        """When the next timer that is not being fired is due. Raises `StoreUnavailable`."""
-        under_way = frozenset(self._firing)
-        found = await self._table.find(self._store, order="due_at", limit=len(under_way) + 1)
-        waiting = (stored.record.due_at for stored in found if stored.document.key not in under_way)
-        return next(waiting, None)
+    async def next_due(self, by: datetime | None = None) -> datetime | None:
+        """When the next timer that is not being fired is due; None where none is `by` then.
+
+        Raises `StoreUnavailable`.
+        """
+        return next((stored.record.due_at for stored in await self._first(1, by)), None)
 
     async def _fire_on(self, _: Lease) -> None:
         """Fire under the lease. A sweeper that lost it and goes on fires something twice, no worse."""
+        self._clean = SeenClean()
         outages = 0
         try:
             while True:
@@ -114,12 +118,12 @@ class TimerSweeper:
         poll_s = self._policy.poll.total_seconds()
         if room <= 0:
             return poll_s
-        for stored in await self._due(self._clock.now(), room):
+        for stored in await self._first(room, self._clock.now()):
             key = stored.document.key
             task = asyncio.create_task(self._fire(stored))
             self._firing[key] = task
             task.add_done_callback(partial(self._fired, key))
-        upcoming = await self.next_due()
+        upcoming = await self.next_due(self._clock.now() + self._policy.poll)
         if upcoming is None:
             return poll_s
         return min(poll_s, max((upcoming - self._clock.now()).total_seconds(), 0))
@@ -135,15 +139,22 @@ class TimerSweeper:
         except TimeoutError:
             return
 
-    async def _due(self, now: datetime, limit: int) -> list[Stored[Timer]]:
-        """At most `limit` timers due by `now`, those under way left out, even if they end while we look."""
+    async def _first(self, limit: int, by: datetime | None) -> list[Stored[Timer]]:
+        """The first timers, those due `by` then, but for those under way, even if they end while we look.
+
+        No look goes further than it must: ahead of it, as behind it, lies what was deleted, timers cancelled in time.
+        """
         under_way = frozenset(self._firing)
+        now = self._clock.now()
+        self._clean = self._clean.begun(now)
+        until = () if by is None else (Bound("<=", epoch_micros(by)),)
         found = await self._table.find(
             self._store,
             order="due_at",
-            bounds=(Bound("<=", epoch_micros(now)),),
+            bounds=(*self._clean.bounds, *until),
             limit=limit + len(under_way),
         )
+        self._clean = self._clean.reached(found[0].record.due_at if found else by or now)
         return [stored for stored in found if stored.document.key not in under_way][:limit]
 
     async def _fire(self, stored: Stored[Timer]) -> None:

@@ -88,12 +88,15 @@ class Unit:
         return event
 
     def set_timer(self, kind: str, subject: str, due_at: datetime, payload: Mapping[str, Any] | None = None) -> None:
-        """Fire `kind` for `subject` at `due_at`; one timer for each pair, a later call moves it."""
+        """Fire `kind` for `subject` at `due_at`; one timer for each pair, a later call moves it.
+
+        A moment that is past becomes now: the sweep does not look for what is due from long before it was set.
+        """
         trace = current_trace()
         timer = Timer(
             kind=kind,
             subject=subject,
-            due_at=due_at,
+            due_at=max(due_at, self.now),
             payload=dict(payload or {}),
             traceparent=trace.get("traceparent"),
             tracestate=trace.get("tracestate"),

@@ -173,9 +173,15 @@ async def test_event_whose_handler_never_ended_is_buried_unhandled() -> None:
         handled.append(event)
 
     harness = Harness(handler, max_deliveries=3)
-    assert await harness.consumer.receive(delivery(event(), 4)) == Ack()
-    assert await harness.reasons() == ["3 deliveries had no end"]
+    assert await harness.consumer.receive(delivery(event(), harness.policy.max_unended + 1)) == Ack()
+    assert await harness.reasons() == ["30 deliveries had no end"]
     assert handled == []
+
+
+async def test_deliveries_that_nobody_saw_fail_may_be_more_than_those_that_failed() -> None:
+    harness = Harness(succeed, max_deliveries=3)
+    assert await harness.consumer.receive(delivery(event(), harness.policy.max_unended)) == Ack()
+    assert await harness.reasons() == []
 
 
 async def test_handler_may_say_when_it_wants_its_event_again() -> None:

@@ -15,8 +15,9 @@ from aex_runtime.http.idempotency_purge import IdempotencyPurge
 from aex_runtime.ids import RandomIds
 from aex_runtime.leases import Leases
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import AlreadyExists
+from aex_runtime.store.port import AlreadyExists, Store
 from aex_runtime.unit_of_work import Unit, UnitOfWork
+from tests.libs.runtime.background import AskedStore
 from tests.libs.runtime.http.sample import NOTES, SERVICE, Note, Sample, memory_backends, sample
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -123,7 +124,7 @@ def request(key: str | None = "k", digest: str = "d") -> IdempotentRequest:
     return IdempotentRequest("consumer\x1facme\x1f\x1fPOST\x1f/v1/notes", key, digest)
 
 
-def unit_of_work(store: MemoryStore, clock: SetClock | None = None) -> UnitOfWork:
+def unit_of_work(store: Store, clock: SetClock | None = None) -> UnitOfWork:
     return UnitOfWork(SERVICE, store, clock or SetClock(NOW), lambda _: None)
 
 
@@ -246,3 +247,17 @@ async def test_keys_are_kept_for_32_days_and_then_removed() -> None:
     clock.advance(timedelta(days=2))
     assert await purge.purge() == 250
     assert await idempotency_table(SERVICE).find(store, order="expires_at") == []
+
+
+async def test_purge_does_not_begin_again_before_what_it_just_deleted() -> None:
+    store, clock = AskedStore(MemoryStore()), SetClock(NOW)
+    purge = IdempotencyPurge(SERVICE, store, clock, RandomIds(), Leases(SERVICE, store, clock, "test"))
+    for number in range(205):
+        await run_idempotent(unit_of_work(store, clock), request(f"k{number}"), creates(f"n{number}"))
+        clock.advance(timedelta(milliseconds=number % 2))  # some expire together
+    clock.advance(timedelta(days=40))
+    assert await purge.purge() == 205
+    first, *others = [query.after for query in store.took()]
+    assert first is None
+    assert None not in others
+    assert len(others) == len(set(others)) == 2

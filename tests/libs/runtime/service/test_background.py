@@ -10,7 +10,7 @@ from aex_models.events import ContractCancelled, Event
 from aex_runtime.background import Background
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Message, Outgoing
-from aex_runtime.clock import WallClock
+from aex_runtime.clock import SetClock, WallClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.timer_entry import Timer
@@ -109,12 +109,12 @@ async def test_an_idle_service_shows_no_backlog(name: str) -> None:
 
 async def test_gauges_tell_what_waits() -> None:
     service = Service()
-    past = service.clock.now() - timedelta(minutes=1)
+    a_minute_ago = SetClock(service.clock.now() - timedelta(minutes=1))
 
     async def fn(unit: Unit) -> None:
-        unit.set_timer("remind", "ctr_1", past)
+        unit.set_timer("remind", "ctr_1", unit.now)
 
-    await service.uow.run(fn)
+    await UnitOfWork(SERVICE, service.store, a_minute_ago, service.work.committed).run(fn)
     await service.emit("ctr_1")
     assert 60 <= await service.gauge("aex_timers_overdue_seconds") < 120
     assert 0 < await service.gauge("aex_outbox_oldest_seconds") < 60

@@ -12,6 +12,8 @@ from google.cloud.firestore_v1.types import (
     BatchGetDocumentsResponse,
     CommitRequest,
     CommitResponse,
+    RunQueryRequest,
+    RunQueryResponse,
 )
 
 Failure = tuple[grpc.StatusCode, str]
@@ -24,6 +26,7 @@ class Peer:
         self.host = ""
         self.failures: list[Failure] = []
         self.asked: Counter[str] = Counter()
+        self.headers: list[dict[str, str | bytes]] = []
         self.arrived = asyncio.Event()
         self.held = asyncio.Event()
         self.held.set()
@@ -33,12 +36,17 @@ class Peer:
         for name in request.documents:
             yield BatchGetDocumentsResponse.pb()(missing=name)
 
+    async def run_query(self, _: Any, context: Any) -> AsyncIterator[Any]:
+        await self._arrive("RunQuery", context)
+        yield RunQueryResponse.pb()()
+
     async def commit(self, request: Any, context: Any) -> Any:
         await self._arrive("Commit", context)
         return CommitResponse.pb()(write_results=[{} for _ in request.writes])
 
     async def _arrive(self, call: str, context: Any) -> None:
         self.asked[call] += 1
+        self.headers.append(dict(context.invocation_metadata()))
         self.arrived.set()
         await self.held.wait()
         if self.failures:
@@ -54,6 +62,9 @@ async def listening() -> AsyncIterator[Peer]:
             peer.batch_get,
             BatchGetDocumentsRequest.pb().FromString,
             BatchGetDocumentsResponse.pb().SerializeToString,
+        ),
+        "RunQuery": grpc.unary_stream_rpc_method_handler(
+            peer.run_query, RunQueryRequest.pb().FromString, RunQueryResponse.pb().SerializeToString
         ),
         "Commit": grpc.unary_unary_rpc_method_handler(
             peer.commit, CommitRequest.pb().FromString, CommitResponse.pb().SerializeToString

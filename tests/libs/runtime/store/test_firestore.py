@@ -10,11 +10,12 @@ import uvloop
 from grpc import StatusCode
 
 from aex_runtime.store.firestore import FirestoreStore
-from aex_runtime.store.port import Contention, InvalidDocument, StoreError, StoreUnavailable, Transaction
+from aex_runtime.store.port import Contention, InvalidDocument, Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.rerun import Rerun
 from tests.libs.runtime.store.firestore_peer import Peer, listening
 from tests.store.contract import WORKS, write
 
+ALL = Query(WORKS)
 TRANSIENT = [StatusCode.UNAVAILABLE, StatusCode.INTERNAL, StatusCode.ABORTED]
 
 
@@ -89,12 +90,43 @@ async def test_commit_that_was_aborted_runs_again(store: FirestoreStore, peer: P
         (StatusCode.FAILED_PRECONDITION, "deploy/firestore.indexes.json"),
     ],
 )
-async def test_what_no_retry_mends_names_the_fix(store: FirestoreStore, peer: Peer, code: StatusCode, fix: str) -> None:
-    for use in (store.get(WORKS, "w1"), store.transact(put), store.ping()):
+async def test_outage_that_somebody_must_end_names_the_fix(
+    store: FirestoreStore, peer: Peer, code: StatusCode, fix: str
+) -> None:
+    for use in (store.get(WORKS, "w1"), store.query(ALL), store.transact(put), store.ping()):
         peer.failures = [(code, "details")]
-        with pytest.raises(StoreError, match=f"{code.name}: .*{fix}.*: details") as raised:
+        with pytest.raises(StoreUnavailable, match=f"{code.name}: .*{fix}.*: details"):
+            await use
+    assert set(peer.asked.values()) == {1, 2}  # each call once: get and ping are the same
+
+
+@pytest.mark.parametrize("code", [StatusCode.INVALID_ARGUMENT, StatusCode.OUT_OF_RANGE, StatusCode.DATA_LOSS])
+async def test_what_the_request_is_to_blame_for_is_no_outage(
+    store: FirestoreStore, peer: Peer, code: StatusCode
+) -> None:
+    for use in (store.get(WORKS, "w1"), store.query(ALL), store.transact(put)):
+        peer.failures = [(code, "details")]
+        with pytest.raises(StoreError, match=f"{code.name}$") as raised:
             await use
         assert not isinstance(raised.value, StoreUnavailable)
+
+
+@pytest.mark.parametrize(
+    ("database", "routing"),
+    [
+        ("(default)", "project_id=example.com%3Amy-project&database_id=%28default%29"),
+        ("works-eu", "project_id=example.com%3Amy-project&database_id=works-eu"),
+    ],
+)
+async def test_every_call_is_routed_by_project_and_database(peer: Peer, database: str, routing: str) -> None:
+    store = FirestoreStore("example.com:my-project", database, emulator=peer.host)
+    await store.get(WORKS, "w1")
+    await store.query(ALL)
+    await store.transact(put)
+    await store.ping()
+    assert set(peer.asked) == {"BatchGetDocuments", "RunQuery", "Commit"}
+    assert {headers["x-goog-request-params"] for headers in peer.headers} == {routing}
+    await store.close()
 
 
 async def test_refused_argument_is_not_quoted(store: FirestoreStore, peer: Peer) -> None:
@@ -147,7 +179,7 @@ async def test_store_that_was_never_used_closes() -> None:
 async def test_without_credentials_the_store_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json")
     store = FirestoreStore("my-project")
-    with pytest.raises(StoreError, match=r"no credentials: .*gcloud auth application-default login"):
+    with pytest.raises(StoreUnavailable, match=r"no credentials: .*gcloud auth application-default login"):
         await store.get(WORKS, "w1")
     await store.close()
 

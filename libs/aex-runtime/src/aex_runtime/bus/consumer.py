@@ -38,7 +38,10 @@ class ConsumerPolicy:
 
     concurrency: int = 16
     max_deliveries: int = 12
-    """Deliveries that failed, or never ended (a crash), before a message goes to the dead letters."""
+    """Before a message whose handler fails goes to the dead letters."""
+    max_unended: int = 30
+    """Deliveries before a message is not given to its handler any more. More of them, for those that nobody saw fail
+    may have ended with a process that another message took down."""
     backoff: Backoff = _BACKOFF
     outage: Backoff = _OUTAGE
     """For what is not the message's fault."""
@@ -101,7 +104,7 @@ class Consumer:
             self._topics[event.type].data.model_validate(event.data, extra="ignore")
         except ValidationError as error:
             return f"data: {describe(error)}"
-        if delivery.attempt > self._policy.max_deliveries:  # handlers that took their process down with them
+        if delivery.attempt > self._policy.max_unended:  # handlers that took their process down with them
             return f"{delivery.attempt - 1} deliveries had no end"
         return None
 

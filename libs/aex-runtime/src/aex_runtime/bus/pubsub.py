@@ -1,7 +1,7 @@
 """The bus on Google Cloud Pub/Sub, or on its emulator. Topics and subscriptions: see `pubsub_topology`."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -13,9 +13,10 @@ from aex_runtime.bus.port import Outgoing, Receiver
 from aex_runtime.bus.pubsub_connection import Clients, PubSubConnection
 from aex_runtime.bus.pubsub_publishing import check_limits, publish_requests
 from aex_runtime.bus.pubsub_queue import PubSubQueue
-from aex_runtime.bus.pubsub_stream import StreamingPull
+from aex_runtime.bus.pubsub_stream import Received, StreamingPull
 from aex_runtime.bus.pubsub_subscription import Subscription
 from aex_runtime.bus.pubsub_topology import subscription_id, subscription_path, topic_path
+from aex_runtime.bus.pubsub_window import Window
 from aex_runtime.bus.topology import check_subscription, route
 from aex_runtime.ids import Ids, RandomIds
 
@@ -25,9 +26,9 @@ _LIFETIME = timedelta(minutes=10)
 _EMULATOR_LIFETIME = timedelta(seconds=3)
 """An emulator never notices that a process was killed: until its stream's deadline (twice the lifetime, well within
 the ack deadline) it goes on delivering to that."""
-_WINDOW = 3
-"""Messages of a subscription that a consumer may hold, for each handler that may run: one being handled, one that
-failed and waits, one fetched ahead. Small, so that replicas share a backlog."""
+_ROOM = 2
+"""Messages of a subscription that a consumer may hold beside those that failed and wait, for each handler that may run:
+one being handled, one fetched ahead. Small, so that replicas share a backlog, and a crash counts against few."""
 
 
 class PubSubBus:
@@ -42,14 +43,16 @@ class PubSubBus:
         pace: Pace | None = None,
         ids: Ids | None = None,
         deadline_s: float = 10.0,
+        stream_lifetime: timedelta | None = None,
     ) -> None:
         """`emulator`: its `host:port`. Of `pace` only `drain` matters: messages arrive by themselves, and the ack
-        deadline is the subscription's. `deadline_s`: of one call with its retries.
+        deadline is the subscription's. `deadline_s`: of one call with its retries. `stream_lifetime`: after which a
+        stream is opened anew; else what suits the server.
         """
         self._topics = topics
         self._pace = pace or Pace()
         self._ids = ids or RandomIds()
-        self._lifetime = _LIFETIME if emulator is None else _EMULATOR_LIFETIME
+        self._lifetime = stream_lifetime or (_LIFETIME if emulator is None else _EMULATOR_LIFETIME)
         self._connection = PubSubConnection(project, emulator, topics, self._ids, deadline_s)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
@@ -62,22 +65,19 @@ class PubSubBus:
         check_subscription(self._topics, service, topics)
         self._connection.check_open()
         wake = asyncio.Event()
-        subscriptions = {topic: self._subscription(topic, service) for topic in topics}
-        queue = PubSubQueue(service, subscriptions, concurrency, wake, self._publish)
-        keeper = asyncio.create_task(queue.keep_leases())
-        try:
-            # Cancelled together: the streams end while running handlers finish.
-            async with asyncio.TaskGroup() as tasks:
-                for topic, subscription in subscriptions.items():
-                    take, window = partial(queue.take, topic), _WINDOW * concurrency
-                    path, lifetime = subscription.path, self._lifetime
-                    pull = StreamingPull(self._connection, path, window, take, self._ids, lifetime)
-                    tasks.create_task(pull.run())
-                tasks.create_task(Consumption(queue, receive, concurrency, self._pace, wake, self._ids).run())
-        finally:
-            await queue.give_back()  # what a stream still delivered while it ended
-            keeper.cancel()
-            await asyncio.wait({keeper})
+        subscriptions = {topic: self._subscription(topic, service, concurrency) for topic in topics}
+        queue = PubSubQueue(service, subscriptions, wake, self._publish)
+        async with asyncio.TaskGroup() as keeping:
+            keeper = keeping.create_task(queue.keep_leases())  # also while running handlers finish
+            try:
+                async with asyncio.TaskGroup() as tasks:  # cancelled together: the streams end while handlers finish
+                    for topic, subscription in subscriptions.items():
+                        pull = self._pull(subscription, partial(queue.take, topic))
+                        tasks.create_task(pull.run())
+                    tasks.create_task(Consumption(queue, receive, concurrency, self._pace, wake, self._ids).run())
+            finally:
+                await queue.give_back()  # what a stream still delivered while it ended
+                keeper.cancel()
 
     async def ping(self) -> None:
         topic = topic_path(self._connection.project, next(iter(self._topics)))
@@ -98,9 +98,12 @@ class PubSubBus:
             if isinstance(result, BaseException):
                 raise result
 
-    def _subscription(self, topic: str, service: str) -> Subscription:
+    def _subscription(self, topic: str, service: str, concurrency: int) -> Subscription:
         path = subscription_path(self._connection.project, subscription_id(topic, service))
-        return Subscription(self._connection, path)
+        return Subscription(self._connection, path, Window(_ROOM * concurrency))
+
+    def _pull(self, subscription: Subscription, take: Callable[[Sequence[Received]], None]) -> StreamingPull:
+        return StreamingPull(self._connection, subscription.path, subscription.window, take, self._ids, self._lifetime)
 
 
 async def _send(request: PublishRequest, clients: Clients, timeout_s: float) -> None:

@@ -32,7 +32,7 @@ _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 2_000),
 )
-_KEEPALIVE = (("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 10_000))
+_KEEPALIVE = (("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_timeout_ms", 5_000))
 """Not for an emulator: it takes so many pings for an attack."""
 
 _TRANSIENT = {
@@ -43,6 +43,7 @@ _TRANSIENT = {
     grpc.StatusCode.INTERNAL,
     grpc.StatusCode.UNKNOWN,
 }
+_AFTER_A_RESTART = {grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE}
 _FIXES = {
     grpc.StatusCode.NOT_FOUND: "not there; create the topics and subscriptions of this release in the project",
     grpc.StatusCode.PERMISSION_DENIED: "not allowed; grant the service's account the Pub/Sub roles it needs on it",
@@ -121,8 +122,10 @@ class PubSubConnection:
         if isinstance(error, grpc.RpcError):
             return self.failure_of(what, from_grpc_error(error))  # type: ignore[no-untyped-call]
         code: grpc.StatusCode | None = error.grpc_status_code
-        if code is grpc.StatusCode.NOT_FOUND and self._emulator is not None:
-            self._complete = False  # it was restarted, empty
+        if code in _AFTER_A_RESTART and self._emulator is not None:
+            # It may be empty now. A topic that another process has just made has perhaps no subscriptions yet: what
+            # is published there first would reach nobody.
+            self._complete = False
         if code is grpc.StatusCode.INVALID_ARGUMENT:
             return BusError(f"{what}: Pub/Sub refuses the request as invalid")
         if code is None:

@@ -18,14 +18,16 @@ from aex_runtime.backoff import Backoff
 from aex_runtime.bus.port import BusError
 from aex_runtime.bus.pubsub_connection import PubSubConnection, Stream
 from aex_runtime.bus.pubsub_topology import ACK_DEADLINE
+from aex_runtime.bus.pubsub_window import Window
 from aex_runtime.ids import Ids
 
 Received = Any
-"""A bare `ReceivedMessage`: ack_id, delivery_attempt and message {attributes, data}."""
+"""A bare `ReceivedMessage`: ack_id, delivery_attempt and message {message_id, attributes, data}."""
 
 _OUTAGE = Backoff(first=timedelta(milliseconds=100), cap=timedelta(seconds=5))
 _HEARTBEAT_S = 30.0
 _FAREWELL_S = 1.0
+_WINDOW_BYTES = 64_000_000
 _log = structlog.get_logger(__name__)
 
 
@@ -36,13 +38,13 @@ class StreamingPull:
         self,
         connection: PubSubConnection,
         subscription: str,
-        window: int,
+        window: Window,
         take: Callable[[Sequence[Received]], None],
         ids: Ids,
         lifetime: timedelta,
     ) -> None:
-        """`window`: how many messages the server may have delivered that are not answered yet. `lifetime`: after which
-        a stream is closed and opened anew; its deadline is twice that.
+        """`lifetime`: after which a stream is closed and opened anew, or earlier where the window was outgrown; its
+        deadline is twice that.
         """
         self._connection = connection
         self._subscription = subscription
@@ -72,13 +74,18 @@ class StreamingPull:
         """Streams one after the other, until one breaks."""
         lived = True
         while lived:
-            over = asyncio.Event()
-            call = await self._connection.stream(self._subscription, self._requests(over), 2 * self._lifetime_s)
+            over, window = asyncio.Event(), self._window.open()
+            requests = self._requests(over, window)
+            call = await self._connection.stream(self._subscription, requests, 2 * self._lifetime_s)
             reading = asyncio.create_task(self._read(call))
+            outgrown = asyncio.create_task(self._window.outgrown.wait())
             try:
-                await asyncio.wait({reading}, timeout=self._lifetime_s)
+                await asyncio.wait({reading, outgrown}, timeout=self._lifetime_s, return_when=asyncio.FIRST_COMPLETED)
                 lived = not reading.done()
+                if outgrown.done():
+                    _log.info("window_outgrown", subscription=self._subscription, window=window)
             finally:
+                outgrown.cancel()
                 over.set()
                 await asyncio.wait({reading}, timeout=_FAREWELL_S)
                 call.cancel()
@@ -95,12 +102,13 @@ class StreamingPull:
         except grpc.RpcError as error:
             raise self._connection.failure_of(self._subscription, error) from None
 
-    async def _requests(self, over: asyncio.Event) -> AsyncIterator[StreamingPullRequest]:
+    async def _requests(self, over: asyncio.Event, window: int) -> AsyncIterator[StreamingPullRequest]:
         """What opens the stream, then signs of life; its end tells the server to end the stream."""
         yield StreamingPullRequest(
             subscription=self._subscription,
             stream_ack_deadline_seconds=int(ACK_DEADLINE.total_seconds()),
-            max_outstanding_messages=self._window,
+            max_outstanding_messages=window,
+            max_outstanding_bytes=_WINDOW_BYTES,
         )
         while True:
             try:

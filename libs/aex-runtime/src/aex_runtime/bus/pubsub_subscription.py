@@ -10,6 +10,7 @@ from google.pubsub_v1.types import AcknowledgeRequest, ModifyAckDeadlineRequest
 
 from aex_runtime.bus.port import BusError, BusUnavailable
 from aex_runtime.bus.pubsub_connection import Clients, PubSubConnection
+from aex_runtime.bus.pubsub_window import Window
 
 _MAX_IDS = 1_000
 _MAX_DEADLINE_S = 600
@@ -20,8 +21,9 @@ _log = structlog.get_logger(__name__)
 class Subscription:
     """Acks together what comes together: one request under way, the next takes what has gathered meanwhile."""
 
-    def __init__(self, connection: PubSubConnection, path: str) -> None:
+    def __init__(self, connection: PubSubConnection, path: str, window: Window) -> None:
         self.path = path
+        self.window = window
         self._connection = connection
         self._to_ack: list[str] = []
         self._acking: asyncio.Task[None] | None = None

@@ -11,7 +11,7 @@ from aex_runtime.http.idempotency import idempotency_table
 from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
-from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
+from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
 
 _EVERY = timedelta(hours=1)
 _LEASE_TTL = timedelta(minutes=1)
@@ -35,13 +35,16 @@ class IdempotencyPurge:
     async def purge(self) -> int:
         """Remove what has expired; how many records. Raises `StoreUnavailable`."""
         horizon = (Bound("<=", epoch_micros(self._clock.now())),)
+        after: tuple[Scalar, str] | None = None
         removed = 0
         while True:
-            found = await self._table.find(self._store, order="expires_at", bounds=horizon, limit=_BATCH)
-            if not found:
-                return removed
+            found = await self._table.find(self._store, order="expires_at", bounds=horizon, after=after, limit=_BATCH)
             await self._delete([stored.document.key for stored in found])
             removed += len(found)
+            if len(found) < _BATCH:
+                return removed
+            # On from here, not from the beginning: a store may walk over what was just deleted.
+            after = found[-1].document.fields["expires_at"], found[-1].document.key
 
     async def _delete(self, keys: list[str]) -> None:
         async def write(transaction: Transaction) -> None:

@@ -19,7 +19,7 @@ from google.cloud.firestore_v1.types import (
 from grpc.aio import Channel, Metadata, UnaryStreamMultiCallable, UnaryUnaryMultiCallable, insecure_channel
 
 from aex_runtime.store.firestore_wire import Database
-from aex_runtime.store.port import StoreError
+from aex_runtime.store.port import StoreUnavailable
 
 _HOST = "firestore.googleapis.com:443"
 _SERVICE = "/google.firestore.v1.Firestore"
@@ -49,11 +49,10 @@ class Connection:
 
 
 async def connect(database: Database, emulator: str | None) -> Connection:
-    """A connection that belongs to the running loop; it is made by its first call. Raises `StoreError`."""
-    metadata = [
-        ("google-cloud-resource-prefix", database.path),
-        ("x-goog-request-params", f"database={quote(database.path, safe='')}"),
-    ]
+    """A connection that belongs to the running loop; it is made by its first call. Raises `StoreUnavailable`."""
+    # Two parameters, for all calls: production has refused a named database as the one path that Google's client sends.
+    routing = f"project_id={quote(database.project, safe='')}&database_id={quote(database.name, safe='')}"
+    metadata = [("google-cloud-resource-prefix", database.path), ("x-goog-request-params", routing)]
     if emulator is None:
         channel = await _to_google()
     else:
@@ -75,7 +74,7 @@ async def _to_google() -> Channel:
     try:  # reads files and may ask the metadata server
         credentials, _ = await asyncio.to_thread(google.auth.default, scopes=scopes)
     except GoogleAuthError as error:
-        raise StoreError(
+        raise StoreUnavailable(
             "Firestore: no credentials: run as a service account, or `gcloud auth application-default login`"
         ) from error
     return FirestoreGrpcAsyncIOTransport.create_channel(_HOST, credentials=credentials, options=_OPTIONS)

@@ -1,4 +1,4 @@
-"""What Firestore's failures are to the callers of the port: worth a retry, or something to mend."""
+"""What Firestore's failures are to the callers of the port: an outage, or the fault of the request."""
 
 from grpc import StatusCode
 from grpc.aio import AioRpcError
@@ -21,8 +21,11 @@ _UNAVAILABLE = frozenset(
         StatusCode.UNKNOWN,
     }
 )
+# Outages too, which somebody must end: what the request is not to blame for, it waits for, and no event is given up on.
 _FIXES = {
-    StatusCode.FAILED_PRECONDITION: "an index is missing (deploy/firestore.indexes.json), or it is no Native database",
+    StatusCode.FAILED_PRECONDITION: (
+        "an index is missing or being built (deploy/firestore.indexes.json), or it is no Native database"
+    ),
     StatusCode.NOT_FOUND: "there is no such database: create it, or correct the store's URL",
     StatusCode.PERMISSION_DENIED: "give the account of this process the role roles/datastore.user",
     StatusCode.UNAUTHENTICATED: "give this process credentials of a service account",
@@ -36,8 +39,8 @@ def translated(call: str, database: Database, error: AioRpcError) -> StoreError:
     """
     code = error.code()
     where = f"Firestore {database.path}: {call}: {code.name}"
+    if code in _FIXES:
+        return StoreUnavailable(f"{where}: {_FIXES[code]}: {error.details()}")
     if code in _UNAVAILABLE:
         return StoreUnavailable(f"{where}: {error.details()}")
-    if code in _FIXES:
-        return StoreError(f"{where}: {_FIXES[code]}: {error.details()}")
     return StoreError(where)

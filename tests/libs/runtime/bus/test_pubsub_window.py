@@ -1,0 +1,104 @@
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from aex_models.events import TOPICS
+from aex_runtime.bus.port import Ack, Delivery, Disposition, Retry
+from aex_runtime.bus.pubsub import PubSubBus
+from aex_runtime.bus.pubsub_window import Window
+from tests.bus.messages import CHECKED, consuming, eventually, name_of, outgoing
+from tests.libs.runtime.bus.pubsub_peer import PubSubPeer, listening
+
+SERVICE = "work-publisher"
+LATER = timedelta(hours=1)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def test_next_stream_gets_room_beside_what_waits() -> None:
+    window = Window(8)
+    assert window.open() == 8
+    for _ in range(5):
+        window.wait_until(now() + 60)
+    assert window.open() == 13
+
+
+async def test_what_has_waited_long_enough_needs_no_room_of_its_own() -> None:
+    window = Window(8)
+    for _ in range(5):
+        window.wait_until(now() - 1)
+    window.wait_until(now() + 60)
+    assert window.open() == 9
+
+
+async def test_window_is_outgrown_once_less_than_half_of_the_room_is_left() -> None:
+    window = Window(8)
+    for _ in range(4):
+        window.wait_until(now() + 60)
+    assert not window.outgrown.is_set()
+    window.wait_until(now() + 60)
+    assert window.outgrown.is_set()
+    window.open()
+    assert not window.outgrown.is_set()
+
+
+async def test_window_that_is_as_wide_as_any_may_be_is_never_outgrown() -> None:
+    window = Window(8, most=20)
+    for _ in range(30):
+        window.wait_until(now() + 60)
+    assert window.open() == 20
+    window.wait_until(now() + 60)
+    assert not window.outgrown.is_set()
+    assert Window(30, most=20).open() == 30
+
+
+def opened(peer: PubSubPeer) -> PubSubBus:
+    """A bus whose streams are not opened anew merely because time passes."""
+    topics = {CHECKED: TOPICS[CHECKED]}
+    return PubSubBus("p", emulator=peer.host, topics=topics, stream_lifetime=timedelta(minutes=10))
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+async def test_messages_that_fail_and_wait_keep_no_others_out_where_the_window_counts(remembers: bool) -> None:
+    failed, good = set[str](), set[str]()
+
+    async def receive(delivery: Delivery) -> Disposition:
+        if delivery.message.data == b"poison":
+            failed.add(name_of(delivery))
+            return Retry(LATER)
+        good.add(name_of(delivery))
+        return Ack()
+
+    async with listening(remembers=remembers) as peer:
+        bus = opened(peer)
+        async with consuming(bus, SERVICE, receive):
+            await bus.publish([outgoing(f"poison {number}", data=b"poison") for number in range(60)])
+            await eventually(lambda: len(failed) == 60)
+            await bus.publish([outgoing(str(number)) for number in range(20)])
+            await eventually(lambda: len(good) == 20)
+        await bus.close()
+    windows = [stream.max_outstanding_messages for stream in peer.streams]
+    assert windows[0] == 8
+    assert windows == sorted(windows)
+    assert windows[-1] <= 8 + 60
+    assert {stream.max_outstanding_bytes for stream in peer.streams} == {64_000_000}
+
+
+async def test_outage_does_not_draw_the_backlog_into_one_consumer() -> None:
+    tried: dict[str, int] = {}
+
+    async def receive(delivery: Delivery) -> Disposition:
+        tried[name_of(delivery)] = tried.get(name_of(delivery), 0) + 1
+        return Retry(timedelta(milliseconds=5), counted=False)
+
+    async with listening() as peer:
+        bus = opened(peer)
+        async with consuming(bus, SERVICE, receive):
+            await bus.publish([outgoing(str(number)) for number in range(60)])
+            await eventually(lambda: max(tried.values(), default=0) >= 20)
+            assert len(tried) == 8
+        await bus.close()
+    assert len(peer.streams) == 1
