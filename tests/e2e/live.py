@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,10 @@ from typing import Any
 import httpx
 import psutil
 
-from aex_cli.suite.service_spec import MODULES
-from tests.libs.cli.suites import ROOT, RunningSuite, free_ports, supervised
+from aex_cli.suite.service_spec import MODULES, default_suite
+from aex_runtime.settings import RuntimeSettings
+from tests.e2e.backend import EMBEDDED, Backend
+from tests.libs.cli.suites import PATIENCE_S, ROOT, RunningSuite, free_ports, supervised
 
 PLACES = {name: place for place, name in enumerate(MODULES)}
 ANSWER_S = 40.0
@@ -27,18 +30,33 @@ class Live:
     running: RunningSuite
     data_dir: Path
     http: httpx.Client
+    backend: Backend = EMBEDDED
+    replicas: int = 1
 
-    def url(self, service: str, path: str) -> str:
-        """Where a path of a service is."""
-        return f"http://127.0.0.1:{self.running.port + PLACES[service]}{path}"
+    @property
+    def settings(self) -> RuntimeSettings:
+        """Of the backend that the services are on."""
+        return self.backend.settings(self.data_dir)
 
-    def process(self, service: str) -> psutil.Process:
+    def url(self, service: str, path: str, replica: int | None = None) -> str:
+        """Where a path of a service is: at this replica, or else at any, as behind a load balancer."""
+        chosen = replica or random.randint(1, self.replicas)
+        return f"http://127.0.0.1:{self.running.port + _place(service, chosen)}{path}"
+
+    def process(self, service: str, replica: int = 1) -> psutil.Process:
         """The service's process, as it is now."""
-        return self.running.child(PLACES[service])
+        return self.running.child(_place(service, replica))
+
+    def labels(self, service: str) -> list[str]:
+        """What the service's processes are called."""
+        return [spec.label for spec in default_suite(self.running.port, self.replicas) if spec.name == service]
 
     def log(self, service: str) -> list[dict[str, Any]]:
-        """What the service has logged so far; a line that is still being written is left out."""
-        text = (self.data_dir / "logs" / f"{service}.log").read_text(encoding="utf-8")
+        """What the service's processes have logged so far; a line that is still being written is left out."""
+        return [line for label in self.labels(service) for line in self._lines(label)]
+
+    def _lines(self, label: str) -> list[dict[str, Any]]:
+        text = (self.data_dir / "logs" / f"{label}.log").read_text(encoding="utf-8")
         return [
             json.loads(line) for line in text.splitlines(keepends=True) if line.startswith("{") and line[-1] == "\n"
         ]
@@ -58,6 +76,10 @@ class Live:
         ]
 
 
+def _place(service: str, replica: int) -> int:
+    return len(MODULES) * (replica - 1) + PLACES[service]
+
+
 _BROKEN = set(range(500, 600)) - {503}
 _NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_refused", "event_failed", "timer_failed"}
 
@@ -65,40 +87,58 @@ _NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_re
 @contextmanager
 def live_suite(
     data_dir: Path,
+    backend: Backend = EMBEDDED,
     *,
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
     replaced: Mapping[str, str] | None = None,
+    replicas: int = 1,
 ) -> Iterator[Live]:
     """`aex up`, ready; `replaced` runs other modules in the place of some services. Killed at the end if need be."""
-    with starting_suite(data_dir, port=port, environment=environment, config=config, replaced=replaced) as live:
-        live.running.ready()
+    with starting_suite(
+        data_dir,
+        backend,
+        port=port,
+        environment=environment,
+        config=config,
+        replaced=replaced,
+        replicas=replicas,
+    ) as live:
+        live.running.ready(PATIENCE_S * replicas)
         yield live
 
 
 @contextmanager
 def starting_suite(
     data_dir: Path,
+    backend: Backend = EMBEDDED,
     *,
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
     replaced: Mapping[str, str] | None = None,
+    replicas: int = 1,
 ) -> Iterator[Live]:
     """The same, not waited for."""
-    base = free_ports(len(MODULES)) if port is None else port
-    options = ["--data-dir", str(data_dir), "--port-base", str(base), *(["--config", str(config)] if config else [])]
+    base = free_ports(len(MODULES) * replicas) if port is None else port
+    options = ["--data-dir", str(data_dir), "--port-base", str(base), "--replicas", str(replicas)]
+    options += ["--config", str(config)] if config else []
+    variables = clean_environment({**backend.environment, **(environment or {})})
     with (
-        supervised(_command(options, replaced or {}), clean_environment(environment), base) as running,
+        supervised(_command(options, replaced or {}), variables, base) as running,
         httpx.Client(timeout=ANSWER_S, trust_env=False, limits=httpx.Limits(max_connections=100)) as client,
     ):
-        yield Live(running, data_dir, client)
+        yield Live(running, data_dir, client, backend, replicas)
 
 
 def clean_environment(further: Mapping[str, str] | None = None) -> dict[str, str]:
     """Ours without the variables of a suite that somebody may run beside the tests, with the tests importable."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("AEX_")}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("AEX_") and not name.endswith("_EMULATOR_HOST")
+    }
     return {**ours, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **(further or {})}
 
 

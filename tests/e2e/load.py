@@ -1,4 +1,4 @@
-"""A small load: contracts of several kinds, driven side by side by careful clients, and what became of them."""
+"""A load: contracts of several kinds, driven side by side by careful clients, and what became of them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,10 +24,11 @@ class Kind(StrEnum):
 
 @dataclass
 class Load:
-    """Contracts that were accepted, by kind."""
+    """Contracts that were accepted, by kind, and the candidates that were posted for each."""
 
     live: Live
     accepted: dict[str, Kind] = field(default_factory=dict)
+    candidates: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         org = fresh("org")
@@ -54,6 +55,17 @@ class Load:
             else:
                 until_status(self.parties.operator, contract_id, "held" if kind is Kind.HELD else "awarded")
 
+    def found(self) -> Counter[Kind]:
+        """What became of the load: settled, held, or open, as the services themselves say."""
+        return Counter(self._became(contract_id) for contract_id in self.accepted)
+
+    def _became(self, contract_id: str) -> Kind:
+        status = self.parties.operator.read("verification", f"/v1/contracts/{contract_id}")["status"]
+        kind = {"passed": Kind.SETTLED, "held": Kind.HELD, "awarded": Kind.OPEN}[status]
+        settled = self.parties.finance.get("settlement", f"/v1/settlements/{contract_id}").is_success
+        assert settled == (kind is Kind.SETTLED), f"{contract_id} is {status}, and settled: {settled}"
+        return kind
+
     def _drive(self, place: int) -> None:
         kind = {8: Kind.HELD, 9: Kind.OPEN}.get(place % 10, Kind.SETTLED)
         parties: Parties = self.colleagues if kind is Kind.HELD else self.parties
@@ -64,12 +76,15 @@ class Load:
         if place % 4 == 0:
             deliver(parties, contract_id, POOR)
             until_status(parties.agent, contract_id, "awaiting_revision")
+            self.candidates[contract_id] += 1
         deliver(parties, contract_id, f"{GOOD} {place}", wait_s=0)
+        self.candidates[contract_id] += 1
 
 
-def table(rows: Sequence[tuple[str, Counter[Kind]]]) -> str:
-    """Accepted = settled + held + open, a row for each service that was killed."""
-    lines = [f"{'killed':<16}{'accepted':>9}" + "".join(f"{kind:>9}" for kind in Kind)]
+def table(rows: Sequence[tuple[str, Counter[Kind]]], title: str = "killed") -> str:
+    """Accepted = settled + held + open, a row for each load."""
+    width = max(len(name) for name in (title, *(name for name, _ in rows))) + 2
+    lines = [f"{title:<{width}}{'accepted':>9}" + "".join(f"{kind:>9}" for kind in Kind)]
     for name, counts in rows:
-        lines.append(f"{name:<16}{counts.total():>9}" + "".join(f"{counts[kind]:>9}" for kind in Kind))
+        lines.append(f"{name:<{width}}{counts.total():>9}" + "".join(f"{counts[kind]:>9}" for kind in Kind))
     return "\n".join(lines)

@@ -1,12 +1,9 @@
 """The services' own stores and queues, read and fed from outside while the suite runs."""
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from typing import TypeVar
 
-from aex_cli.suite.service_spec import MODULES
 from aex_models.audiences import project_event
 from aex_models.events import TOPICS, Event, OutcomeVerified, event_id
 from aex_models.outcome import OutcomeRecord
@@ -15,7 +12,6 @@ from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.service import Backends, open_backends
-from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.keys import key_of
 from aex_settlement.repository import TRANSACTIONS
 from aex_verification.repository import OUTCOMES
@@ -23,14 +19,13 @@ from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
 
 T = TypeVar("T")
-_MACHINERY = ("-leases", "-timers", "-outbox", "-idempotency", "-dead-letters", "-dead-letter-messages")
 
 
 def with_backends(live: Live, service: str, act: Callable[[Backends], Awaitable[T]]) -> T:
     """What `act` makes of the service's store and of the bus, opened beside the running service."""
 
     async def opened() -> T:
-        backends = open_backends(RuntimeSettings(data_dir=live.data_dir), service)
+        backends = open_backends(live.settings, service)
         try:
             return await act(backends)
         finally:
@@ -78,7 +73,7 @@ def publish_events(live: Live, events: list[Event]) -> None:
 
 
 def until_dealt_with(live: Live, topic: str) -> None:
-    """Wait until no subscriber of the topic has anything left in its queue."""
+    """Wait until no subscriber of the topic has anything left in its queue file; `until_handled` needs no file."""
 
     async def left(backends: Backends) -> int:
         assert isinstance(backends.bus, EmbeddedBus)
@@ -89,12 +84,19 @@ def until_dealt_with(live: Live, topic: str) -> None:
 
 def transactions_of(live: Live, contract_id: str) -> list[LedgerTransaction]:
     """Every transaction in the ledger that names the contract."""
+    return transactions_by_contract(live).get(contract_id, [])
 
-    async def read(backends: Backends) -> list[LedgerTransaction]:
-        found: list[LedgerTransaction] = []
+
+def transactions_by_contract(live: Live) -> dict[str, list[LedgerTransaction]]:
+    """The whole ledger, but for what names no contract."""
+
+    async def read(backends: Backends) -> dict[str, list[LedgerTransaction]]:
+        found: dict[str, list[LedgerTransaction]] = {}
         page = await TRANSACTIONS.find(backends.store, {}, "occurred_at", "desc", limit=200)
         while page:
-            found += [each.record for each in page if each.record.contract_id == contract_id]
+            for each in page:
+                if each.record.contract_id is not None:
+                    found.setdefault(each.record.contract_id, []).append(each.record)
             last = page[-1].document
             after = (last.fields["occurred_at"], last.key)
             page = await TRANSACTIONS.find(backends.store, {}, "occurred_at", "desc", after=after, limit=200)
@@ -103,24 +105,10 @@ def transactions_of(live: Live, contract_id: str) -> list[LedgerTransaction]:
     return with_backends(live, "settlement", read)
 
 
-def object_counts(live: Live) -> dict[str, int]:
-    """How many records each collection has, leases, timers and the like apart."""
-    return {name: count for name, count in _counts(live).items() if not name.endswith(_MACHINERY)}
+def provision(live: Live) -> None:
+    """Make what the bus needs to be there before services use it."""
 
+    async def make(backends: Backends) -> None:
+        await backends.bus.ping()
 
-def until_published(live: Live) -> None:
-    """Wait until no service has an event left that it has not published."""
-
-    def look() -> bool | None:
-        return True if not any(name.endswith("-outbox") for name in _counts(live)) else None
-
-    eventually(look, what="an empty outbox")
-
-
-def _counts(live: Live) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for service in MODULES:
-        path = live.data_dir / service / "store.sqlite3"
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            counts |= dict(connection.execute("SELECT collection, COUNT(*) FROM documents GROUP BY collection"))
-    return counts
+    with_backends(live, "verification", make)

@@ -4,6 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Container, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -13,11 +15,12 @@ from aex_cli.dead_letter_desk import list_letters
 from aex_cli.suite.service_spec import MODULES
 from aex_models.events import TOPICS
 from aex_runtime.bus.port import Message
-from aex_runtime.settings import RuntimeSettings
+from tests.e2e.counts import object_counts
+from tests.e2e.handled import until_handled
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled
 from tests.e2e.live import Live, clean_environment
 from tests.e2e.parties import Parties
-from tests.e2e.stores import object_counts, publish_messages, until_dealt_with
+from tests.e2e.stores import publish_messages
 
 pytestmark = pytest.mark.e2e
 CANARY = "canary-in-a-dead-message"
@@ -59,14 +62,26 @@ def bad_messages(topic: str) -> dict[str, Message]:
 
 def aex(live: Live, *arguments: str) -> str:
     command = [sys.executable, "-m", "aex_cli", "deadletters", *arguments, "--data-dir", str(live.data_dir)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean_environment())
+    environment = clean_environment(live.backend.environment)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return done.stdout
 
 
 def listed(live: Live) -> list[dict[str, Any]]:
     """What `aex deadletters list` reads, without the second that it takes to start."""
-    found = asyncio.run(list_letters(RuntimeSettings(data_dir=live.data_dir), list(MODULES), 200))
+    found = asyncio.run(list_letters(live.settings, list(MODULES), 200))
     return [{"service": each.service, **each.letter.model_dump(mode="json")} for each in found]
+
+
+def until_dead(live: Live, known: Container[str], services: Sequence[str], each: int) -> list[dict[str, Any]]:
+    """The dead letters that are not known, once each of the services has so many of them."""
+
+    def look() -> list[dict[str, Any]] | None:
+        found = [letter for letter in listed(live) if letter["id"] not in known]
+        buried = Counter(letter["service"] for letter in found)
+        return found if all(buried[service] >= each for service in services) else None
+
+    return eventually(look, what=f"{each} dead letters of {', '.join(services)}")
 
 
 @pytest.mark.parametrize("topic", ["contract.awarded", "outcome.verified"])
@@ -76,9 +91,7 @@ def test_events_that_cannot_be_read_are_dead_letters_and_nothing_else(live: Live
     gauges = {service: live.metric(service, GAUGE) for service in subscribers}
     bad = bad_messages(topic)
     publish_messages(live, topic, list(bad.values()))
-    until_dealt_with(live, topic)
-
-    found = [each for each in listed(live) if each["id"] not in before]
+    found = until_dead(live, before, subscribers, len(bad))
     for service in subscribers:
         reasons = [each["reason"] for each in found if each["service"] == service]
         assert len(reasons) == len(bad)
@@ -97,7 +110,7 @@ def test_events_that_cannot_be_read_are_dead_letters_and_nothing_else(live: Live
 def test_a_dead_letter_that_is_replayed_dies_again_and_is_counted(live: Live) -> None:
     known = {each["id"] for each in listed(live)}
     publish_messages(live, "work.checked", [message("work.checked", b"{}")])
-    until_dealt_with(live, "work.checked")
+    until_dead(live, known, ("work-publisher",), 1)
     (letter,) = (each for each in json.loads(aex(live, "list", "--json")) if each["id"] not in known)
     assert (letter["service"], letter["topic"], letter["count"]) == ("work-publisher", "work.checked", 1)
     assert aex(live, "replay", letter["id"]).strip() == f"replayed {letter['id']} to work-publisher"
@@ -112,11 +125,10 @@ def test_a_dead_letter_that_is_replayed_dies_again_and_is_counted(live: Live) ->
 
 def test_events_about_what_is_not_there_change_nothing(live: Live) -> None:
     counts = object_counts(live)
-    job = json.dumps({"contract_id": "ctr_nothing", "attempt_id": "att_nothing"}).encode()
-    publish_messages(live, "output.submitted", [message("output.submitted", job)])
+    nothing = {"contract_id": "ctr_nothing", "attempt_id": "att_nothing"}
     review = {"hold_id": "hold_x", "decision": "release", "reason": "x", "by": "x"}
-    about = json.dumps({"contract_id": "ctr_nothing", "attempt_id": "att_nothing", **review}).encode()
-    publish_messages(live, "outcome.reviewed", [message("outcome.reviewed", about)])
-    for topic in ("output.submitted", "outcome.reviewed"):
-        until_dealt_with(live, topic)
+    for topic, data in (("output.submitted", nothing), ("outcome.reviewed", nothing | review)):
+        sent = message(topic, json.dumps(data).encode())
+        publish_messages(live, topic, [sent])
+        until_handled(live, topic, sent.attributes["ce-id"])
     assert object_counts(live) == counts

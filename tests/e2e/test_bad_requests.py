@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.backend import EMBEDDED
+from tests.e2e.counts import object_counts
 from tests.e2e.jobs import GOOD, candidate, plain_work, work_body
 from tests.e2e.live import Live
 from tests.e2e.standing import Standing, refused, standing_on
-from tests.e2e.stores import object_counts
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("live", [EMBEDDED.name], indirect=True, scope="session")]
 MEGABYTE = 1_000_000
 
 

@@ -1,46 +1,17 @@
 """Fifty requests at once under one Idempotency-Key have one effect."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
-import httpx
 import pytest
 
+from tests.e2e.counts import object_counts
 from tests.e2e.jobs import GOOD, candidate, contract, publish, until_settled, work_body
 from tests.e2e.live import Live
-from tests.e2e.parties import Caller, Parties
-from tests.e2e.stores import object_counts, transactions_of
+from tests.e2e.once import fifty_times, the_one_effect
+from tests.e2e.parties import Parties
+from tests.e2e.stores import transactions_of
 
 pytestmark = pytest.mark.e2e
-AT_ONCE = 50
-
-
-def fifty_times(send: Callable[[], httpx.Response]) -> list[httpx.Response]:
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [each.result() for each in [pool.submit(send) for _ in range(AT_ONCE)]]
-
-
-def the_one_effect(sender: Caller, service: str, path: str, body: object, field: str) -> str:
-    """Send fifty times under one key, then once more; the id of what they all made."""
-    key = uuid4().hex
-
-    def send() -> httpx.Response:
-        return sender.post(service, path, body, key=key)
-
-    answers = fifty_times(send)
-    done = [each for each in answers if each.is_success]
-    refused = [each for each in answers if not each.is_success]
-    assert {(each.status_code, each.json()["code"]) for each in refused} <= {(409, "idempotency_in_flight")}
-    assert all(int(each.headers["Retry-After"]) > 0 for each in refused)
-    ids = {str(each.json()[field]) for each in done}
-    assert len(ids) == 1, ids
-    assert [each.headers.get("Idempotent-Replayed") for each in done].count(None) == 1
-    last = send()
-    assert last.is_success
-    assert last.headers["Idempotent-Replayed"] == "true"
-    assert last.json()[field] in ids
-    return ids.pop()
 
 
 def test_fifty_publications_under_one_key_make_one_work(parties: Parties) -> None:

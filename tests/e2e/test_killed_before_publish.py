@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.backend import Backend
+from tests.e2e.counts import until_published
 from tests.e2e.dying import settlement, verification, work_publisher
 from tests.e2e.dying.bus import MOMENTS
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled, until_work
+from tests.e2e.killing import forget_streams
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, PatientCaller, parties_of
-from tests.e2e.stores import transactions_of, until_published
+from tests.e2e.stores import transactions_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 VICTIMS = {module.main.SERVICE: module.__name__ for module in (work_publisher, verification, settlement)}
@@ -25,22 +28,33 @@ def until_listed(parties: Parties, contract_id: str) -> None:
     eventually(look, what=f"the award of {contract_id}")
 
 
+def until_died(live: Live, service: str) -> None:
+    """Wait until the service has killed itself."""
+    live.running.told(f"{service} died (SIGKILL)")
+    forget_streams(live, service)
+
+
 def deaths(live: Live) -> dict[str, int]:
     told = [line for line in live.running.err if "died (SIGKILL)" in line]
     return {service: sum(f"{service} died" in line for line in told) for service in VICTIMS}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_services_that_are_killed_at_a_publication_lose_nothing_and_repeat_nothing(tmp_path: Path, moment: str) -> None:
+def test_services_that_are_killed_at_a_publication_lose_nothing_and_repeat_nothing(
+    tmp_path: Path, backend: Backend, moment: str
+) -> None:
     flags = tmp_path / "flags"
     flags.mkdir()
     environment = {"TEST_DYING_FLAGS": str(flags), "TEST_DYING_MOMENT": moment}
-    with live_suite(tmp_path / ".aex", environment=environment, replaced=VICTIMS) as live:
+    with live_suite(tmp_path / ".aex", backend, environment=environment, replaced=VICTIMS) as live:
         parties = parties_of(live, kind=PatientCaller)
-        untouched = contract(parties)  # work-publisher dies over its `contract.awarded`
+        untouched = contract(parties)
+        until_died(live, "work-publisher")  # over its `contract.awarded`
         delivered = contract(parties)
-        deliver(parties, delivered, GOOD)  # verification dies over its `outcome.verified`
-        settled = until_settled(parties.finance, delivered)  # settlement dies over its `settlement.completed`
+        deliver(parties, delivered, GOOD)
+        until_died(live, "verification")  # over its `outcome.verified`
+        until_died(live, "settlement")  # over its `settlement.completed`
+        settled = until_settled(parties.finance, delivered)
         assert settled["cost"]["total"] == "0.85"
         until_listed(parties, untouched)
         deliver(parties, untouched, GOOD)

@@ -2,17 +2,12 @@
 
 import pytest
 
+from tests.e2e.counts import object_counts
+from tests.e2e.handled import until_handled
 from tests.e2e.jobs import GOOD, contract, deliver, until_settled, until_work
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
-from tests.e2e.stores import (
-    object_counts,
-    outcome_event,
-    publish_events,
-    stored_outcome,
-    transactions_of,
-    until_dealt_with,
-)
+from tests.e2e.stores import outcome_event, publish_events, stored_outcome, transactions_of
 
 pytestmark = pytest.mark.e2e
 
@@ -22,14 +17,12 @@ def test_an_outcome_that_is_delivered_five_times_more_settles_once(live: Live, p
     deliver(parties, contract_id, GOOD)
     before = until_settled(parties.finance, contract_id)
     until_work(parties.consumer, before["work_id"], "completed")
-    until_dealt_with(live, "outcome.verified")
+    event = outcome_event(stored_outcome(live, contract_id))
+    until_handled(live, event.type, event.id)  # the rebuilt event has the id of the real one
     counts, dead = object_counts(live), live.metric("settlement", "aex_dead_letters")
 
-    event = outcome_event(stored_outcome(live, contract_id))
-    originals = [line for line in live.log("settlement") if line.get("event_id") == event.id]
-    assert originals, "the rebuilt event has not the id of the real one"
     publish_events(live, [event] * 5)
-    until_dealt_with(live, "outcome.verified")
+    until_handled(live, event.type, event.id, times=6)
 
     replays = [
         line
@@ -51,9 +44,10 @@ def test_an_altered_outcome_of_a_settled_contract_is_refused_and_changes_nothing
     before = until_settled(parties.finance, contract_id)
     record, dead = stored_outcome(live, contract_id), live.metric("settlement", "aex_dead_letters")
     dearer = record.billing_impact.model_copy(update={"base": 9, "total": 9})
-    forged = outcome_event(record.model_copy(update={"billing_impact": dearer}))
-    publish_events(live, [forged.model_copy(update={"id": f"{forged.id}-forged"})])
-    until_dealt_with(live, "outcome.verified")
+    altered = outcome_event(record.model_copy(update={"billing_impact": dearer}))
+    forged = altered.model_copy(update={"id": f"{altered.id}-forged"})
+    publish_events(live, [forged])
+    until_handled(live, forged.type, forged.id)
     assert live.metric("settlement", "aex_dead_letters") == dead + 1
     assert len(transactions_of(live, contract_id)) == 1
     assert parties.finance.read("settlement", f"/v1/settlements/{contract_id}") == before

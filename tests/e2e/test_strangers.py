@@ -12,13 +12,14 @@ from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.ids import RandomIds
+from tests.e2e.backend import EMBEDDED
+from tests.e2e.counts import object_counts
 from tests.e2e.jobs import candidate, work_body
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, caller, fresh
 from tests.e2e.standing import Standing, refused, standing_on
-from tests.e2e.stores import object_counts
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("live", [EMBEDDED.name], indirect=True, scope="session")]
 LISTS = {
     "work-publisher": "/v1/work",
     "verification": "/v1/contracts",

@@ -1,4 +1,4 @@
-"""`aex up` over sample services: `python -m tests.libs.cli.sample_suite DATA_DIR PORT READY_S STOP_S SAMPLE…`."""
+"""`aex up` over samples: `python -m tests.libs.cli.sample_suite DATA_DIR PORT READY_S STOP_S REPLICAS SAMPLE…`."""
 
 import sys
 from pathlib import Path
@@ -9,8 +9,8 @@ from aex_cli.suite.supervisor import SuitePolicy
 from tests.libs.cli.suites import sample_specs
 
 
-def main(data_dir: str, port: str, ready_s: str, stop_s: str, *samples: str) -> int:
-    specs = sample_specs(int(port), *samples)
+def main(data_dir: str, port: str, ready_s: str, stop_s: str, replicas: str, *samples: str) -> int:
+    specs = sample_specs(int(port), *samples, replicas=int(replicas))
     policy = SuitePolicy(ready_s=float(ready_s), stop_s=float(stop_s))
     return exit_code_of(lambda: run_suite(specs, Path(data_dir), None, policy))
 

@@ -21,10 +21,16 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
 PATIENCE_S = 40.0
 
 
-def sample_specs(port: int, *samples: str) -> list[ServiceSpec]:
+def sample_specs(port: int, *samples: str, replicas: int = 1) -> list[ServiceSpec]:
     """Sample services on consecutive ports, named after their module and place."""
     return [
-        ServiceSpec(f"{sample}-{place}", f"tests.libs.cli.samples.{sample}", port + place)
+        ServiceSpec(
+            f"{sample}-{place}",
+            f"tests.libs.cli.samples.{sample}",
+            port + len(samples) * (replica - 1) + place,
+            replica=replica,
+        )
+        for replica in range(1, replicas + 1)
         for place, sample in enumerate(samples)
     ]
 
@@ -63,7 +69,7 @@ class RunningSuite:
     err: list[str] = field(default_factory=list)
     family: list[psutil.Process] = field(default_factory=list)
 
-    def until(self, text: str, lines: Callable[["RunningSuite"], list[str]]) -> str:
+    def until(self, text: str, lines: Callable[["RunningSuite"], list[str]], within_s: float = PATIENCE_S) -> str:
         """Wait for a line that contains the text."""
         found: list[str] = []
 
@@ -71,13 +77,13 @@ class RunningSuite:
             found[:] = [line for line in lines(self) if text in line]
             return bool(found) or (self.process.poll() is not None)
 
-        assert eventually(seen), f"no {text!r}; out: {self.out}, err: {self.err}"
+        assert eventually(seen, within_s), f"no {text!r}; out: {self.out}, err: {self.err}"
         assert found, f"ended with {self.process.returncode}; out: {self.out}, err: {self.err}"
         return found[0]
 
-    def ready(self) -> str:
+    def ready(self, within_s: float = PATIENCE_S) -> str:
         """Wait for the ready line; remembers the services' processes."""
-        line = self.until("ready ", lambda suite: suite.out)
+        line = self.until("ready ", lambda suite: suite.out, within_s)
         self.family = self.below()
         return line
 
@@ -122,11 +128,11 @@ def _collect(stream: Iterable[str], lines: list[str]) -> None:
 
 @contextmanager
 def aex_up(
-    data_dir: Path, *samples: str, port: int | None = None, ready_s: float = 60, stop_s: float = 10
+    data_dir: Path, *samples: str, port: int | None = None, ready_s: float = 60, stop_s: float = 10, replicas: int = 1
 ) -> Iterator[RunningSuite]:
     """`aex up` over sample services; whatever is left of it is killed at the end."""
-    base = free_ports(len(samples)) if port is None else port
-    arguments = [*map(str, (data_dir, base, ready_s, stop_s)), *samples]
+    base = free_ports(len(samples) * replicas) if port is None else port
+    arguments = [*map(str, (data_dir, base, ready_s, stop_s, replicas)), *samples]
     with supervised([sys.executable, "-m", "tests.libs.cli.sample_suite", *arguments], ENVIRONMENT, base) as suite:
         yield suite
 

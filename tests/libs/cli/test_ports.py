@@ -21,6 +21,23 @@ def test_the_four_services_take_consecutive_ports_in_the_order_of_the_specificat
     ]
 
 
+def test_further_replicas_take_the_next_four_ports_each_and_are_named_by_their_number() -> None:
+    specs = default_suite(8081, replicas=3)
+    assert [spec.port for spec in specs] == list(range(8081, 8081 + 12))
+    assert ready_line(specs).startswith(ready_line(default_suite(8081)) + " work-publisher-2=http://127.0.0.1:8085 ")
+    assert ready_line(specs).endswith(" settlement-3=http://127.0.0.1:8092")
+    assert specs[7].url_variable == specs[3].url_variable == "AEX_SETTLEMENT_URL"
+
+
+def test_a_taken_port_of_a_further_replica_is_named_with_its_number() -> None:
+    base = free_ports(8)
+    with (
+        socket.create_server(("127.0.0.1", base + 6)),
+        pytest.raises(UserError, match=rf"{base + 6} \(governance-2\)"),
+    ):
+        check_ports(default_suite(base, replicas=2))
+
+
 def test_free_ports_pass() -> None:
     check_ports(default_suite(free_ports(4)))
 

@@ -186,3 +186,24 @@ def test_a_worker_that_a_killed_service_left_behind_is_killed(tmp_path: Path) ->
         suite.child(0).kill()
         suite.told("stubborn-0 died")
         assert eventually(lambda: not orphan.is_running())
+
+
+def test_replicas_are_processes_of_their_own_that_call_their_own_four_and_are_told_apart(tmp_path: Path) -> None:
+    with aex_up(tmp_path, "steady", "steady", replicas=2) as suite:
+        assert suite.ready() == "ready " + " ".join(
+            f"{label}=http://127.0.0.1:{suite.port + place}"
+            for place, label in enumerate(("steady-0", "steady-1", "steady-0-2", "steady-1-2"))
+        )
+        called = [suite.child(place).environ()["AEX_STEADY_0_URL"] for place in range(4)]
+        assert called == [f"http://127.0.0.1:{suite.port + first}" for first in (0, 0, 2, 2)]
+        name = suite.child(3).environ()["AEX_INSTANCE"]
+        assert name not in {suite.child(0).environ()["AEX_INSTANCE"], suite.child(1).environ()["AEX_INSTANCE"]}
+        suite.child(3).kill()
+        assert "steady-1-2.log" in suite.told("steady-1-2 died (SIGKILL); restarting")
+        suite.told("steady-1-2 is ready again")
+        assert suite.child(3).environ()["AEX_INSTANCE"] == name
+        assert not [line for line in suite.err if line.startswith("steady-1 died")]
+        suite.process.terminate()
+        assert suite.wait() == 0
+        assert suite.gone()
+    assert len(list((tmp_path / "logs").iterdir())) == 4

@@ -12,6 +12,9 @@ from aex_runtime.identity.service_tokens import ServiceTokens
 from aex_runtime.telemetry import current_trace
 from aex_verification.ports import GovernanceUnavailable
 
+_UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError)
+"""No readable answer. `AttributeError` is what anyio makes of a connection that breaks as it is made."""
+
 
 class HttpGovernance:
     """Governance's `POST /v1/outcomes/validate`."""
@@ -33,7 +36,7 @@ class HttpGovernance:
             )
             answer.raise_for_status()
             return ValidationDecision.model_validate_json(answer.content)
-        except (httpx.HTTPError, ValidationError) as error:
+        except _UNANSWERED as error:
             raise GovernanceUnavailable(f"{type(error).__name__}: {_status(error)}") from error
 
 
@@ -54,7 +57,7 @@ class HttpAwards:
                 return None
             answer.raise_for_status()
             return ContractAwarded.model_validate_json(answer.content)
-        except (httpx.HTTPError, ValidationError) as error:
+        except _UNANSWERED as error:
             raise TemporarilyUnavailable(
                 "work_publisher_unreachable", "Awards cannot be looked up right now"
             ) from error

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.backend import EMBEDDED, EMULATED, Backend, on_emulators
 from tests.e2e.live import clean_environment
 from tests.libs.cli.suites import RunningSuite, free_ports, supervised
 
@@ -21,11 +22,17 @@ FEEDBACK = [
 ]
 
 
-def played(data_dir: Path) -> RunningSuite:
+@pytest.fixture(params=[EMBEDDED.name, pytest.param(EMULATED, marks=pytest.mark.emulator)])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """What the services keep records and events in."""
+    return EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("emulators"))
+
+
+def played(data_dir: Path, backend: Backend) -> RunningSuite:
     """A demo that has come to its end, with exit code 0 and no process left."""
     base = free_ports(4)
     command = [sys.executable, "-m", "aex_cli", "demo", "--data-dir", str(data_dir), "--port-base", str(base)]
-    with supervised(command, clean_environment(), base) as demo:
+    with supervised(command, {**clean_environment(), **backend.environment}, base) as demo:
         demo.ready()
         assert len(demo.family) >= 4
         assert demo.wait() == 0, demo.err
@@ -50,9 +57,9 @@ def steps(demo: RunningSuite) -> list[str]:
     return [line.split()[0] for line in demo.out if line.startswith("  ") and line[2] != " "]
 
 
-def test_the_demo_goes_as_told_and_a_second_one_goes_on_with_the_data(tmp_path: Path) -> None:
+def test_the_demo_goes_as_told_and_a_second_one_goes_on_with_the_data(tmp_path: Path, backend: Backend) -> None:
     for run in (1, 2):
-        demo = played(tmp_path / ".aex")
+        demo = played(tmp_path / ".aex", backend)
         assert not any("\x1b" in line for line in demo.out)
         assert feedback(demo) == FEEDBACK
         story = [

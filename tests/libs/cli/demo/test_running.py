@@ -33,9 +33,9 @@ def specs() -> list[ServiceSpec]:
 
 
 @pytest.fixture
-def launch(tmp_path: Path, specs: list[ServiceSpec]) -> Launch:
+def launch(tmp_path: Path) -> Launch:
     inherited = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return Launch(suite_environment(inherited, specs, tmp_path, None), open_data_directory(tmp_path / ".aex").logs)
+    return Launch(suite_environment(inherited, tmp_path, None), open_data_directory(tmp_path / ".aex").logs)
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from aex_cli.commands.up import LAST_BASE
 from aex_cli.demo.digits import require_package
+from aex_cli.demo.places import places_of
 from aex_cli.demo.play import Stage, play
 from aex_cli.demo.report import report_on
 from aex_cli.demo.running import Interrupted, free_suite
+from aex_cli.embedded import read_settings
 from aex_cli.errors import Failed
 from aex_cli.output import complain
 from aex_cli.suite.child import Launch
@@ -34,10 +36,11 @@ def demo(
 ) -> None:
     """Publish two works, deliver, verify and settle them, on this machine, and say what happens at each step.
 
-    Starts the four services, as `aex up` does, and stops them at the end. The data stay: run it again, or look at them
-    with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
+    Starts the four services, as `aex up` does and on the same `AEX_…` variables, and stops them at the end. The data
+    stay: run it again, or look at them with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
     """
     require_package("sklearn", "scikit-learn")
+    places = places_of(read_settings(data_dir), data_dir, os.environ)
     directory = open_data_directory(data_dir)
     report = report_on(Console())
     with suite_lock(directory.lock, complain) as lock:
@@ -45,8 +48,8 @@ def demo(
         specs = free_suite(port_base)
         if specs[0].port != port_base:
             complain(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
-        launch = Launch(suite_environment(os.environ, specs, directory.root, None), directory.logs, inherit=(lock,))
-        stage = Stage(specs, launch, directory.root, data_dir)
+        launch = Launch(suite_environment(os.environ, directory.root, None), directory.logs, inherit=(lock,))
+        stage = Stage(specs, launch, data_dir, places)
         try:
             asyncio.run(play(stage, report))
         except SuiteFailed as error:

@@ -27,7 +27,7 @@ async def tell_settlement(cast: Cast, outcomes: Sequence[OutcomeView], report: R
     report.step("settled", "base + bonus − penalty, posted once and only once:")
     report.table(SETTLEMENT_COLUMNS, settlement_rows(settled), NUMBERS)
     breakdown = await cast.finance.breakdown("agent")
-    report.step("breakdown", "by agent, over all that this data directory holds:")
+    report.step("breakdown", "by agent, over all that is kept there:")
     report.table(BREAKDOWN_COLUMNS, breakdown_rows(breakdown.rows), NUMBERS)
     accounts = (await cast.finance.trial_balance()).accounts
     report.step("balance", "trial balance, + owes, − is owed; the sum is exactly zero:")

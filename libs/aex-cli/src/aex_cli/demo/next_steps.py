@@ -14,13 +14,17 @@ DEFAULT_BASE = 8081
 DEFAULT_DIR = Path(".aex")
 
 
-def tell_next_steps(specs: Sequence[ServiceSpec], data_dir: Path, contract_id: str, report: Report) -> None:
-    """How to start the suite again on the same data, and how to look at them."""
+def tell_next_steps(
+    specs: Sequence[ServiceSpec], data_dir: Path, exports: str | None, contract_id: str, report: Report
+) -> None:
+    """How to start the suite again on the same data, and how to look at them; `exports` is for the shell, before."""
     aex, place = own_command(), "" if data_dir == DEFAULT_DIR else f" --data-dir {shlex.quote(str(data_dir))}"
     base = min(spec.port for spec in specs)
     ports = "" if base == DEFAULT_BASE else f" --port-base {base}"
     settlement = next(spec for spec in specs if spec.name == "settlement")
     report.chapter("Look further")
+    if exports is not None:
+        report.command("variables", exports)
     report.command("resume", f"{aex} up{place}{ports}")
     report.command("token", f"{aex} token --role finance --sub {FINANCE}{place}")
     bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{place})"'

@@ -12,28 +12,30 @@ from aex_cli.demo.evidence import evidence, log_ends
 from aex_cli.demo.expectations import NotAsTold
 from aex_cli.demo.money_chapter import tell_settlement
 from aex_cli.demo.next_steps import tell_next_steps
+from aex_cli.demo.places import Places
 from aex_cli.demo.report import Report
 from aex_cli.demo.running import while_up
 from aex_cli.demo.summary_chapter import tell_summary
 from aex_cli.errors import Failed
 from aex_cli.output import complain
+from aex_cli.signing_key import signing_key
 from aex_cli.suite.child import Launch
 from aex_cli.suite.service_spec import ServiceSpec
 from aex_client import AexError, Endpoints
 from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_issuer import LocalIssuer
-from aex_runtime.identity.local_key import local_key
 from aex_runtime.ids import RandomIds
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where the demo plays: its services, how they are started, the data directory and how its user wrote that."""
+    """Where the demo plays: its services, how they are started, the data directory as its user wrote it, and the
+    places of what is kept."""
 
     specs: Sequence[ServiceSpec]
     launch: Launch
-    root: Path
     data_dir: Path
+    places: Places
 
 
 async def play(stage: Stage, report: Report) -> None:
@@ -44,7 +46,8 @@ async def play(stage: Stage, report: Report) -> None:
     begin = time.monotonic()
     first, last = stage.specs[0].port, stage.specs[-1].port
     report.chapter("AEX Outcomes: agents are paid for verified outcomes")
-    report.step("start", f"four services as four processes, ports {first} to {last}, data in {stage.data_dir}")
+    report.step("start", f"four services as four processes, ports {first} to {last}")
+    report.step("kept", stage.places.told)
     # Beside the services' start: the import of scikit-learn takes seconds.
     lesson = asyncio.create_task(asyncio.to_thread(learn))
     try:
@@ -52,8 +55,8 @@ async def play(stage: Stage, report: Report) -> None:
     finally:
         lesson.cancel()
         await asyncio.gather(lesson, return_exceptions=True)
-    report.step("stopped", f"the suite is down again, the data stay; {time.monotonic() - begin:.1f} s in all")
-    tell_next_steps(stage.specs, stage.data_dir, contract_id, report)
+    report.step("stopped", f"the suite is down, {stage.places.afterwards}; {time.monotonic() - begin:.1f} s in all")
+    tell_next_steps(stage.specs, stage.data_dir, stage.places.exports, contract_id, report)
 
 
 async def _told(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: Report) -> str:
@@ -69,7 +72,7 @@ async def _tell(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: R
     ready = time.monotonic()
     report.step("ready", f"all four answer, after {ready - begin:.1f} s")
     endpoints = Endpoints(*(spec.url for spec in stage.specs))
-    issuer = LocalIssuer(local_key(stage.root), WallClock(), RandomIds())
+    issuer = LocalIssuer(signing_key(stage.data_dir), WallClock(), RandomIds())
     async with gathered(endpoints, issuer) as cast:
         outcomes = [await tell_summary(cast, report), await tell_digits(cast, lesson, report)]
         await tell_settlement(cast, outcomes, report)

@@ -17,7 +17,7 @@ def show_banner(console: Console, specs: Sequence[ServiceSpec], directory: DataD
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for spec in specs:
-        table.add_row(spec.name, f"{spec.url}/docs")
+        table.add_row(spec.label, f"{spec.url}/docs")
     table.add_row("data", escape(str(directory.root)))
     table.add_row("logs", escape(str(directory.logs)))
     table.add_row("token", escape(f"aex token --role consumer --sub acme --data-dir {directory.root}"))

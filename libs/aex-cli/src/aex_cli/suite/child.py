@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aex_cli.suite.environment import process_environment
 from aex_cli.suite.logs import begin_run, tail
 from aex_cli.suite.service_spec import ServiceSpec
 
@@ -17,15 +18,15 @@ PARENT_FD = "AEX_PARENT_FD"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What every child is started with: environment, log folder, and open files that it holds on to."""
+    """What every child is started with: their common environment, log folder, and open files that it holds on to."""
 
     environment: Mapping[str, str]
     logs: Path
     inherit: Sequence[int] = ()
 
     def log_of(self, spec: ServiceSpec) -> Path:
-        """Where this service logs."""
-        return self.logs / f"{spec.name}.log"
+        """Where this process logs."""
+        return self.logs / f"{spec.label}.log"
 
 
 class Child:
@@ -37,21 +38,19 @@ class Child:
         self._process = process
         self._pipe = pipe
         self._log_start = log_start
-        self.exit = asyncio.create_task(self._reap(), name=f"exit of {spec.name}")
+        self.exit = asyncio.create_task(self._reap(), name=f"exit of {spec.label}")
         """Done with the exit code (negative: a signal) once the process and all it left running are gone."""
 
     @classmethod
-    async def start(cls, spec: ServiceSpec, launch: Launch) -> "Child":
-        """Start `python -m module`. Both ends of the pipe are closed on exec but for the one the child reads."""
+    async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "Child":
+        """Start `python -m module` as one of `specs`.
+
+        Both ends of the pipe are closed on exec but for the one the child reads.
+        """
         log = launch.log_of(spec)
         log_start = begin_run(log)
         read_end, write_end = os.pipe()
-        environment = {
-            **launch.environment,
-            "AEX_HOST": spec.host,
-            "AEX_PORT": str(spec.port),
-            PARENT_FD: str(read_end),
-        }
+        environment = {**process_environment(spec, specs, launch.environment), PARENT_FD: str(read_end)}
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             process = await asyncio.create_subprocess_exec(

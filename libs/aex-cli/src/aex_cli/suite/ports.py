@@ -17,7 +17,7 @@ def check_ports(specs: Sequence[ServiceSpec]) -> None:
     busy = [spec for spec in specs if not _bindable(spec.port)]
     if not busy:
         return
-    names = ", ".join(f"{spec.port} ({spec.name})" for spec in busy)
+    names = ", ".join(f"{spec.port} ({spec.label})" for spec in busy)
     word = "ports are" if len(busy) > 1 else "port is"
     base = _free_base(min(spec.port for spec in specs), len(specs))
     other = f"or use other ports: aex up --port-base {base}" if base else "or use other ports with --port-base"

@@ -23,11 +23,11 @@ class ReadinessProbe:
 
     async def until_ready(self, spec: ServiceSpec) -> None:
         """Return once /readyz answers 200. Has no deadline of its own: the caller sets it."""
-        self._ready.discard(spec.name)
+        self._ready.discard(spec.label)
         while True:
-            ready, self.last[spec.name] = await asyncio.to_thread(_ask, spec)
+            ready, self.last[spec.label] = await asyncio.to_thread(_ask, spec)
             if ready:
-                self._ready.add(spec.name)
+                self._ready.add(spec.label)
                 return
             await asyncio.sleep(_POLL_S)
 

@@ -71,10 +71,13 @@ class Supervisor:
     async def _supervise(self) -> None:
         probe = ReadinessProbe()
         for spec in self._specs:
-            self._children[spec.name] = await Child.start(spec, self._launch)
+            self._children[spec.label] = await self._start(spec)
         await self._all_ready(probe)
         self._on_ready()
         await _until_one_fails([self._keep(spec, probe) for spec in self._specs])
+
+    async def _start(self, spec: ServiceSpec) -> Child:
+        return await Child.start(spec, self._specs, self._launch)
 
     async def _all_ready(self, probe: ReadinessProbe) -> None:
         try:
@@ -90,7 +93,7 @@ class Supervisor:
         policy = self._policy.restarts
         restarts = Restarts(policy)
         while True:
-            child = self._children[spec.name]
+            child = self._children[spec.label]
             cause = describe_exit(await asyncio.shield(child.exit))
             after = restarts.after_death(time.monotonic())
             if after is None:
@@ -99,10 +102,10 @@ class Supervisor:
             restarts = after
             pause_s = restarts.pause_s(self._random.random())
             again = f"restarting in {pause_s:.1f} s ({len(restarts.moments)} of {policy.limit})"
-            self._notify(f"{spec.name} died ({cause}); {again}; log: {child.log}")
+            self._notify(f"{spec.label} died ({cause}); {again}; log: {child.log}")
             await asyncio.sleep(pause_s)
-            self._children[spec.name] = await Child.start(spec, self._launch)
-            await self._tell_when_ready(self._children[spec.name], probe)
+            self._children[spec.label] = await self._start(spec)
+            await self._tell_when_ready(self._children[spec.label], probe)
 
     async def _tell_when_ready(self, child: Child, probe: ReadinessProbe) -> None:
         try:
@@ -111,9 +114,9 @@ class Supervisor:
         except SuiteFailed:
             return  # it died again: the loop around counts that
         except TimeoutError:
-            self._notify(f"{child.spec.name} runs again but is not ready: {probe.last.get(child.spec.name)}")
+            self._notify(f"{child.spec.label} runs again but is not ready: {probe.last.get(child.spec.label)}")
         else:
-            self._notify(f"{child.spec.name} is ready again")
+            self._notify(f"{child.spec.label} is ready again")
 
     async def _stop_all(self, stop: StopRequest) -> None:
         """SIGTERM to all, then SIGKILL to what is left after the bound, or at once where a second signal says so."""
@@ -125,7 +128,7 @@ class Supervisor:
         await asyncio.wait({ended, hurry}, timeout=self._policy.stop_s, return_when=asyncio.FIRST_COMPLETED)
         for child in living:
             if not child.exit.done():
-                self._notify(f"{child.spec.name} had not stopped and was killed")
+                self._notify(f"{child.spec.label} had not stopped and was killed")
                 child.kill()
         await _all_ended(living)
         await _cancelled(ended, hurry)
@@ -165,4 +168,4 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
 
 
 def _obituary(child: Child, what: str) -> str:
-    return f"{child.spec.name} {what}; log: {child.log}\n{child.tail()}"
+    return f"{child.spec.label} {what}; log: {child.log}\n{child.tail()}"

@@ -1,0 +1,18 @@
+"""governance, as it is, noting its queries."""
+
+from fastapi import FastAPI
+
+from aex_governance import main
+from aex_governance.settings import Settings
+from aex_runtime.process import serve
+from tests.e2e.asking.store import noting_backends
+
+
+def create_app() -> FastAPI:
+    """The service's own application."""
+    settings = Settings()
+    return main.create_app(settings, noting_backends(settings, main.SERVICE))
+
+
+if __name__ == "__main__":
+    serve(f"{__spec__.name}:create_app")

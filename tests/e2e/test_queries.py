@@ -1,0 +1,55 @@
+"""Firestore refuses a query that no index serves, its emulator none: each that the suite is asked must be declared."""
+
+from itertools import combinations
+
+import pytest
+
+from tests.e2e.asking.store import asked, uncovered
+from tests.e2e.backend import EMULATED
+from tests.e2e.jobs import GOOD, contract, deliver, publish, until_settled
+from tests.e2e.live import Live
+from tests.e2e.parties import Caller, Parties
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.emulator,
+    pytest.mark.parametrize("live", [EMULATED], indirect=True, scope="session"),
+]
+
+
+def read_lists(reader: Caller, service: str, path: str, **filters: str) -> None:
+    """The list by each combination of the filters, and the page behind its first."""
+    for size in range(len(filters) + 1):
+        for chosen in combinations(filters.items(), size):
+            answer = reader.get(service, path, limit=1, **dict(chosen))
+            assert answer.is_success, answer.text
+            cursor = answer.json()["next_cursor"]
+            if cursor is not None:
+                assert reader.get(service, path, limit=1, cursor=cursor, **dict(chosen)).is_success
+
+
+def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parties: Parties) -> None:
+    contract_id = contract(parties)
+    deliver(parties, contract_id, GOOD)
+    until_settled(parties.finance, contract_id)
+    publish(parties)
+    for reader in (parties.consumer, parties.agent):
+        read_lists(reader, "work-publisher", "/v1/work", status="open")
+    for reader in (parties.consumer, parties.agent, parties.operator):
+        read_lists(reader, "verification", "/v1/contracts", status="passed")
+        read_lists(reader, "verification", "/v1/outcomes")
+        read_lists(reader, "verification", f"/v1/contracts/{contract_id}/attempts")
+    read_lists(parties.operator, "governance", "/v1/holds", status="waiting")
+    filters = {"agent_id": parties.agent.id, "consumer_id": parties.consumer.id, "domain": "news", "status": "settled"}
+    read_lists(parties.finance, "settlement", "/v1/settlements", **filters, first_day="2020-01-01")
+    for reader in (parties.consumer, parties.agent):
+        read_lists(reader, "settlement", "/v1/settlements", domain="news", status="settled", last_day="2099-12-31")
+        account = f"{'consumer' if reader is parties.consumer else 'agent'}:{reader.id}"
+        read_lists(reader, "settlement", f"/v1/accounts/{account}/entries")
+        reader.read("settlement", f"/v1/accounts/{account}")
+        reader.read("settlement", "/v1/settlements/breakdown", group_by=["domain", "day"])
+    parties.finance.read("settlement", "/v1/trial-balance")
+    services = {shape.collection.partition("-")[0] for shape in asked(live)}
+    assert services == {"work", "verification", "governance", "settlement"}
+    assert len(asked(live)) > 25
+    assert uncovered(live) == []
