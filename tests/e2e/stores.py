@@ -103,12 +103,3 @@ def transactions_by_contract(live: Live) -> dict[str, list[LedgerTransaction]]:
         return found
 
     return with_backends(live, "settlement", read)
-
-
-def provision(live: Live) -> None:
-    """Make what the bus needs to be there before services use it."""
-
-    async def make(backends: Backends) -> None:
-        await backends.bus.ping()
-
-    with_backends(live, "verification", make)

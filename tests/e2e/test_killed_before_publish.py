@@ -9,7 +9,6 @@ from tests.e2e.counts import until_published
 from tests.e2e.dying import settlement, verification, work_publisher
 from tests.e2e.dying.bus import MOMENTS
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled, until_work
-from tests.e2e.killing import forget_streams
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, PatientCaller, parties_of
 from tests.e2e.stores import transactions_of
@@ -31,7 +30,6 @@ def until_listed(parties: Parties, contract_id: str) -> None:
 def until_died(live: Live, service: str) -> None:
     """Wait until the service has killed itself."""
     live.running.told(f"{service} died (SIGKILL)")
-    forget_streams(live, service)
 
 
 def deaths(live: Live) -> dict[str, int]:
