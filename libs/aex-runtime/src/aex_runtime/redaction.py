@@ -17,6 +17,7 @@ _BEARER = re.compile(r"(?i)\bbearer\s+\S+")
 _JWT = re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
 _MAX_TEXT = 2_000
 _MAX_FRAMES = 30
+_MAX_LINKS = 30
 
 
 def redact(_logger: Any, _method: str, event: Event) -> Event:
@@ -42,11 +43,14 @@ def without_messages(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def describe(error: BaseException) -> list[dict[str, Any]]:
-    """An exception and its causes, outermost first: type and frames (`file:line function`)."""
+    """An exception, its causes and the members of a group, outermost first: type and frames (`file:line function`)."""
     chain: list[dict[str, Any]] = []
     seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
+    waiting = [error]
+    while waiting and len(chain) < _MAX_LINKS:
+        current = waiting.pop(0)
+        if id(current) in seen:
+            continue
         seen.add(id(current))
         frames = traceback.extract_tb(current.__traceback__)[-_MAX_FRAMES:]
         kind = type(current)
@@ -56,11 +60,13 @@ def describe(error: BaseException) -> list[dict[str, Any]]:
                 "frames": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
             }
         )
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions
+        cause = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        waiting += [cause] if cause is not None else []
     return chain
 
 
-@lru_cache(maxsize=1_024)  # names of log fields are few and come again with each line
 def _is_secret(name: str) -> bool:
     return _SECRET_NAMES.search(name) is not None
 

@@ -86,7 +86,7 @@ class RuntimeSettings(BaseSettings):
     log_format: Literal["json", "console"] = "json"
     instance: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name for this process that its successor will have too, so that it takes over the leases of one that was
-    killed at once. Only where one process of the service runs at a time; unset: a new name for each process."""
+    killed at once. No two processes of a service that share a store may have the same; unset: a new name for each."""
     parent_fd: Annotated[int, Field(ge=0)] | None = None
     """The read end of a pipe: the process ends when the parent's end closes."""
 

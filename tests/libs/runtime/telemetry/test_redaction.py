@@ -66,3 +66,16 @@ def test_a_suppressed_context_stays_out() -> None:
     with pytest.raises(KeyError) as caught:
         _fails_without_context()
     assert [each["type"] for each in describe(caught.value)] == ["builtins.KeyError"]
+
+
+def test_the_members_of_a_group_are_told_each_with_its_cause() -> None:
+    inner = KeyError("secret")
+    inner.__cause__ = OSError("secret too")
+    told = describe(ExceptionGroup("several", [inner, ValueError("third secret")]))
+    assert [each["type"] for each in told] == [
+        "builtins.ExceptionGroup",
+        "builtins.KeyError",
+        "builtins.ValueError",
+        "builtins.OSError",
+    ]
+    assert "secret" not in str(told)
