@@ -8,9 +8,6 @@ EMULATORS := $(RUN)/python -m tests.emulators
 BACKEND ?= embedded
 WITH_embedded :=
 WITH_emulators := $(EMULATORS) run --
-ifeq ($(filter $(BACKEND),embedded emulators),)
-$(error BACKEND=$(BACKEND) is not known: embedded, the default, or emulators)
-endif
 PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
 export UV_PYTHON_DOWNLOADS := never
 # Bytecode is written on first import, whatever the caller's shell says: starts are twice as fast.
@@ -23,6 +20,7 @@ help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
 demo: .venv/.ready ## Publish, deliver, verify and settle real work, on this machine (BACKEND=embedded|emulators)
+	@case '$(BACKEND)' in embedded|emulators) ;; *) echo "BACKEND=$(BACKEND) is not known: embedded, the default, or emulators" >&2; exit 2;; esac
 	@$(WITH_$(BACKEND)) $(RUN)/aex demo
 
 up: .venv/.ready ## Start the four services and leave them running

@@ -8,6 +8,9 @@ import pytest
 from tests.emulators.emulators import Emulators, started
 from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
 
+# Its assertions tell what they compared, though they lie in no test module.
+pytest.register_assert_rewrite("tests.store.contract")
+
 
 @pytest.fixture(scope="session")
 def jars() -> Jars:

@@ -1,6 +1,6 @@
 """What the Firestore store costs beside Google's client: `python -m tests.benchmarks.store_bench`.
 
-On the emulator, both in one process, the same documents. `AEX_EMULATOR_JARS` and the like as for the tests;
+On the emulator, both in one process, the same documents. `AEX_FIRESTORE_EMULATOR_JAR` as for the tests;
 FIRESTORE_EMULATOR_HOST takes one that runs already.
 """
 

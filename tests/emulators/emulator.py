@@ -13,7 +13,7 @@ import httpx
 from tests.emulators.java import JavaProcess
 
 _START_S = 60.0
-_ANSWER_S = 1.0
+_ANSWER_S = 5.0
 _ASK_AGAIN_S = 0.05
 _ATTEMPTS = 5
 _PORTS = range(20_000, 32_000)

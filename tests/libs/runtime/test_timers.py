@@ -11,8 +11,9 @@ from aex_runtime.handlers import Poison, RetryLater, TimerHandler
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.seen_clean import FULL_EVERY, MARGIN
+from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Store, StoreUnavailable
+from aex_runtime.store.port import Store, StoreUnavailable, T, Transaction
 from aex_runtime.telemetry import continue_trace, current_trace
 from aex_runtime.timer_entry import Timer, timer_key, timers_table
 from aex_runtime.timers import TimerPolicy, TimerSweeper
@@ -467,3 +468,41 @@ def _asked(store: AskedStore, times: int) -> Awaitable[bool]:
         return len(store.asked) >= times
 
     return condition()
+
+
+class ReadOnlyTimers(FailingStore):
+    """A store that refuses, at once, to write a timer down."""
+
+    refuses = False
+
+    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
+        async def attempt(transaction: Transaction) -> T:
+            seen = await fn(transaction)
+            writes = transaction.writes if isinstance(transaction, BufferedTransaction) else []
+            if self.refuses and any(write.collection.name.endswith("-timers") for write in writes):
+                raise StoreUnavailable("no writes")
+            return seen
+
+        return await super().transact(attempt)
+
+
+async def test_timer_whose_end_cannot_be_written_down_fires_again_but_not_at_once() -> None:
+    fired_at: list[float] = []
+
+    async def handler(_: Timer) -> None:
+        fired_at.append(asyncio.get_running_loop().time())
+
+    store = ReadOnlyTimers(MemoryStore())
+    process = Process(store, WallClock(), handler, policy=RARE_POLL)
+    await process.set("ctr_1", START)
+    store.refuses = True
+    async with running(process.sweeper.run()):
+        await eventually(lambda: len(fired_at) == 3)
+        store.refuses = False
+        await eventually_async(lambda: _gone(process))
+    assert fired_at[1] - fired_at[0] >= 0.1
+    assert fired_at[2] - fired_at[1] >= 0.2
+
+
+async def _gone(process: Process) -> bool:
+    return await process.timer("ctr_1") is None

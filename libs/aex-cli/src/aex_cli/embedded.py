@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from aex_cli.errors import Failed, UserError
 from aex_runtime.bus.port import BusError
 from aex_runtime.service import Backends, open_backends
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.settings import BadConfiguration, RuntimeSettings
 from aex_runtime.store.port import StoreError
 
 _SQLITE = "sqlite:///"
@@ -38,8 +38,8 @@ async def backends_of(settings: RuntimeSettings, service: str) -> AsyncIterator[
     """The service's store and bus, closed at the end. Store and bus that fail raise `Failed`."""
     try:
         backends = open_backends(settings, service)
-    except ValueError as error:
-        raise UserError(str(error), "correct the AEX_…_URL variable") from None
+    except BadConfiguration as error:
+        raise UserError(str(error), "correct the variable") from None
     try:
         yield backends
     except (StoreError, BusError) as error:

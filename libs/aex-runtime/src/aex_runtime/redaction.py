@@ -67,6 +67,7 @@ def describe(error: BaseException) -> list[dict[str, Any]]:
     return chain
 
 
+@lru_cache(maxsize=1_024)  # names of log fields are few and come again with each line
 def _is_secret(name: str) -> bool:
     return _SECRET_NAMES.search(name) is not None
 

@@ -1,7 +1,7 @@
 """What a service is made of: its backends, and the parts that stand on them."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -23,7 +23,7 @@ from aex_runtime.identity.local_key import LocalKey, given_key, local_key
 from aex_runtime.identity.service_tokens import LocalServiceTokens, ServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.settings import BadConfiguration, RuntimeSettings
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.port import Store
 from aex_runtime.store.spill import SpillingStore
@@ -42,11 +42,22 @@ class Backends:
 
 
 def open_backends(settings: RuntimeSettings, service: str) -> Backends:
-    """The backends that the settings name. Nothing is touched before its first use. Raises `ValueError`."""
-    blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
-    records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
-    bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
+    """The backends that the settings name. Nothing is touched before its first use. Raises `BadConfiguration`."""
+    with _blaming("AEX_BLOBS_URL"):
+        blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
+    with _blaming("AEX_STORE_URL"):
+        records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
+    with _blaming("AEX_BUS_URL"):
+        bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
     return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds())
+
+
+@contextmanager
+def _blaming(variable: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise BadConfiguration(f"{variable}: {error}") from error
 
 
 def signing_key(settings: RuntimeSettings) -> LocalKey:
@@ -107,7 +118,8 @@ def assemble(
 ) -> ServiceParts:
     """The parts of a service. Makes the data directory and its key where they are missing and needed.
 
-    Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `ValueError` for an unknown URL.
+    Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `BadConfiguration` for a URL that names
+    nothing.
     """
     if settings.uses_data_dir():
         open_data_dir(settings.data_dir)

@@ -1,6 +1,7 @@
 """Settings that every service has, read from the environment (`AEX_…`). A service extends the class with its own."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ Algorithm = Literal["EdDSA", "ES256", "RS256"]
 STORE_SCHEMES = ("sqlite", "firestore", "memory")
 BUS_SCHEMES = ("embedded", "pubsub", "memory")
 BLOBS_SCHEMES = ("file", "gs", "memory")
+_HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\s:\[\]]+):[0-9]{1,5}")
 _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "settlement": 8084}
 
 
@@ -49,7 +51,13 @@ def _plain_url(url: str) -> str:
 ServiceUrl = Annotated[str, AfterValidator(_plain_url)]
 
 
-EmulatorHost = Annotated[str, Field(pattern=r"^[^/\s:]+:[0-9]{1,5}$")] | None
+def _host_and_port(text: str) -> str:
+    if _HOST_AND_PORT.fullmatch(text) is None or int(text.rpartition(":")[2]) > 65_535:
+        raise ValueError("must be host:port without http://, such as 127.0.0.1:8080")
+    return text
+
+
+EmulatorHost = Annotated[str, AfterValidator(_host_and_port)] | None
 
 
 class RuntimeSettings(BaseSettings):

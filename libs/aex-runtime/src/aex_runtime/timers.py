@@ -18,7 +18,7 @@ from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.seen_clean import SeenClean
-from aex_runtime.store.port import Bound, Store, StoreUnavailable, Transaction
+from aex_runtime.store.port import Bound, Store, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import TraceContext, continue_trace
 from aex_runtime.timer_entry import Timer, timers_table
@@ -66,6 +66,7 @@ class TimerSweeper:
         self._firing: dict[str, asyncio.Task[None]] = {}
         self._clean = SeenClean()
         self._wake = asyncio.Event()
+        self._unsettled = 0
 
     def notify(self, timers: Iterable[Timer]) -> None:
         """Tell of timers just committed. Called on the event loop."""
@@ -120,7 +121,7 @@ class TimerSweeper:
             return poll_s
         for stored in await self._first(room, self._clock.now()):
             key = stored.document.key
-            task = asyncio.create_task(self._fire(stored))
+            task = asyncio.create_task(self._fire_and_rest(stored))
             self._firing[key] = task
             task.add_done_callback(partial(self._fired, key))
         upcoming = await self.next_due(self._clock.now() + self._policy.poll)
@@ -157,7 +158,16 @@ class TimerSweeper:
         self._clean = self._clean.reached(found[0].record.due_at if found else by or now)
         return [stored for stored in found if stored.document.key not in under_way][:limit]
 
-    async def _fire(self, stored: Stored[Timer]) -> None:
+    async def _fire_and_rest(self, stored: Stored[Timer]) -> None:
+        """Fire it; where that could not be written down it is still due, and must not fire again at once."""
+        if await self._fire(stored):
+            self._unsettled = 0
+            return
+        self._unsettled += 1
+        await asyncio.sleep(_OUTAGE.delay(self._unsettled, self._ids.jitter()).total_seconds())
+
+    async def _fire(self, stored: Stored[Timer]) -> bool:
+        """Whether what came of it is written down."""
         timer = stored.record
         contract = {"contract_id": timer.subject} if timer.subject.startswith("ctr_") else {}
         with (
@@ -167,8 +177,10 @@ class TimerSweeper:
             moved = await self._handle(timer)
             try:
                 await self._settle(stored, moved)
-            except StoreUnavailable as error:  # it is still due, and fires again
+            except StoreError as error:
                 _log.warning("timer_not_settled", reason=describe_failure(error))
+                return False
+        return True
 
     async def _handle(self, timer: Timer) -> Timer | None:
         """Run the handler; None where the timer is done, else when and as what it is to come again."""

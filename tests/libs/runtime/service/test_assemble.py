@@ -9,7 +9,7 @@ from aex_runtime.data_dir import UnknownLayout
 from aex_runtime.identity.local_key import UnsafeKey, local_key
 from aex_runtime.identity.principal import Principal
 from aex_runtime.service import Backends, assemble, open_backends
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.settings import BadConfiguration, RuntimeSettings
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Transaction
 from aex_runtime.store.spill import SpillingStore
@@ -51,6 +51,17 @@ async def test_remote_backends_are_opened_without_a_call_and_without_a_data_dire
     assert parts.cursor_key == issuer.secret_for("page cursors")
     assert not (tmp_path / "data").exists()
     await parts.close()
+
+
+@pytest.mark.parametrize(
+    ("variable", "url"),
+    [("AEX_STORE_URL", "firestore://"), ("AEX_BUS_URL", "pubsub://"), ("AEX_BLOBS_URL", "gs://ab")],
+)
+def test_a_url_that_names_nothing_is_bad_configuration_with_its_variable(
+    tmp_path: Path, variable: str, url: str
+) -> None:
+    with pytest.raises(BadConfiguration, match=f"^{variable}: "):
+        open_backends(settings_in(tmp_path, **{variable.removeprefix("AEX_").lower(): url}), "settlement")
 
 
 @pytest.mark.parametrize("missing", ["store_url", "bus_url", "blobs_url", "key_file"])

@@ -134,8 +134,10 @@ def test_emulators_are_found_under_the_names_that_the_tools_of_google_use(monkey
     assert settings.storage_emulator_host == "http://localhost:9199"
 
 
-@pytest.mark.parametrize("host", ["http://localhost:8080", "localhost", "localhost:port", ":8080"])
+@pytest.mark.parametrize("host", ["http://localhost:8080", "localhost", "localhost:port", ":8080", "h:99999"])
 def test_an_emulator_host_that_is_no_host_and_port_is_refused(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", host)
-    with pytest.raises(ValidationError, match="FIRESTORE_EMULATOR_HOST"):
+    with pytest.raises(ValidationError, match=r"FIRESTORE_EMULATOR_HOST\n.*host:port without http://"):
         RuntimeSettings()
+    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", "[::1]:8080")
+    assert RuntimeSettings().firestore_emulator_host == "[::1]:8080"

@@ -4,6 +4,7 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -130,7 +131,7 @@ class PubSubQueue:
     def _let_go(self, key: str, held: Held, now: float) -> None:
         """Its lease lapsed: it may be with others by now, or comes to us again."""
         self._lapsed[key] = now + _RETURN_LEASES * self._lease_s
-        self._to_release.append(held)
+        self._to_release.append(replace(held))  # as it is now: it may come back under another ack id
         _log.warning("lease_lapsed", topic=held.topic, attempts=held.attempts)
 
     def _forget(self) -> None:

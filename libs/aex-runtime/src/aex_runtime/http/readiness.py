@@ -5,8 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 
+from aex_runtime.blobs.port import BlobError
+from aex_runtime.bus.port import BusError
+from aex_runtime.store.port import StoreError
+
 Probe = Callable[[], Awaitable[None]]
 PROBE_DEADLINE_S = 3.0
+_OURS = (StoreError, BusError, BlobError)
+"""They say where and what to do, in words without content. For the log alone: anybody may ask whether we are ready."""
 _log = structlog.get_logger(__name__)
 
 
@@ -17,6 +23,7 @@ async def what_is_down(probes: Mapping[str, Probe], deadline_s: float = PROBE_DE
 
 
 async def _ask(name: str, probe: Probe, deadline_s: float) -> str | None:
+    reason = None
     try:
         async with asyncio.timeout(deadline_s):
             await probe()
@@ -24,7 +31,9 @@ async def _ask(name: str, probe: Probe, deadline_s: float) -> str | None:
         failure = "no answer in time"
     except Exception as error:  # noqa: BLE001 whatever a part raises, it is not ready
         failure = type(error).__name__
+        if isinstance(error, _OURS):
+            reason = str(error)
     else:
         return None
-    _log.warning("part_not_ready", part=name, failure=failure)
+    _log.warning("part_not_ready", part=name, failure=failure, reason=reason)
     return failure

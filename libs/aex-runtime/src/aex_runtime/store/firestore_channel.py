@@ -32,6 +32,7 @@ _OPTIONS = (
     # A peer that went silent is noticed; Google's client asks as often.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),  # what really ends the wait (measured: 35 s in all instead of 88)
     # Its own connection, closed with it, and not one that all stores of the process share.
     ("grpc.use_local_subchannel_pool", 1),
 )
