@@ -34,6 +34,6 @@ class StoreContract(Reading, Writing, Transactions, Contending, Queries, Pages, 
     @pytest.fixture
     async def patient_store(self, opened: Opened) -> AsyncIterator[Store]:
         """A store with the waits of production."""
-        store = opened(Rerun())
+        store = opened(None)
         yield store
         await store.close()

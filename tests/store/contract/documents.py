@@ -28,7 +28,7 @@ WORKS = Collection(
 OTHERS = Collection("test-others", (Index(), Index(order="due")))
 
 
-Opened = Callable[[Rerun], Store]
+Opened = Callable[[Rerun | None], Store]
 
 
 async def write(store: Store, key: str, body: bytes = b"{}", collection: Collection = WORKS, **fields: Scalar) -> None:

@@ -13,8 +13,9 @@ from aex_runtime.store.port import AlreadyExists, Collection, Document, Query, T
 from aex_runtime.store.rerun import Rerun, run
 
 _AT_ONCE = 300
-_FIRST_WAIT_MS = 25.0
-"""A commit goes over the network there: whoever lost waits about as long as one takes."""
+_FIRST_WAIT_MS, _LONGEST_WAIT_MS = 25.0, 4_000.0
+"""A commit goes over the network there: whoever lost waits about as long as one takes, and far longer where fifty meet
+on a slow server."""
 _PING_S = 3.0
 _PING: Place = ("ping", "ping")
 """Nothing is ever stored there."""
@@ -40,7 +41,7 @@ class FirestoreStore:
         self._database = Database(project, database)
         self._api = FirestoreApi(self._database, emulator, deadline_s)
         self._deadline_s = deadline_s
-        self._rerun = rerun or Rerun(first_ms=_FIRST_WAIT_MS)
+        self._rerun = rerun or Rerun(first_ms=_FIRST_WAIT_MS, longest_ms=_LONGEST_WAIT_MS)
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return (await self.get_many(collection, (key,)))[0]
