@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.emulators.emulators import Emulators, started
+from tests.emulators.emulators import Emulators, new_project, started
 from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
 
 # Its assertions tell what they compared, though they lie in no test module.
@@ -28,3 +28,9 @@ def emulators(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Both, shared: use a new project in each test, resume what you pause. To stop them, start a pair of your own."""
     with started(jars, tmp_path_factory.mktemp("emulators")) as pair:
         yield pair
+
+
+@pytest.fixture
+def project() -> str:
+    """One on the emulators that no other test uses."""
+    return new_project()

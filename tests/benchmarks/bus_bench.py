@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import grpc
 import uvloop
@@ -26,6 +25,7 @@ from aex_runtime.bus.port import Ack, Delivery, Disposition, Message, Outgoing
 from aex_runtime.bus.pubsub import PubSubBus
 from aex_runtime.bus.pubsub_topology import subscription_id, subscription_path, topic_path
 from tests.benchmarks.sides import Comparison, Side, compare, table
+from tests.emulators.emulators import new_project
 from tests.emulators.jars import find_jars
 from tests.emulators.pubsub import PubSubEmulator
 
@@ -62,7 +62,7 @@ class Countdown:
 
 @asynccontextmanager
 async def our_side(emulator: str, at_a_time: int, events: int) -> AsyncIterator[Side]:
-    bus, countdown = PubSubBus(f"b-{uuid4().hex[:12]}", emulator=emulator), Countdown()
+    bus, countdown = PubSubBus(new_project(), emulator=emulator), Countdown()
 
     async def receive(_: Delivery) -> Disposition:
         countdown.count()
@@ -84,7 +84,7 @@ async def our_side(emulator: str, at_a_time: int, events: int) -> AsyncIterator[
 
 @asynccontextmanager
 async def their_side(emulator: str, at_a_time: int, events: int) -> AsyncIterator[Side]:
-    project, countdown = f"b-{uuid4().hex[:12]}", Countdown()
+    project, countdown = new_project(), Countdown()
     topic, subscription = topic_path(project, TOPIC), subscription_path(project, subscription_id(TOPIC, SERVICE))
     filler = PubSubBus(project, emulator=emulator)
     await filler.ping()

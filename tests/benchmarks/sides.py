@@ -23,7 +23,7 @@ class Comparison:
         return self.raw / self.ours
 
 
-async def compare(name: str, ours: Side, raw: Side, rounds: int = 5) -> Comparison:
+async def compare(name: str, ours: Side, raw: Side, rounds: int) -> Comparison:
     """Run both in turns, after one round each that does not count; who begins alternates."""
     rates: dict[Side, list[float]] = {ours: [], raw: []}
     for number in range(rounds + 1):
@@ -36,7 +36,7 @@ async def compare(name: str, ours: Side, raw: Side, rounds: int = 5) -> Comparis
     return Comparison(name, statistics.median(rates[ours]), statistics.median(rates[raw]))
 
 
-def table(comparisons: Sequence[Comparison], unit: str = "per second") -> str:
+def table(comparisons: Sequence[Comparison], unit: str) -> str:
     """What was measured, a line each."""
     width = max(len(each.name) for each in comparisons)
     lines = [f"{'':{width}}  {'ours':>9}  {'raw':>9}  overhead   ({unit}, medians)"]

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from uuid import uuid4
 
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.firestore_v1 import AsyncClient, AsyncDocumentReference
@@ -21,7 +20,7 @@ from google.cloud.firestore_v1.base_query import FieldFilter
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import Collection, Fields, Index, Query, Transaction
 from tests.benchmarks.sides import Comparison, Side, compare, table
-from tests.emulators.emulators import started
+from tests.emulators.emulators import new_project, started
 from tests.emulators.jars import find_jars
 
 WORKS = Collection("bench-works", (Index(("state",), "due"),))
@@ -120,7 +119,7 @@ def side(one: One, concurrent: int, keys: Callable[[int], str]) -> Side:
 async def measure(host: str) -> list[Comparison]:
     """All comparisons, on one emulator."""
     os.environ["FIRESTORE_EMULATOR_HOST"] = host  # where Google's client looks for it
-    project = f"t-{uuid4().hex[:12]}"
+    project = new_project()
     store = FirestoreStore(project, emulator=host)
     client = AsyncClient(project=project, credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
     ours, raw, fresh = Ours(store), Raw(client), count()

@@ -1,7 +1,6 @@
 """The Pub/Sub bus on the emulator, for the tests that ask for it."""
 
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
@@ -10,12 +9,6 @@ from aex_runtime.bus.port import Bus
 from aex_runtime.bus.pubsub import PubSubBus
 from tests.bus.contract import OpenBus
 from tests.emulators.emulators import Emulators
-
-
-@pytest.fixture
-def project() -> str:
-    """One that no other test uses."""
-    return f"t-{uuid4().hex[:12]}"
 
 
 @pytest.fixture

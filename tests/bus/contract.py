@@ -1,14 +1,14 @@
 """What every bus does. A backend's test class inherits this and provides the fixture `open_bus`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
 from aex_runtime.bus.consumption import Pace
 from aex_runtime.bus.port import Ack, Bus, BusError, Delivery, Disposition, Message, Outgoing, Retry
-from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, name_of, outgoing, stop
+from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, hanging, outgoing, stop
 
 PUBLISHER, GOVERNANCE, SETTLEMENT = "work-publisher", "governance", "settlement"
 OpenBus = Callable[[Pace], Bus]
@@ -17,15 +17,6 @@ OpenBus = Callable[[Pace], Bus]
 ONLY_WOKEN = Pace(poll=timedelta(minutes=10))
 """Whatever arrives in time was not found by the poll."""
 IMPATIENT = Pace(poll=timedelta(seconds=1), visibility=timedelta(milliseconds=300), drain=timedelta(milliseconds=50))
-
-
-def _hang(started: list[str]) -> Callable[[Delivery], Awaitable[Disposition]]:
-    async def receive(delivery: Delivery) -> Disposition:
-        started.append(name_of(delivery))
-        await asyncio.Event().wait()
-        raise AssertionError("nobody sets this event")
-
-    return receive
 
 
 class BusContract:
@@ -178,7 +169,7 @@ class BusContract:
     async def test_stopped_consumer_gives_back_uncounted_what_it_cannot_finish(self, open_bus: OpenBus) -> None:
         bus, replica, started = open_bus(IMPATIENT), open_bus(ONLY_WOKEN), list[str]()
         await bus.publish([outgoing("a")])
-        async with consuming(bus, PUBLISHER, _hang(started)) as task:
+        async with consuming(bus, PUBLISHER, hanging(started)) as task:
             await eventually(lambda: started == ["a"])
             await stop(task)
         recorder = Recorder()
@@ -195,6 +186,14 @@ class BusContract:
         async with consuming(bus, PUBLISHER, recorder):
             await eventually(lambda: len(set(recorder.names)) == 40)
         assert len(recorder.names) == 40
+
+    async def test_publish_that_was_cancelled_leaves_the_bus_usable(self, open_bus: OpenBus) -> None:
+        bus, recorder = open_bus(ONLY_WOKEN), Recorder()
+        for number in range(10):
+            await stop(asyncio.create_task(bus.publish([outgoing(f"cancelled {number}")])))
+        async with consuming(bus, PUBLISHER, recorder):
+            await bus.publish([outgoing("a")])
+            await eventually(lambda: "a" in recorder.names)
 
     async def test_reachable_bus_answers_a_ping(self, open_bus: OpenBus) -> None:
         await open_bus(ONLY_WOKEN).ping()

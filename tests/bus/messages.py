@@ -57,6 +57,17 @@ class Recorder:
         await eventually(lambda: len(self.deliveries) >= count)
 
 
+def hanging(started: list[str]) -> Receiver:
+    """A receiver that notes what it got and never ends."""
+
+    async def receive(delivery: Delivery) -> Disposition:
+        started.append(name_of(delivery))
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets this event")
+
+    return receive
+
+
 async def eventually(condition: Callable[[], bool]) -> None:
     """Wait until the condition holds; fail loudly where it never does."""
     async with asyncio.timeout(PATIENCE_S):

@@ -14,7 +14,7 @@ from aex_runtime.bus.consumption import Pace
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Bus, BusUnavailable
 from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
-from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing, stop
+from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing
 from tests.bus.workers import Worker, working
 
 NEVER_VISIBLE_AGAIN = Pace(visibility=timedelta(hours=1))
@@ -62,7 +62,6 @@ async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_p
     assert not any((tmp_path / f"{PUBLISHER}.consumers").iterdir())
 
 
-@pytest.mark.slow
 async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
     """Stop the process, but not while it holds the file's write lock: that would stop everybody."""
     while True:
@@ -78,6 +77,7 @@ async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
             return
 
 
+@pytest.mark.slow
 async def test_message_of_a_stopped_process_comes_again_after_the_visibility_timeout(tmp_path: Path) -> None:
     bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
     async with working(str(tmp_path), "consume") as worker:
@@ -178,13 +178,6 @@ async def test_closed_bus_takes_nothing_more(tmp_path: Path) -> None:
         await bus.publish([outgoing("a")])
     with pytest.raises(BusUnavailable, match="closed"):
         await bus.consume(PUBLISHER, ["work.checked"], Recorder(), 1)
-
-
-async def test_publish_that_was_cancelled_leaves_the_bus_usable(bus: EmbeddedBus) -> None:
-    for number in range(10):
-        await stop(asyncio.create_task(bus.publish([outgoing(f"cancelled {number}")])))
-    await bus.publish([outgoing("a")])
-    assert await bus.backlog(PUBLISHER) >= 1
 
 
 async def test_queues_are_readable_by_their_owner_alone(tmp_path: Path, bus: EmbeddedBus) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -12,7 +11,7 @@ from aex_models.events import TOPICS
 from aex_runtime.bus.port import Ack, BusError, BusUnavailable, Delivery, Disposition, Message, Outgoing, Retry
 from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, subscription_specs, topic_ids
 from tests.bus.contract import IMPATIENT, ONLY_WOKEN, PUBLISHER, SETTLEMENT, BusContract, OpenBus
-from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, name_of, outgoing, stop
+from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, hanging, name_of, outgoing, stop
 from tests.emulators.emulators import Emulators
 
 pytestmark = pytest.mark.emulator
@@ -93,13 +92,8 @@ async def test_what_a_stopped_consumer_never_handled_comes_again_uncounted(open_
     bus, replica, started = open_pubsub(IMPATIENT), open_pubsub(ONLY_WOKEN), list[str]()
     recorder = Recorder()
 
-    async def hang(delivery: Delivery) -> Disposition:
-        started.append(name_of(delivery))
-        await asyncio.Event().wait()
-        raise AssertionError("nobody sets this event")
-
     await bus.publish([outgoing(str(number)) for number in range(20)])
-    async with consuming(bus, PUBLISHER, hang, concurrency=2) as task:
+    async with consuming(bus, PUBLISHER, hanging(started), concurrency=2) as task:
         await eventually(lambda: len(started) == 2)
         await stop(task)
     async with consuming(replica, PUBLISHER, recorder):
@@ -126,13 +120,6 @@ async def test_closed_bus_takes_nothing_more(open_pubsub: OpenBus) -> None:
     for call in (bus.ping(), bus.publish([outgoing("a")]), bus.consume(PUBLISHER, [CHECKED], Recorder(), 1)):
         with pytest.raises(BusUnavailable, match="closed"):
             await call
-
-
-async def test_publish_that_was_cancelled_leaves_the_bus_usable(open_pubsub: OpenBus) -> None:
-    bus = open_pubsub(ONLY_WOKEN)
-    for number in range(10):
-        await stop(asyncio.create_task(bus.publish([outgoing(f"cancelled {number}")])))
-    await bus.publish([outgoing("a")])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from structlog.testing import capture_logs
 
 from aex_runtime.bus.port import BusUnavailable, Retry
 from aex_runtime.bus.pubsub import PubSubBus
+from aex_runtime.bus.pubsub_topology import ACK_DEADLINE
 from tests.bus.contract import IMPATIENT, ONLY_WOKEN, PUBLISHER, OpenBus
 from tests.bus.messages import Recorder, consuming, eventually, name_of, outgoing, stop
 from tests.bus.workers import working
@@ -18,17 +17,6 @@ from tests.emulators.jars import Jars
 from tests.emulators.pubsub import PubSubEmulator
 
 pytestmark = pytest.mark.emulator
-
-ACK_DEADLINE_S = 10
-
-
-@contextmanager
-def paused(emulator: PubSubEmulator) -> Iterator[None]:
-    emulator.pause()
-    try:
-        yield
-    finally:
-        emulator.resume()
 
 
 @pytest.mark.slow
@@ -40,7 +28,7 @@ async def test_bus_that_does_not_answer_is_unavailable_in_time_and_back_at_once(
     async with consuming(bus, PUBLISHER, recorder):
         await bus.publish([outgoing("before")])
         await recorder.got(1)
-        with paused(emulators.pubsub):
+        with emulators.pubsub.paused():
             started = time.monotonic()
             with pytest.raises(BusUnavailable, match=r"work\.checked: "):
                 await bus.publish([outgoing("lost")])
@@ -99,7 +87,7 @@ async def test_consumer_stops_in_time_while_the_bus_does_not_answer(emulators: E
     async with consuming(bus, PUBLISHER, recorder) as task:
         await bus.publish([outgoing("a")])
         await recorder.got(1)
-        with paused(emulators.pubsub):
+        with emulators.pubsub.paused():
             started = time.monotonic()
             await stop(task)
             assert time.monotonic() - started < 9
@@ -117,8 +105,8 @@ async def test_message_whose_lease_lapsed_in_an_outage_is_left_to_the_server(
         async with consuming(bus, PUBLISHER, recorder):
             await bus.publish([outgoing("a")])
             await recorder.got(1)
-            with paused(emulators.pubsub):
-                await asyncio.sleep(ACK_DEADLINE_S + 1)
+            with emulators.pubsub.paused():
+                await asyncio.sleep(ACK_DEADLINE.total_seconds() + 1)
             await eventually(lambda: any(entry["event"] == "lease_lapsed" for entry in logs))
             await recorder.got(2)
     assert [delivery.attempt for delivery in recorder.deliveries] == [1, 2]
@@ -128,7 +116,7 @@ async def test_close_ends_what_is_under_way_and_leaves_nothing_running(emulators
     before = asyncio.all_tasks()
     bus = PubSubBus(project, emulator=emulators.pubsub.host)
     await bus.ping()
-    with paused(emulators.pubsub):
+    with emulators.pubsub.paused():
         publishing = asyncio.create_task(bus.publish([outgoing("a")]))
         await asyncio.sleep(0.1)
         await bus.close()

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from uuid import uuid4
+
+import pytest
 
 from aex_runtime.settings import RuntimeSettings
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 
 EMULATED = "emulators-with-folder-blobs"
 """No emulator of Cloud Storage is at hand: blobs stay in the data directory."""
@@ -37,6 +38,14 @@ EMBEDDED = Backend("embedded")
 
 def on_emulators(emulators: Emulators) -> Backend:
     """A new project, with nothing in it."""
-    project = f"t-{uuid4().hex[:12]}"
-    urls = {"AEX_STORE_URL": f"firestore://{project}", "AEX_BUS_URL": f"pubsub://{project}"}
-    return Backend(EMULATED, {**urls, **emulators.environment()}, project, emulators)
+    project = new_project()
+    return Backend(EMULATED, emulators.of_project(project), project, emulators)
+
+
+BACKENDS = (EMBEDDED.name, pytest.param(EMULATED, marks=pytest.mark.emulator))
+"""The parameters of a fixture that there is on both."""
+
+
+def requested(request: pytest.FixtureRequest) -> Backend:
+    """The one that the fixture's parameter names; on the emulators a new project each time."""
+    return EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("emulators"))

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.asking.store import ASKING, noting_in, uncovered
-from tests.e2e.backend import EMBEDDED, EMULATED, Backend, on_emulators
+from tests.e2e.backend import BACKENDS, EMULATED, Backend, requested
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
-
-BACKENDS = (EMBEDDED.name, pytest.param(EMULATED, marks=pytest.mark.emulator))
 
 
 @pytest.fixture(scope="session", params=BACKENDS)
@@ -19,7 +17,7 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     It logs everything: `event_handled` is how tests know that an event was dealt with. On the emulators, which need no
     indexes, it notes what it is asked, and all of that must have one.
     """
-    place, backend = tmp_path_factory.mktemp("e2e") / ".aex", _backend(request)
+    place, backend = tmp_path_factory.mktemp("e2e") / ".aex", requested(request)
     noting = backend.name == EMULATED
     environment = {"AEX_LOG_LEVEL": "debug", **(noting_in(place) if noting else {})}
     with live_suite(place, backend, environment=environment, replaced=ASKING if noting else None) as started:
@@ -31,11 +29,7 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
     """What a suite of the test's own runs on; a new project each time."""
-    return _backend(request)
-
-
-def _backend(request: pytest.FixtureRequest) -> Backend:
-    return EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("emulators"))
+    return requested(request)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Asks `/healthz` all the time, and remembers how long each answer took."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from tests.e2e.live import Live
+from tests.e2e.polling import polling
 
 EVERY_S = 0.02
 
@@ -24,23 +24,15 @@ class HealthWatch:
 @contextmanager
 def watched_health(live: Live, service: str) -> Iterator[HealthWatch]:
     """Poll the service's health in a thread until the block ends."""
-    seen, over = HealthWatch(), threading.Event()
-    url = live.url(service, "/healthz")
+    seen, url = HealthWatch(), live.url(service, "/healthz")
 
-    def watch() -> None:
-        with httpx.Client(timeout=10, trust_env=False) as client:
-            while not over.wait(EVERY_S):
-                begin = time.perf_counter()
-                try:
-                    client.get(url).raise_for_status()
-                except httpx.HTTPError as error:
-                    seen.failures.append(repr(error))
-                seen.seconds.append(time.perf_counter() - begin)
+    def ask(client: httpx.Client) -> None:
+        begin = time.perf_counter()
+        try:
+            client.get(url).raise_for_status()
+        except httpx.HTTPError as error:
+            seen.failures.append(repr(error))
+        seen.seconds.append(time.perf_counter() - begin)
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
+    with polling(EVERY_S, ask):
         yield seen
-    finally:
-        over.set()
-        thread.join()

@@ -94,33 +94,12 @@ def live_suite(
     config: Path | None = None,
     replaced: Mapping[str, str] | None = None,
     replicas: int = 1,
+    waited_for: bool = True,
 ) -> Iterator[Live]:
-    """`aex up`, ready; `replaced` runs other modules in the place of some services. Killed at the end if need be."""
-    with starting_suite(
-        data_dir,
-        backend,
-        port=port,
-        environment=environment,
-        config=config,
-        replaced=replaced,
-        replicas=replicas,
-    ) as live:
-        live.running.ready(PATIENCE_S * replicas)
-        yield live
+    """`aex up`, ready if `waited_for`; `replaced` runs other modules in the place of some services.
 
-
-@contextmanager
-def starting_suite(
-    data_dir: Path,
-    backend: Backend = EMBEDDED,
-    *,
-    port: int | None = None,
-    environment: Mapping[str, str] | None = None,
-    config: Path | None = None,
-    replaced: Mapping[str, str] | None = None,
-    replicas: int = 1,
-) -> Iterator[Live]:
-    """The same, not waited for."""
+    Killed at the end if need be.
+    """
     base = free_ports(len(MODULES) * replicas) if port is None else port
     options = ["--data-dir", str(data_dir), "--port-base", str(base), "--replicas", str(replicas)]
     options += ["--config", str(config)] if config else []
@@ -129,6 +108,8 @@ def starting_suite(
         supervised(_command(options, replaced or {}), variables, base) as running,
         httpx.Client(timeout=ANSWER_S, trust_env=False, limits=httpx.Limits(max_connections=100)) as client,
     ):
+        if waited_for:
+            running.ready(PATIENCE_S * replicas)
         yield Live(running, data_dir, client, backend, replicas)
 
 

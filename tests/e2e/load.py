@@ -6,6 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import pytest
+
 from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_settled, until_status
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, PatientCaller, fresh, parties_of
@@ -88,3 +90,9 @@ def table(rows: Sequence[tuple[str, Counter[Kind]]], title: str = "killed") -> s
     for name, counts in rows:
         lines.append(f"{name:<{width}}{counts.total():>9}" + "".join(f"{counts[kind]:>9}" for kind in Kind))
     return "\n".join(lines)
+
+
+def say(told: pytest.CaptureFixture[str], text: str) -> None:
+    """Print figures for people, whatever pytest keeps back."""
+    with told.disabled():
+        print(f"\n{text}")  # noqa: T201 read by people

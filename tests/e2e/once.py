@@ -1,4 +1,4 @@
-"""Many equal requests at once under one Idempotency-Key."""
+"""Many equal requests at once under one Idempotency-Key have one effect."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,10 @@ from uuid import uuid4
 
 import httpx
 
-from tests.e2e.parties import Caller
+from tests.e2e.jobs import GOOD, candidate, contract, publish, until_settled
+from tests.e2e.live import Live
+from tests.e2e.parties import Caller, Parties
+from tests.e2e.stores import transactions_of
 
 AT_ONCE = 50
 
@@ -37,3 +40,21 @@ def the_one_effect(sender: Caller, service: str, path: str, body: object, field:
     assert last.headers["Idempotent-Replayed"] == "true"
     assert last.json()[field] in ids
     return ids.pop()
+
+
+def check_awards(parties: Parties) -> None:
+    """Fifty awards make one contract."""
+    path = f"/v1/work/{publish(parties)['work_id']}/award"
+    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
+    the_one_effect(parties.consumer, "work-publisher", path, body, "contract_id")
+
+
+def check_outputs(live: Live, parties: Parties) -> None:
+    """Fifty outputs make one attempt and one settlement."""
+    contract_id = contract(parties)
+    path = f"/v1/contracts/{contract_id}/outputs"
+    attempt_id = the_one_effect(parties.agent, "verification", path, candidate(GOOD), "attempt_id")
+    attempts = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
+    assert [each["attempt_id"] for each in attempts] == [attempt_id]
+    until_settled(parties.finance, contract_id)
+    assert len(transactions_of(live, contract_id)) == 1

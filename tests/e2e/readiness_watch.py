@@ -1,6 +1,5 @@
 """Asks `/readyz` of every service all the time, and notes when each turned red and when it was green again."""
 
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import httpx
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
+from tests.e2e.polling import Ask, polling
 
 _EVERY_S = 0.1
 _RED = HTTPStatus.SERVICE_UNAVAILABLE
@@ -51,24 +51,19 @@ class ReadinessWatch:
 @contextmanager
 def watched_readiness(live: Live) -> Iterator[ReadinessWatch]:
     """Poll the services' readiness, each in a thread, until the block ends."""
-    seen, over = ReadinessWatch(), threading.Event()
+    seen = ReadinessWatch()
 
-    def watch(service: str) -> None:
+    def asking(service: str) -> Ask:
         url = live.url(service, "/readyz")
-        with httpx.Client(timeout=10, trust_env=False) as client:
-            while not over.wait(_EVERY_S):
-                try:
-                    status = client.get(url).status_code
-                except httpx.HTTPError:
-                    status = 0
-                seen.answers[service].append((time.monotonic(), status))
 
-    threads = [threading.Thread(target=watch, args=(service,)) for service in MODULES]
-    for thread in threads:
-        thread.start()
-    try:
+        def ask(client: httpx.Client) -> None:
+            try:
+                status = client.get(url).status_code
+            except httpx.HTTPError:
+                status = 0
+            seen.answers[service].append((time.monotonic(), status))
+
+        return ask
+
+    with polling(_EVERY_S, *map(asking, MODULES)):
         yield seen
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()

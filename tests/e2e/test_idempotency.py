@@ -5,11 +5,10 @@ from uuid import uuid4
 import pytest
 
 from tests.e2e.counts import object_counts
-from tests.e2e.jobs import GOOD, candidate, contract, publish, until_settled, work_body
+from tests.e2e.jobs import publish, work_body
 from tests.e2e.live import Live
-from tests.e2e.once import fifty_times, the_one_effect
+from tests.e2e.once import check_awards, check_outputs, fifty_times, the_one_effect
 from tests.e2e.parties import Parties
-from tests.e2e.stores import transactions_of
 
 pytestmark = pytest.mark.e2e
 
@@ -20,21 +19,13 @@ def test_fifty_publications_under_one_key_make_one_work(parties: Parties) -> Non
 
 
 def test_fifty_awards_under_one_key_make_one_contract(live: Live, parties: Parties) -> None:
-    path = f"/v1/work/{publish(parties)['work_id']}/award"
     before = object_counts(live).get("work-publisher-awards", 0)
-    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
-    the_one_effect(parties.consumer, "work-publisher", path, body, "contract_id")
+    check_awards(parties)
     assert object_counts(live)["work-publisher-awards"] == before + 1
 
 
 def test_fifty_outputs_under_one_key_make_one_attempt_and_one_settlement(live: Live, parties: Parties) -> None:
-    contract_id = contract(parties)
-    path = f"/v1/contracts/{contract_id}/outputs"
-    attempt_id = the_one_effect(parties.agent, "verification", path, candidate(GOOD), "attempt_id")
-    attempts = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
-    assert [each["attempt_id"] for each in attempts] == [attempt_id]
-    until_settled(parties.finance, contract_id)
-    assert len(transactions_of(live, contract_id)) == 1
+    check_outputs(live, parties)
 
 
 def test_fifty_awards_without_a_key_have_one_winner(parties: Parties) -> None:

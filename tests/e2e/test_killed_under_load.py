@@ -11,7 +11,7 @@ from tests.e2e.backend import Backend
 from tests.e2e.counts import until_published
 from tests.e2e.killing import kill
 from tests.e2e.live import Live, live_suite
-from tests.e2e.load import Load, table
+from tests.e2e.load import Load, say, table
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 CONTRACTS = 20
@@ -47,8 +47,7 @@ def test_all_that_was_accepted_is_settled_once_after_each_service_was_killed_in_
             load.until_at_rest()
         until_published(live)
 
-        with capsys.disabled():
-            print(f"\n{table([(victim, load.found()) for victim, load in loads.items()])}")  # noqa: T201 read by people
+        say(capsys, table([(victim, load.found()) for victim, load in loads.items()]))
         for load in loads.values():
             assert len(load.accepted) == CONTRACTS
             check_books(load)

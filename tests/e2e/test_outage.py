@@ -13,7 +13,7 @@ from tests.e2e.accounts import check_attempts, check_books
 from tests.e2e.backend import on_emulators
 from tests.e2e.counts import until_published
 from tests.e2e.live import Live, live_suite
-from tests.e2e.load import Load, table
+from tests.e2e.load import Load, say, table
 from tests.e2e.readiness_watch import watched_readiness
 from tests.emulators.emulator import Emulator
 from tests.emulators.emulators import Emulators, started
@@ -74,11 +74,6 @@ def under_load(live: Live, told: pytest.CaptureFixture[str], name: str) -> Itera
     assert len(load.accepted) == CONTRACTS
     check_books(load)
     check_attempts(load)
-
-
-def say(told: pytest.CaptureFixture[str], text: str) -> None:
-    with told.disabled():
-        print(f"\n{text}")  # noqa: T201 figures to read
 
 
 @pytest.mark.parametrize("name", OUTAGES)

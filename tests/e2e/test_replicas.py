@@ -11,13 +11,11 @@ from aex_cli.suite.service_spec import MODULES
 from tests.e2e.accounts import check_attempts, check_books
 from tests.e2e.backend import EMBEDDED, EMULATED, Backend
 from tests.e2e.counts import object_counts, until_published
-from tests.e2e.jobs import GOOD, candidate, contract, publish, until_settled
 from tests.e2e.killing import kill
 from tests.e2e.live import Live, live_suite
-from tests.e2e.load import Load, table
-from tests.e2e.once import the_one_effect
+from tests.e2e.load import Load, say, table
+from tests.e2e.once import check_awards, check_outputs
 from tests.e2e.parties import parties_of
-from tests.e2e.stores import transactions_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
 REPLICAS = 3
@@ -64,9 +62,8 @@ def run(live: Live, capsys: pytest.CaptureFixture[str], *, killing: bool) -> Loa
     load.until_at_rest()
     seconds = time.monotonic() - begin
     until_published(live)
-    with capsys.disabled():
-        name = f"{live.backend.name}, {'one of each killed' if killing else 'left alone'}"
-        print(f"\n{table([(name, load.found())], 'three replicas')}  in {seconds:.0f} s")  # noqa: T201 read by people
+    name = f"{live.backend.name}, {'one of each killed' if killing else 'left alone'}"
+    say(capsys, f"{table([(name, load.found())], 'three replicas')}  in {seconds:.0f} s")
     assert len(load.accepted) == contracts
     return load
 
@@ -90,13 +87,5 @@ def check_records(load: Load) -> None:
 def check_keys(live: Live) -> None:
     """A key has one effect, whichever replicas the requests reach: none of them knows what the others are at."""
     parties = parties_of(live)
-    award = f"/v1/work/{publish(parties)['work_id']}/award"
-    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
-    the_one_effect(parties.consumer, "work-publisher", award, body, "contract_id")
-    contract_id = contract(parties)
-    outputs = f"/v1/contracts/{contract_id}/outputs"
-    attempt_id = the_one_effect(parties.agent, "verification", outputs, candidate(GOOD), "attempt_id")
-    attempts = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
-    assert [each["attempt_id"] for each in attempts] == [attempt_id]
-    until_settled(parties.finance, contract_id)
-    assert len(transactions_of(live, contract_id)) == 1
+    check_awards(parties)
+    check_outputs(live, parties)

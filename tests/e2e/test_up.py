@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.jobs import GOOD, contract, deliver, until_settled
-from tests.e2e.live import Live, live_suite, starting_suite
+from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
 
 pytestmark = pytest.mark.e2e
@@ -35,12 +35,12 @@ def test_ctrl_c_leaves_no_process_and_the_next_start_goes_on_with_the_data(tmp_p
         parties = on(live, first)
         assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
         assert until_settled(parties.finance, contract_id)["cost"]["total"] == "0.85"
-        with starting_suite(data) as second:
+        with live_suite(data, waited_for=False) as second:
             assert second.running.wait() == 2
             assert second.running.told(f"a suite is already running on {data}, held by process")
             assert second.running.told(str(live.running.process.pid))
             assert second.running.out == []
-        with starting_suite(tmp_path / "other", port=live.running.port) as second:
+        with live_suite(tmp_path / "other", port=live.running.port, waited_for=False) as second:
             assert second.running.wait() == 2
             told = second.running.told("4 ports are taken")
             assert f"{live.running.port} (work-publisher)" in told
@@ -57,7 +57,7 @@ def test_one_busy_port_is_named_and_nothing_is_started(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with starting_suite(tmp_path / ".aex", port=port - 2) as live:
+        with live_suite(tmp_path / ".aex", port=port - 2, waited_for=False) as live:
             assert live.running.wait() == 2
             assert f"{port} (governance)" in live.running.told("taken")
             assert not list((tmp_path / ".aex" / "logs").iterdir())

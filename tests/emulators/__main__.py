@@ -53,17 +53,8 @@ def _tell_where(jars: Jars) -> int:
     return subprocess.run([jars.java, "-version"], stderr=sys.stdout, check=False).returncode
 
 
-def variables(emulators: Emulators) -> dict[str, str]:
-    """All that a service needs to keep its records and events in the emulators."""
-    return {
-        **emulators.environment(),
-        "AEX_STORE_URL": f"firestore://{_PROJECT}",
-        "AEX_BUS_URL": f"pubsub://{_PROJECT}",
-    }
-
-
 def _stay(emulators: Emulators) -> int:
-    for name, value in variables(emulators).items():
+    for name, value in emulators.of_project(_PROJECT).items():
         sys.stdout.write(f"export {name}={value}\n")
     sys.stdout.flush()
     sys.stderr.write("The emulators run, with all they hold in memory, until Ctrl-C.\n")
@@ -73,7 +64,7 @@ def _stay(emulators: Emulators) -> int:
 
 def _run(emulators: Emulators, command: list[str]) -> int:
     try:
-        child = subprocess.Popen(command, env={**os.environ, **variables(emulators)})
+        child = subprocess.Popen(command, env={**os.environ, **emulators.of_project(_PROJECT)})
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return _MISSING

@@ -4,7 +4,8 @@ import random
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,15 @@ class Emulator:
     def resume(self) -> None:
         """Let it go on; it answers what has piled up."""
         self._process.send(signal.SIGCONT)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stand still for the length of the block."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
 
     def stop(self) -> None:
         """End it. Connections are refused then."""

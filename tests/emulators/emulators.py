@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from tests.emulators.firestore import FirestoreEmulator
 from tests.emulators.jars import Jars
@@ -21,6 +22,16 @@ class Emulators:
     def environment(self) -> dict[str, str]:
         """The variables by which Google's libraries, and the services, find them."""
         return {"FIRESTORE_EMULATOR_HOST": self.firestore.host, "PUBSUB_EMULATOR_HOST": self.pubsub.host}
+
+    def of_project(self, project: str) -> dict[str, str]:
+        """All that a service needs to keep its records and events in them."""
+        urls = {"AEX_STORE_URL": f"firestore://{project}", "AEX_BUS_URL": f"pubsub://{project}"}
+        return {**self.environment(), **urls}
+
+
+def new_project() -> str:
+    """The id of a project that nobody else uses, so that there is nothing in it."""
+    return f"t-{uuid4().hex[:12]}"
 
 
 @contextmanager

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,11 +31,6 @@ with started(find_jars(os.environ), Path(sys.argv[1])) as pair:
 def http() -> Iterator[httpx.Client]:
     with httpx.Client(trust_env=False, timeout=5) as client:
         yield client
-
-
-@pytest.fixture
-def project() -> str:
-    return f"t-{uuid.uuid4().hex[:12]}"
 
 
 def document(emulators: Emulators, project: str) -> str:
@@ -78,12 +72,8 @@ def test_paused_one_answers_once_it_is_resumed(
     emulators: Emulators, http: httpx.Client, which: Callable[[Emulators], Emulator]
 ) -> None:
     emulator = which(emulators)
-    emulator.pause()
-    try:
-        with pytest.raises(httpx.ReadTimeout):
-            http.get(f"http://{emulator.host}/", timeout=0.5)
-    finally:
-        emulator.resume()
+    with emulator.paused(), pytest.raises(httpx.ReadTimeout):
+        http.get(f"http://{emulator.host}/", timeout=0.5)
     assert http.get(f"http://{emulator.host}/").text.strip() == "Ok"
 
 

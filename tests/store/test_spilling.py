@@ -1,5 +1,4 @@
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from obstore.store import MemoryStore as MemoryObjects
@@ -8,7 +7,7 @@ from aex_runtime.blobs.objects import ObjectBlobs
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.spill import SpillingStore
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 from tests.store.contract import Opened, StoreContract
 
 
@@ -24,7 +23,7 @@ class TestSpillingStoreOverSQLite(StoreContract):
 class TestSpillingStoreOverFirestore(StoreContract):
     @pytest.fixture
     def opened(self, emulators: Emulators) -> Opened:
-        project = f"t-{uuid4().hex[:12]}"
+        project = new_project()
         return lambda rerun: SpillingStore(
             FirestoreStore(project, emulator=emulators.firestore.host, rerun=rerun), ObjectBlobs(MemoryObjects)
         )

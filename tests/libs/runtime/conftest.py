@@ -1,6 +1,5 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -8,7 +7,7 @@ from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 
 
 @pytest.fixture(params=["memory", "sqlite", pytest.param("firestore", marks=pytest.mark.emulator)])
@@ -25,4 +24,4 @@ def _open(request: pytest.FixtureRequest, path: Path) -> Store:
     if request.param == "sqlite":
         return SQLiteStore(path)
     emulators: Emulators = request.getfixturevalue("emulators")
-    return FirestoreStore(f"t-{uuid4().hex[:12]}", emulator=emulators.firestore.host)
+    return FirestoreStore(new_project(), emulator=emulators.firestore.host)

@@ -3,16 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from aex_runtime.store.port import (
-    Collection,
-    Document,
-    Fields,
-    Index,
-    Query,
-    Scalar,
-    Store,
-    Transaction,
-)
+from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, Store, Transaction
 from aex_runtime.store.rerun import Rerun
 
 WORKS = Collection(

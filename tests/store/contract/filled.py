@@ -2,9 +2,7 @@
 
 import pytest
 
-from aex_runtime.store.port import (
-    Store,
-)
+from aex_runtime.store.port import Store
 from tests.store.contract.documents import OTHERS, write
 
 

@@ -4,12 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aex_runtime.store.port import (
-    Bound,
-    Query,
-    Scalar,
-    Store,
-)
+from aex_runtime.store.port import Bound, Direction, Query, Scalar, Store
 from tests.store.contract.documents import WORKS, keys, write
 from tests.store.contract.filled import Filled
 
@@ -32,10 +27,10 @@ class Pages(Filled):
         assert await keys(filled, Query(WORKS, order="due", bounds=bounds)) == expected
 
     @pytest.mark.parametrize("direction", ["asc", "desc"])
-    async def test_pages_together_are_the_whole(self, store: Store, direction: str) -> None:
+    async def test_pages_together_are_the_whole(self, store: Store, direction: Direction) -> None:
         for number in range(23):
             await write(store, f"k{number * 7 % 23:02}", state="open", due=number // 5)
-        whole = Query(WORKS, {"state": "open"}, "due", "asc" if direction == "asc" else "desc", limit=100)
+        whole = Query(WORKS, {"state": "open"}, "due", direction, limit=100)
         paged: list[str] = []
         after: tuple[Scalar, str] | None = None
         while page := await store.query(Query(WORKS, whole.equal, "due", whole.direction, after=after, limit=4)):

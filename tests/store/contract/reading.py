@@ -1,11 +1,6 @@
 """What was written is read as it was."""
 
-from aex_runtime.store.port import (
-    Fields,
-    Query,
-    Store,
-    Transaction,
-)
+from aex_runtime.store.port import Fields, Query, Store, Transaction
 from tests.store.contract.documents import OTHERS, WORKS, read, write, write_fields
 
 

@@ -2,11 +2,7 @@
 
 import pytest
 
-from aex_runtime.store.port import (
-    Contention,
-    Store,
-    Transaction,
-)
+from aex_runtime.store.port import Contention, Store, Transaction
 from tests.store.contract.documents import WORKS, read, write
 
 

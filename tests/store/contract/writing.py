@@ -2,13 +2,7 @@
 
 import pytest
 
-from aex_runtime.store.port import (
-    AlreadyExists,
-    InvalidDocument,
-    ReadAfterWrite,
-    Store,
-    Transaction,
-)
+from aex_runtime.store.port import AlreadyExists, InvalidDocument, ReadAfterWrite, Store, Transaction
 from tests.store.contract.documents import WORKS, read, write
 
 

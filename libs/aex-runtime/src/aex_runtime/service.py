@@ -1,7 +1,7 @@
 """What a service is made of: its backends, and the parts that stand on them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -19,11 +19,11 @@ from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.readiness import Probe
 from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
 from aex_runtime.identity.local_issuer import LocalIssuer
-from aex_runtime.identity.local_key import LocalKey, given_key, local_key
+from aex_runtime.identity.local_key import given_key, local_key
 from aex_runtime.identity.service_tokens import LocalServiceTokens, ServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
-from aex_runtime.settings import BadConfiguration, RuntimeSettings
+from aex_runtime.settings import RuntimeSettings, blaming
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.port import Store
 from aex_runtime.store.spill import SpillingStore
@@ -43,31 +43,13 @@ class Backends:
 
 def open_backends(settings: RuntimeSettings, service: str) -> Backends:
     """The backends that the settings name. Nothing is touched before its first use. Raises `BadConfiguration`."""
-    with _blaming("AEX_BLOBS_URL"):
+    with blaming("AEX_BLOBS_URL", ValueError):
         blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
-    with _blaming("AEX_STORE_URL"):
+    with blaming("AEX_STORE_URL", ValueError):
         records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
-    with _blaming("AEX_BUS_URL"):
+    with blaming("AEX_BUS_URL", ValueError):
         bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
     return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds())
-
-
-@contextmanager
-def _blaming(variable: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise BadConfiguration(f"{variable}: {error}") from error
-
-
-def signing_key(settings: RuntimeSettings) -> LocalKey:
-    """The key that the settings name; where they name none, that of the data directory, made where it is missing.
-
-    Raises `UnknownLayout` and `UnsafeKey`.
-    """
-    if settings.key_file is not None:
-        return given_key(settings.key_file)
-    return local_key(open_data_dir(settings.data_dir))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +105,7 @@ def assemble(
     """
     if settings.uses_data_dir():
         open_data_dir(settings.data_dir)
-    key = signing_key(settings)
+    key = given_key(settings.key_file) if settings.key_file else local_key(settings.data_dir)
     ports = backends or open_backends(settings, service)
     work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance)
     issuer = LocalIssuer(key, ports.clock, ports.ids)

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -23,6 +25,15 @@ _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "set
 
 class BadConfiguration(Exception):
     """A service cannot start with what it was configured with; the message names the place and the fix."""
+
+
+@contextmanager
+def blaming(variable: str, *errors: type[Exception]) -> Iterator[None]:
+    """Raise `BadConfiguration`, naming the variable, for these errors of what it leads to."""
+    try:
+        yield
+    except errors as error:
+        raise BadConfiguration(f"{variable}: {error}") from error
 
 
 class IssuerSettings(Frozen):

@@ -85,12 +85,9 @@ class TimerSweeper:
             await self._fire(stored)
         return len(due)
 
-    async def next_due(self, by: datetime | None = None) -> datetime | None:
-        """When the next timer that is not being fired is due; None where none is `by` then.
-
-        Raises `StoreUnavailable`.
-        """
-        return next((stored.record.due_at for stored in await self._first(1, by)), None)
+    async def next_due(self) -> datetime | None:
+        """When the next timer that is not being fired is due. Raises `StoreUnavailable`."""
+        return next((stored.record.due_at for stored in await self._first(1, None)), None)
 
     async def _fire_on(self, _: Lease) -> None:
         """Fire under the lease. A sweeper that lost it and goes on fires something twice, no worse."""
@@ -119,15 +116,17 @@ class TimerSweeper:
         poll_s = self._policy.poll.total_seconds()
         if room <= 0:
             return poll_s
-        for stored in await self._first(room, self._clock.now()):
+        now = self._clock.now()
+        soon = await self._first(room + 1, now + self._policy.poll)
+        due = [stored for stored in soon[:room] if stored.record.due_at <= now]
+        for stored in due:
             key = stored.document.key
             task = asyncio.create_task(self._fire_and_rest(stored))
             self._firing[key] = task
             task.add_done_callback(partial(self._fired, key))
-        upcoming = await self.next_due(self._clock.now() + self._policy.poll)
-        if upcoming is None:
+        if len(soon) == len(due):
             return poll_s
-        return min(poll_s, max((upcoming - self._clock.now()).total_seconds(), 0))
+        return min(poll_s, max((soon[len(due)].record.due_at - self._clock.now()).total_seconds(), 0))
 
     def _fired(self, key: str, _: asyncio.Task[None]) -> None:
         del self._firing[key]

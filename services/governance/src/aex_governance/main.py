@@ -9,7 +9,7 @@ from aex_governance.settings import Settings
 from aex_governance.subscriptions import subscriptions
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
-from aex_runtime.settings import BadConfiguration
+from aex_runtime.settings import blaming
 
 SERVICE = "governance"
 
@@ -18,9 +18,7 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     """The application. Raises `BadConfiguration` for a rules file that cannot be used."""
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends)
-    try:
+    with blaming("AEX_RULES_CONFIG", BadRuleConfig, OSError):
         rules = load_rules(chosen.rules_config)
-    except (BadRuleConfig, OSError) as error:
-        raise BadConfiguration(f"AEX_RULES_CONFIG: {error}") from error
     deps = Deps(parts.unit_of_work, parts.backends.store, rules)
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps))

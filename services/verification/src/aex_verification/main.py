@@ -10,7 +10,7 @@ from aex_outcomes.config import InvalidConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
-from aex_runtime.settings import BadConfiguration
+from aex_runtime.settings import blaming
 from aex_verification.api import routes
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
@@ -65,11 +65,9 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
 
 
 def _catalog(path: Path | None) -> Catalog:
-    try:
+    with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(path)
-    except InvalidConfig as error:
-        raise BadConfiguration(f"AEX_OUTCOME_CONFIG: {error}") from error
-    if not catalog.config.verification.store_outcomes:
-        problem = "a service stores every outcome; remove the line"
-        raise BadConfiguration(f"AEX_OUTCOME_CONFIG: {path}: verification.store_outcomes: {problem}")
+        if not catalog.config.verification.store_outcomes:
+            problem = "a service stores every outcome; remove the line"
+            raise InvalidConfig([(f"{path}: verification.store_outcomes", problem)])
     return catalog

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.backend import EMBEDDED, EMULATED, Backend, on_emulators
+from tests.e2e.backend import BACKENDS, Backend, requested
 from tests.e2e.live import clean_environment
 from tests.libs.cli.suites import RunningSuite, free_ports, supervised
 
@@ -22,10 +22,10 @@ FEEDBACK = [
 ]
 
 
-@pytest.fixture(params=[EMBEDDED.name, pytest.param(EMULATED, marks=pytest.mark.emulator)])
+@pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
     """What the services keep records and events in."""
-    return EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("emulators"))
+    return requested(request)
 
 
 def played(data_dir: Path, backend: Backend) -> RunningSuite:

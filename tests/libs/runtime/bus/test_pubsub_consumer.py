@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -17,7 +16,7 @@ from aex_runtime.ids import RandomIds
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
 from tests.bus.messages import PATIENCE_S, eventually
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 from tests.libs.runtime.background import START, TOPIC, running
 
 pytestmark = pytest.mark.emulator
@@ -28,7 +27,7 @@ QUICK = Backoff(first=timedelta(milliseconds=10), cap=timedelta(milliseconds=20)
 
 @pytest.fixture
 async def bus(emulators: Emulators) -> AsyncIterator[PubSubBus]:
-    bus = PubSubBus(f"t-{uuid4().hex[:12]}", emulator=emulators.pubsub.host)
+    bus = PubSubBus(new_project(), emulator=emulators.pubsub.host)
     yield bus
     await bus.close()
 

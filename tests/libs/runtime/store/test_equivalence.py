@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +26,7 @@ from aex_runtime.store.port import (
 )
 from aex_runtime.store.rerun import Rerun
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 
 WORKS = Collection(
     "same-works",
@@ -177,6 +176,6 @@ def test_memory_and_sqlite_answer_alike(actions: list[Action]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(ACTIONS)
 def test_memory_and_firestore_answer_alike(emulators: Emulators, actions: list[Action]) -> None:
-    project = f"t-{uuid4().hex[:12]}"
+    project = new_project()
     store = FirestoreStore(project, emulator=emulators.firestore.host, rerun=RERUN)
     asyncio.run(compare(store, actions, without_versions))

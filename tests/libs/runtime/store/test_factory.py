@@ -1,14 +1,13 @@
 import subprocess
 import sys
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 from tests.store.contract import WORKS, read, write
 
 
@@ -62,7 +61,7 @@ def test_firestore_without_a_project_and_a_database_is_refused(rest: str) -> Non
 
 @pytest.mark.emulator
 async def test_databases_of_one_project_are_apart(emulators: Emulators) -> None:
-    project = f"t-{uuid4().hex[:12]}"
+    project = new_project()
     host = emulators.firestore.host
     default, named = open_store(f"firestore://{project}", host), open_store(f"firestore://{project}/other", host)
     await write(default, "w1", b"1")

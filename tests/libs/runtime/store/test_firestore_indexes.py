@@ -3,7 +3,7 @@
 import pytest
 
 from aex_runtime.store.firestore_indexes import IndexFile, Shape, covers, index_file
-from aex_runtime.store.port import Collection, Index
+from aex_runtime.store.port import Collection, Direction, Index
 
 NO_INDEX: IndexFile = {"indexes": [], "fieldOverrides": []}
 
@@ -12,8 +12,8 @@ def content(*indexes: Index) -> IndexFile:
     return index_file([Collection("works", indexes)])
 
 
-def shape(*equal: str, order: str | None = None, direction: str = "asc") -> Shape:
-    return Shape("works", equal, order, "asc" if direction == "asc" else "desc")
+def shape(*equal: str, order: str | None = None, direction: Direction = "asc") -> Shape:
+    return Shape("works", equal, order, direction)
 
 
 def test_a_collection_without_indexes_is_exempt_as_a_whole() -> None:

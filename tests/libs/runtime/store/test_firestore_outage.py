@@ -2,14 +2,13 @@
 
 import asyncio
 import time
-from uuid import uuid4
 
 import pytest
 
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import StoreUnavailable, Transaction
 from tests.bus.messages import PATIENCE_S
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 from tests.emulators.firestore import FirestoreEmulator
 from tests.emulators.jars import Jars
 from tests.store.contract import WORKS, read, write
@@ -28,17 +27,14 @@ async def answering(store: FirestoreStore) -> None:
 
 
 async def test_work_goes_on_after_a_silence(emulators: Emulators) -> None:
-    store = FirestoreStore(f"t-{uuid4().hex[:12]}", emulator=emulators.firestore.host, deadline_s=0.5)
+    store = FirestoreStore(new_project(), emulator=emulators.firestore.host, deadline_s=0.5)
     await write(store, "w1", b"1")
-    emulators.firestore.pause()
-    try:
+    with emulators.firestore.paused():
         before = time.monotonic()
         for use in (store.get(WORKS, "w1"), write(store, "w1", b"2"), store.ping()):
             with pytest.raises(StoreUnavailable, match="DEADLINE_EXCEEDED"):
                 await use
         assert time.monotonic() - before < 5
-    finally:
-        emulators.firestore.resume()
     await answering(store)
     assert (await read(store, "w1")).body in {b"1", b"2"}  # what was not answered may have happened
     await write(store, "w1", b"3")
@@ -64,7 +60,7 @@ async def test_store_comes_back_soon_after_firestore_does(jars: Jars, tmp_path_f
 
 async def test_commit_without_an_answer_happens_once_or_not_at_all(emulators: Emulators) -> None:
     """Whoever gives up on a commit and reads again finds what it wrote, or does it again: never twice."""
-    store = FirestoreStore(f"t-{uuid4().hex[:12]}", emulator=emulators.firestore.host, deadline_s=0.3)
+    store = FirestoreStore(new_project(), emulator=emulators.firestore.host, deadline_s=0.3)
     await write(store, "w1", b"0")
 
     async def add(transaction: Transaction) -> None:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
-from uuid import uuid4
 
 import pytest
 
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import AlreadyExists, Transaction
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulators import Emulators, new_project
 from tests.store.contract import WORKS, increment, read, write
 
 pytestmark = pytest.mark.emulator
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.emulator
 
 @pytest.fixture
 async def replicas(emulators: Emulators) -> AsyncIterator[list[FirestoreStore]]:
-    project = f"t-{uuid4().hex[:12]}"
+    project = new_project()
     stores = [FirestoreStore(project, emulator=emulators.firestore.host) for _ in range(4)]
     yield stores
     for store in stores:

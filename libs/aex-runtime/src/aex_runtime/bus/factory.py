@@ -35,7 +35,9 @@ def open_bus(url: str, emulator: str | None = None) -> Bus:
 
 def _pubsub(project: str, emulator: str | None) -> Bus:
     try:
-        from aex_runtime.bus.pubsub import PubSubBus  # noqa: PLC0415 only those who use it need Google's libraries
-    except ModuleNotFoundError as missing:
-        raise ValueError(f"pubsub: needs {missing.name}; pip install 'aex-runtime[google]'") from missing
+        from aex_runtime.bus.pubsub import PubSubBus  # noqa: PLC0415 its libraries are an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
+            raise
+        raise ValueError("a Pub/Sub bus needs Google's libraries: pip install 'aex-runtime[google]'") from error
     return PubSubBus(project, emulator=emulator)

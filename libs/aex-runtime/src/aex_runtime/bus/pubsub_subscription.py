@@ -1,6 +1,7 @@
 """What a consumer tells the server about the messages of one subscription."""
 
 import asyncio
+import math
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -13,8 +14,6 @@ from aex_runtime.bus.pubsub_connection import Clients, PubSubConnection
 from aex_runtime.bus.pubsub_window import Window
 
 _MAX_IDS = 1_000
-_MAX_DEADLINE_S = 600
-"""Pub/Sub's bound for one extension."""
 _log = structlog.get_logger(__name__)
 
 
@@ -44,11 +43,11 @@ class Subscription:
                 _log.warning("acks_lost", subscription=self.path, reason="the consumer stopped")
 
     async def hold(self, ack_ids: Sequence[str], duration: timedelta, within_s: float) -> None:
-        """Keep the server from delivering these for that long, at most 600 s; 0 lets others have them at once.
+        """Keep the server from delivering these for that long; 0 lets others have them at once.
 
         Raises `BusUnavailable`.
         """
-        seconds = min(-(-duration // timedelta(seconds=1)), _MAX_DEADLINE_S)
+        seconds = math.ceil(duration.total_seconds())
         for start in range(0, len(ack_ids), _MAX_IDS):
             some = ack_ids[start : start + _MAX_IDS]
             request = ModifyAckDeadlineRequest(subscription=self.path, ack_ids=some, ack_deadline_seconds=seconds)

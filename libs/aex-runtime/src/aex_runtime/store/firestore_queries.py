@@ -13,7 +13,7 @@ from aex_runtime.store.firestore_layout import field_path
 from aex_runtime.store.firestore_wire import Database, value_of
 from aex_runtime.store.order import rank
 from aex_runtime.store.port import Comparison, Query, Scalar
-from aex_runtime.store.sqlite_ranges import Edge, edges_of
+from aex_runtime.store.ranges import Edge, edges_of
 
 _RunQuery: Any = RunQueryRequest.pb()
 _Filter: Any = StructuredQuery.Filter.pb()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from aex_runtime.store.buffer import Write
 from aex_runtime.store.firestore_layout import (
@@ -65,6 +66,7 @@ def _check_document(write: Write) -> None:
             _check_size(f"{where}: the fields of one index", entry, MAX_INDEX_ENTRY_BYTES)
 
 
+@lru_cache(maxsize=1_024)  # once for each: they are declared as data
 def check_collection(collection: Collection) -> None:
     """Raise `InvalidDocument` for a collection or an index whose names cannot be stored."""
     _check_name("a collection", collection.name)

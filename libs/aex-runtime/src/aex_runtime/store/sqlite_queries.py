@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from aex_runtime.store.order import Rank, rank
 from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar
-from aex_runtime.store.sqlite_ranges import Edge, edges_of, outside, tighter_high, tighter_low
+from aex_runtime.store.ranges import Edge, edges_of, outside, tighter_high, tighter_low
 
 # SQL has no booleans; as reals below every integer they keep their place in the order and stay distinct from 0 and 1.
 _FALSE, _TRUE = -2e300, -1e300

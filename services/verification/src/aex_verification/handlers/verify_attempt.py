@@ -189,7 +189,8 @@ def _tell(state: ContractState, attempt_id: str, judgement: Judgement) -> None:
     if judgement.result is not None and judgement.result.verdict is not Verdict.INDETERMINATE:
         told.info("candidate_judged", verdict=judgement.result.verdict)
     else:
-        told.warning("verification_failed", error=judgement.error, retries=state.system_retries, status=state.status)
+        error = judgement.error or "indeterminate"
+        told.warning("verification_failed", error=error, retries=state.system_retries, status=state.status)
 
 
 def _is_current(state: ContractState, attempt_id: str) -> bool:

@@ -1,0 +1,127 @@
+"""Where a look for due timers begins, and that it passes none."""
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+
+from aex_runtime.clock import SetClock, WallClock, epoch_micros
+from aex_runtime.seen_clean import FULL_EVERY, MARGIN
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Store
+from aex_runtime.timer_entry import Timer
+from aex_runtime.timers import TimerPolicy
+from aex_runtime.unit_of_work import Unit
+from tests.bus.messages import eventually
+from tests.libs.runtime.background import START, AskedStore, FailingStore, begins, running
+from tests.libs.runtime.timers.process import KIND, Firings, Process
+
+
+async def test_look_begins_where_the_last_one_ended_and_goes_no_further_than_it_must() -> None:
+    store, clock, firings = AskedStore(MemoryStore()), WallClock(), Firings()
+    process = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=20)))
+    async with running(process.sweeper.run()):
+        for number in range(5):
+            await process.set(f"ctr_{number}", clock.now())
+            await process.set(f"cancelled_{number}", clock.now() + timedelta(seconds=5))
+            await eventually(partial(firings.are, number + 1))
+        await eventually(lambda: len(store.asked) >= 20)
+    first, *others = store.took()
+    assert begins(first) is None
+    for look in others:
+        floor = begins(look)
+        assert isinstance(floor, int)
+        assert floor >= epoch_micros(clock.now() - MARGIN - timedelta(seconds=30))
+        assert any(bound.comparison == "<=" for bound in look.bounds)
+
+
+async def test_timer_set_for_the_past_is_due_now(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process = Process(each_store, clock, firings)
+    other = Process(each_store, clock, firings, "b")
+    for _ in range(3):
+        assert await process.sweeper.fire_due(clock.now()) == 0
+        await other.set("ctr_1", clock.now() - timedelta(days=1))
+        assert await process.sweeper.fire_due(clock.now()) == 1
+        assert firings.fired[-1].due_at == clock.now()
+        clock.advance(timedelta(seconds=10))
+
+
+async def test_timer_that_another_process_commits_late_fires_at_once(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process = Process(each_store, clock, firings)
+    for _ in range(3):
+        assert await process.sweeper.fire_due(clock.now()) == 0
+        late = Process(each_store, SetClock(clock.now() - MARGIN), firings, "b")
+        await late.set("ctr_1", START - timedelta(days=1))
+        assert await process.sweeper.next_due() == clock.now() - MARGIN
+        assert await process.sweeper.fire_due(clock.now()) == 1
+        clock.advance(timedelta(seconds=1))
+
+
+async def test_timer_that_the_same_process_commits_late_fires_at_once(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process = Process(each_store, clock, firings)
+
+    async def slowly(unit: Unit) -> None:
+        unit.set_timer(KIND, "ctr_1", unit.now)
+        clock.advance(timedelta(seconds=40))
+        assert await process.sweeper.fire_due(clock.now()) == 0
+
+    assert await process.sweeper.fire_due(clock.now()) == 0
+    await process.unit_of_work.run(slowly)
+    assert await process.sweeper.fire_due(clock.now()) == 1
+
+
+async def test_timer_from_long_ago_fires_within_the_minute(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process = Process(each_store, clock, firings)
+    assert await process.sweeper.fire_due(clock.now()) == 0
+    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN)
+    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_2", START - MARGIN * 2)
+    assert await process.sweeper.fire_due(clock.now()) == 1
+    clock.advance(FULL_EVERY)
+    assert await process.sweeper.fire_due(clock.now()) == 1
+    assert firings.subjects == ["ctr_1", "ctr_2"]
+
+
+async def test_timer_set_after_the_clock_was_set_back_fires_at_once(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process, other = Process(each_store, clock, firings), Process(each_store, clock, firings, "b")
+    assert await process.sweeper.fire_due(clock.now()) == 0
+    clock.advance(-timedelta(days=1))
+    await other.set("ctr_1", clock.now())
+    assert await process.sweeper.fire_due(clock.now()) == 1
+
+
+async def test_timer_under_way_is_not_passed_and_fires_again_if_it_was_not_forgotten() -> None:
+    """Its handler takes longer than the margin; what was set meanwhile fires meanwhile."""
+    store, clock, gate = FailingStore(MemoryStore()), SetClock(START), asyncio.Event()
+
+    async def wait_for_gate(timer: Timer) -> None:
+        if timer.subject == "slow" and firings.subjects.count("slow") == 1:
+            await gate.wait()
+            store.down = True
+
+    firings = Firings(wait_for_gate)
+    policy = TimerPolicy(poll=timedelta(milliseconds=10), lease_ttl=timedelta(hours=1))
+    process = Process(store, clock, firings, policy=policy)
+    await process.set("slow", clock.now())
+    async with running(process.sweeper.run()):
+        await eventually(lambda: firings.subjects == ["slow"])
+        for number in range(5):
+            clock.advance(timedelta(seconds=8))
+            await process.set(str(number), clock.now())
+            await eventually(partial(firings.are, number + 2))
+        gate.set()
+        await eventually(lambda: store.down and firings.running == 0)
+        store.down = False
+        await eventually(lambda: firings.subjects.count("slow") == 2)
+
+
+async def test_who_takes_the_lease_looks_from_the_beginning(each_store: Store) -> None:
+    clock, firings = SetClock(START), Firings()
+    process = Process(each_store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=10)))
+    assert await process.sweeper.fire_due(clock.now()) == 0
+    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN * 2)
+    async with running(process.sweeper.run()):
+        await eventually(lambda: firings.subjects == ["ctr_1"])

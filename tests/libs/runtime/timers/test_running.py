@@ -1,0 +1,92 @@
+"""A sweeper that runs: woken, polling, one of several, patient."""
+
+import asyncio
+from datetime import timedelta
+
+from aex_runtime.clock import WallClock
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Store
+from aex_runtime.timer_entry import Timer
+from aex_runtime.timers import TimerPolicy
+from tests.bus.messages import eventually
+from tests.libs.runtime.background import FailingStore, eventually_async, running
+from tests.libs.runtime.timers.process import KIND, RARE_POLL, Firings, Process
+
+
+async def test_running_sweeper_wakes_for_a_timer_it_is_told_of(each_store: Store) -> None:
+    clock, firings = WallClock(), Firings()
+    process = Process(each_store, clock, firings, policy=RARE_POLL)
+    async with running(process.sweeper.run()):
+        await asyncio.sleep(0.05)
+        await process.set("ctr_2", clock.now() + timedelta(milliseconds=150))
+        await process.set("ctr_1", clock.now() + timedelta(milliseconds=50))
+        await eventually(lambda: firings.subjects == ["ctr_1", "ctr_2"])
+    assert [timer.failures for timer in firings.fired] == [0, 0]
+
+
+async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll(each_store: Store) -> None:
+    clock, firings = WallClock(), Firings()
+    sweeping = Process(each_store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=50)))
+    other = Process(each_store, clock, Firings(), "b")
+    async with running(sweeping.sweeper.run()):
+        await asyncio.sleep(0.05)
+        await other.set("ctr_1", clock.now())
+        await eventually(lambda: firings.subjects == ["ctr_1"])
+
+
+async def test_only_one_of_two_running_sweepers_fires(each_store: Store) -> None:
+    clock, first, second = WallClock(), Firings(), Firings()
+    processes = Process(each_store, clock, first, "a"), Process(each_store, clock, second, "b")
+    async with running(processes[0].sweeper.run()), running(processes[1].sweeper.run()):
+        for number in range(20):
+            await processes[number % 2].set(f"ctr_{number}", clock.now())
+        await eventually(lambda: len(first.fired) + len(second.fired) >= 20)
+        await asyncio.sleep(0.05)
+    assert sorted([len(first.fired), len(second.fired)]) == [0, 20]
+
+
+async def test_slow_timer_holds_up_no_other_and_fires_once() -> None:
+    clock, gate = WallClock(), asyncio.Event()
+
+    async def wait_for_gate(timer: Timer) -> None:
+        if timer.subject == "slow":
+            await gate.wait()
+
+    firings = Firings(wait_for_gate)
+    process = Process(MemoryStore(), clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=10)))
+    await process.set("slow", clock.now())
+    async with running(process.sweeper.run()):
+        await eventually(lambda: firings.subjects == ["slow"])
+        for number in range(30):
+            await process.set(str(number), clock.now())
+        await eventually(lambda: len(firings.fired) == 31)
+        gate.set()
+        await eventually_async(lambda: _nothing_left(process))
+    assert len(set(firings.subjects)) == 31
+
+
+async def test_no_more_than_the_allowed_number_fires_at_once() -> None:
+    clock, firings = WallClock(), Firings(lambda _: asyncio.sleep(0.01))
+    process = Process(MemoryStore(), clock, firings, policy=TimerPolicy(concurrency=3))
+    for number in range(12):
+        await process.set(str(number), clock.now())
+    async with running(process.sweeper.run()):
+        await eventually(lambda: len(firings.fired) == 12)
+    assert firings.most_running == 3
+
+
+async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
+    clock, firings, store = WallClock(), Firings(), FailingStore(MemoryStore())
+    process = Process(store, clock, firings)
+    async with running(process.sweeper.run()):
+        await asyncio.sleep(0.05)
+        store.down = True
+        process.sweeper.notify([Timer(kind=KIND, subject="ctr_0", due_at=clock.now())])
+        await asyncio.sleep(0.05)
+        store.down = False
+        await process.set("ctr_1", clock.now())
+        await eventually(lambda: firings.subjects == ["ctr_1"])
+
+
+async def _nothing_left(process: Process) -> bool:
+    return await process.sweeper.next_due() is None
