@@ -16,8 +16,8 @@ from aex_outcomes.version import ENGINE_VERSION
 
 SAMPLES = "tests.libs.outcomes.extractors.samples"
 BUILT_IN = """
-accuracy bleu_score confidence contains_keywords f1_score has_required_fields latency_ms matches_pattern matches_schema
-num_predictions output_length platform_latency_ms precision processing_time recall rouge1 rouge2 rougeL
+accuracy bleu_score confidence contains_keywords custom.* f1_score has_required_fields latency_ms matches_pattern
+matches_schema num_predictions output_length platform_latency_ms precision processing_time recall rouge1 rouge2 rougeL
 time_to_first_byte word_count
 """
 
@@ -110,5 +110,50 @@ def test_an_empty_schema_is_there_and_an_empty_list_is_not() -> None:
     assert [is_absent(value) for value in values] == [True, True, True, False, False, False]
 
 
-def test_custom_metrics_types_are_reserved_for_other_peoples_metrics() -> None:
-    assert not any(MetricType.CUSTOM in entry.metric_types for entry in Catalog.of().entries)
+def test_the_type_custom_is_for_custom_and_for_other_peoples_metrics() -> None:
+    assert [each.name for each in Catalog.of().entries if MetricType.CUSTOM in each.metric_types] == ["custom.*"]
+
+
+@pytest.mark.parametrize("name", ["custom.score", "custom.a-b_1", "custom.a.b", "custom.a.b.c", "custom.a.1"])
+def test_any_well_formed_custom_metric_is_known(name: str) -> None:
+    known = Catalog.of()
+    named = criterion(metric=name, metric_type="custom", comparison="gte", threshold=1)
+    assert name in known
+    assert (known.entry(name).name, known.sources[name]) == (name, "custom")
+    assert known.needs(named) == ("custom_metrics",)
+    assert known.is_secret(named)
+
+
+@pytest.mark.parametrize(
+    "name", ["custom", "custom.", "custom.1", "custom..a", "custom.a.", "custom.é", "custom." + "a" * 128]
+)
+def test_what_is_no_custom_metrics_name_is_unknown(name: str) -> None:
+    known = Catalog.of()
+    assert name not in known
+    assert name not in known.sources
+    with pytest.raises(UnknownMetric):
+        known.entry(name)
+    with pytest.raises(KeyError):
+        known.sources[name]
+
+
+def test_without_the_section_there_are_no_custom_metrics() -> None:
+    without = catalog(custom={"enabled": False})
+    assert "custom.score" not in without
+    assert all(each.name != "custom.*" for each in without.entries)
+
+
+def test_the_limits_of_custom_code_are_part_of_the_engine_version() -> None:
+    narrower = catalog(custom={"sandbox": {"timeout_ms": 100}})
+    assert narrower.engine_version != Catalog.of().engine_version
+
+
+@pytest.mark.parametrize("name", ["custom.score", "custom.a.b"])
+def test_another_extractor_cannot_claim_a_custom_metric(name: str) -> None:
+    with pytest.raises(InvalidConfig, match="names that begin with custom"):
+        catalog(mine={"class": f"{SAMPLES}:Sample", "config": {"metrics": [name]}})
+
+
+def test_the_custom_section_takes_no_settings_but_its_sandbox() -> None:
+    with pytest.raises(InvalidConfig, match=r"extractors\.custom\.config"):
+        catalog(custom={"config": {"rouge_types": []}})

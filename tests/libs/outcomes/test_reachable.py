@@ -48,6 +48,16 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
         ([criterion("latency_ms", "gt", 4), criterion("latency_ms", "lt", 5)], {"++", "+-", "-+", "--"}),
         ([criterion("latency_ms", "lt", 0)], {"-"}),
         ([criterion("platform_latency_ms", "gte", 0)], {"+"}),
+        ([criterion("custom.a", "gte", 0.5), criterion("custom.a", "lt", 0.6)], {"++", "+-", "-+"}),
+        ([criterion("custom.a", "gte", 0.5), criterion("custom.b", "lt", 0.5)], {"++", "+-", "-+", "--"}),
+        ([criterion("custom.a", "gte", 0.5), criterion("custom.a.k", "lt", 0.5)], {"++", "+-", "-+", "--"}),
+        ([criterion("custom.a", "gt", 3, metric_type="count"), criterion("custom.a", "lt", 4)], {"+-", "-+"}),
+        ([criterion("custom.a", "gt", 3, metric_type="count"), criterion("custom.a", "lt", 6)], {"++", "+-", "-+"}),
+        ([criterion("custom.a", "gte", 0, metric_type="latency")], {"+"}),
+        ([criterion("custom.a", "lt", -1)], {"+", "-"}),
+        ([criterion("custom.a", "gte", 90, metric_type="percentage", scale="percent")], {"+", "-"}),
+        ([criterion("custom.a", "eq", True, metric_type="boolean")], {"+", "-"}),
+        ([criterion("custom.a", "eq", True, metric_type="boolean"), criterion("custom.a", "gte", 1)], set()),
         (
             [
                 criterion("matches_pattern", "eq", True, metric_type="boolean"),

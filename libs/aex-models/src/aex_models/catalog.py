@@ -1,11 +1,16 @@
 """The catalogue's entry for one metric: what it is, where it comes from, and what it needs."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from aex_models.criteria import MetricName
+from pydantic import Field
+
 from aex_models.frozen import Frozen
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
+
+EntryName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*\*?$")]
+"""A metric's name; `custom.*` stands for all that a work's own code may bring."""
 
 
 class Direction(StrEnum):
@@ -20,7 +25,7 @@ class Direction(StrEnum):
 class MetricEntry(Frozen):
     """One metric that criteria can name."""
 
-    name: MetricName
+    name: EntryName
     unit: str
     """`ms`, `fraction`, `characters`, `words`, `items`, `boolean`, …"""
     range: tuple[float | None, float | None] = (None, None)

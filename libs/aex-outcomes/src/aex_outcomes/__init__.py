@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from aex_outcomes.engine.verification import VerificationEngine as VerificationEngine
     from aex_outcomes.extractors.classification import ClassificationExtractor as ClassificationExtractor
     from aex_outcomes.extractors.contains import ContainsExtractor as ContainsExtractor
+    from aex_outcomes.extractors.custom import CustomExtractor as CustomExtractor
     from aex_outcomes.extractors.latency import LatencyExtractor as LatencyExtractor
     from aex_outcomes.extractors.protocol import AgentFault as AgentFault
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
+    from aex_outcomes.extractors.protocol import PlatformFault as PlatformFault
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
     from aex_outcomes.lifecycle.state import VerificationState as VerificationState
     from aex_outcomes.linter import lint as lint
@@ -26,9 +28,11 @@ _HOMES = {
     "Catalog": "catalog",
     "ClassificationExtractor": "extractors.classification",
     "ContainsExtractor": "extractors.contains",
+    "CustomExtractor": "extractors.custom",
     "LatencyExtractor": "extractors.latency",
     "MetricExtractor": "extractors.protocol",
     "OutcomeConfig": "config",
+    "PlatformFault": "extractors.protocol",
     "TextQualityExtractor": "extractors.text_quality",
     "VerificationEngine": "engine.verification",
     "VerificationState": "lifecycle.state",

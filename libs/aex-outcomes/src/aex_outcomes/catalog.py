@@ -12,8 +12,10 @@ from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
+from aex_outcomes.extractors.custom import ANY_NAME, PREFIX, CustomExtractor, code_name, custom_entry
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.sandbox.port import Sandbox
 from aex_outcomes.version import ENGINE_VERSION
 
 __all__ = ["Catalog", "MetricEntry", "UnknownMetric", "is_absent", "supplied_by"]
@@ -36,22 +38,26 @@ class Catalog:
     extractors: Mapping[str, MetricExtractor]
     """By section of the configuration."""
     by_name: Mapping[str, MetricEntry]
-    sources: Mapping[str, str]
+    """The metrics that are the same for every work, and the one entry `custom.*` for those that a work brings."""
+    sources: "Sources"
     """Metric → section of its extractor."""
     max_criteria: int
     config: OutcomeConfig
 
     @classmethod
-    def of(cls, config: OutcomeConfig | None = None) -> "Catalog":
-        """The catalogue of a configuration. Raises `InvalidConfig`: also where two extractors claim one metric."""
+    def of(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
+        """The catalogue of a configuration. Raises `InvalidConfig`: also where two extractors claim one metric.
+
+        `sandbox`: where custom metrics run; unless given, each run has a confined worker of its own.
+        """
         settings = config or OutcomeConfig()
         loaded = {
             section: extractor
             for section, each in settings.sections().items()
-            if each.enabled and (extractor := load_extractor(section, each)) is not None
+            if each.enabled and (extractor := load_extractor(section, each, sandbox)) is not None
         }
         entries: dict[str, MetricEntry] = {}
-        sources: dict[str, str] = {}
+        sources = Sources()
         for section, extractor in loaded.items():
             for entry in _entries(section, extractor):
                 if entry.name in sources:
@@ -74,7 +80,7 @@ class Catalog:
             raise InvalidConfig([(str(path), error.strerror or "cannot be read")]) from None
 
     def __contains__(self, metric: str) -> bool:
-        return metric in self.by_name
+        return metric in self.by_name or metric in self.sources
 
     @property
     def entries(self) -> tuple[MetricEntry, ...]:
@@ -83,10 +89,12 @@ class Catalog:
 
     def entry(self, metric: str) -> MetricEntry:
         """The entry of a metric. Raises `UnknownMetric`."""
-        try:
-            return self.by_name[metric]
-        except KeyError:
-            raise UnknownMetric(metric) from None
+        found = self.by_name.get(metric)
+        if found is not None:
+            return found
+        if metric in self.sources:
+            return custom_entry(metric)
+        raise UnknownMetric(metric)
 
     def needs(self, criterion: SuccessCriterion) -> tuple[str, ...]:
         """The keys of `evaluation` that this criterion needs: those of its metric that its threshold does not bring."""
@@ -109,7 +117,23 @@ class Catalog:
         return f"{ENGINE_VERSION}+{fingerprint[:12]}"
 
     def _settings(self, section: str) -> dict[str, Any]:
-        return self.config.sections()[section].config
+        settings = self.config.sections()[section]
+        bounds = settings.sandbox.model_dump() if isinstance(self.extractors[section], CustomExtractor) else {}
+        return {**settings.config, **bounds}
+
+
+class Sources(dict[str, str]):
+    """Metric → section of its extractor; also for `custom.NAME` and `custom.NAME.KEY`, whatever the name."""
+
+    def __contains__(self, metric: object) -> bool:
+        return super().__contains__(metric) or (
+            super().__contains__(ANY_NAME) and isinstance(metric, str) and code_name(metric) is not None
+        )
+
+    def __missing__(self, metric: str) -> str:
+        if metric in self:
+            return self[ANY_NAME]
+        raise KeyError(metric)
 
 
 def is_absent(value: Any) -> bool:
@@ -128,6 +152,10 @@ def supplied_by(criterion: SuccessCriterion) -> dict[str, Any]:
 
 def _entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
     entries = extractor.catalog_entries()
+    reserved = [entry.name for entry in entries if entry.name.startswith(PREFIX)]
+    if reserved and not isinstance(extractor, CustomExtractor):
+        problem = f"{reserved[0]}: names that begin with {PREFIX} are those of custom metrics"
+        raise InvalidConfig([(f"extractors.{section}", problem)])
     described, supported = {entry.name for entry in entries}, set(extractor.supported_metrics())
     if described != supported:
         odd = ", ".join(sorted(described ^ supported))

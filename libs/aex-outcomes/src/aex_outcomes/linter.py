@@ -1,4 +1,4 @@
-"""The criteria linter: what is valid but hardly meant. Findings that need a reference run are verification's."""
+"""The criteria linter: what is valid but hardly meant. What needs the engine to be run is `reference_check`'s."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,19 +75,20 @@ def always_or_never_met(linted: Linted) -> Iterator[LintWarning]:
                 yield LintWarning(
                     code="always_met",
                     path=linted.path(position),
-                    message=f"{_said(criterion)} is met by every value that the metric can have",
+                    message=f"{said(criterion)} is met by every value that the metric can have",
                     suggestion="Tighten the threshold, or drop the criterion",
                 )
             elif verdicts == {False}:
                 yield LintWarning(
                     code="never_met",
                     path=linted.path(position),
-                    message=f"{_said(criterion)} is met by no value that the metric can have",
+                    message=f"{said(criterion)} is met by no value that the metric can have",
                     suggestion="Check the threshold and its scale: built-in shares run from 0 to 1",
                 )
 
 
-def _said(criterion: SuccessCriterion) -> str:
+def said(criterion: SuccessCriterion) -> str:
+    """A criterion in words: metric, comparison and what it needs."""
     return f"{criterion.metric} {criterion.comparison} ({needed(criterion)})"
 
 

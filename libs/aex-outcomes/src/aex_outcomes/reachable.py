@@ -16,7 +16,15 @@ from aex_models.numbers import is_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_by
-from aex_outcomes.engine.comparing import EQUALITY_TOLERANCE, in_fractions, is_boolean, meets, scaled, value_problem
+from aex_outcomes.engine.comparing import (
+    EQUALITY_TOLERANCE,
+    in_fractions,
+    is_boolean,
+    is_custom,
+    meets,
+    scaled,
+    value_problem,
+)
 from aex_outcomes.kernels.keywords import distinct_terms
 
 MAX_ENUMERATED = 10
@@ -34,7 +42,8 @@ class Group:
     positions: tuple[int, ...]
     together: frozenset[Met]
     can_be_missing: bool
-    """Without a value none is met. Of what the platform measures, a missing value costs nobody anything."""
+    """Without a value none is met. Of what the platform measures, and of what the consumer's own code computes,
+    a missing value costs nobody anything."""
 
     @property
     def all_together(self) -> frozenset[Met]:
@@ -85,18 +94,24 @@ def _by_value(
 ) -> Group:
     sharing = [criteria[position] for position in positions]
     entry = catalog.entry(sharing[0].metric)
-    items = _items(entry, evaluation)
+    own_code = is_custom(entry.name)
+    items = _items(entry, evaluation) if not own_code else _items_of_custom(sharing)
     tried = [*_numbers(sharing, entry, items), *([True, False] if any(map(is_boolean, sharing)) else [])]
+    if own_code:  # a value that one of them cannot take makes the whole verdict indeterminate
+        tried = [value for value in tried if not any(_is_problem(each, value, catalog) for each in sharing)]
     return Group(
         positions=tuple(positions),
         together=frozenset(tuple(_is_met(each, value, catalog) for each in sharing) for value in tried),
-        can_be_missing=entry.provenance is not Provenance.MEASURED,
+        can_be_missing=entry.provenance is not Provenance.MEASURED and not own_code,
     )
 
 
 def _is_met(criterion: SuccessCriterion, raw: bool | float, catalog: Catalog) -> bool:
-    value = in_fractions(criterion, raw)
-    return value_problem(criterion, value, catalog.entry(criterion.metric)) is None and meets(criterion, value)
+    return not _is_problem(criterion, raw, catalog) and meets(criterion, in_fractions(criterion, raw))
+
+
+def _is_problem(criterion: SuccessCriterion, raw: bool | float, catalog: Catalog) -> bool:
+    return value_problem(criterion, in_fractions(criterion, raw), catalog.entry(criterion.metric)) is not None
 
 
 def _items(entry: MetricEntry, evaluation: Mapping[str, Any]) -> int | None:
@@ -108,6 +123,11 @@ def _items(entry: MetricEntry, evaluation: Mapping[str, Any]) -> int | None:
     if entry.name == "contains_keywords":
         return len(distinct_terms(evaluation.get("required_keywords") or ())) or None
     return None
+
+
+def _items_of_custom(sharing: Sequence[SuccessCriterion]) -> int | None:
+    """What a consumer's code returns can be anything, unless a criterion takes it for a count."""
+    return 1 if any(each.metric_type is MetricType.COUNT for each in sharing) else None
 
 
 def _numbers(sharing: Sequence[SuccessCriterion], entry: MetricEntry, items: int | None) -> Iterator[float]:

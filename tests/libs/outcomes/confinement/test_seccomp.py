@@ -91,6 +91,16 @@ def test_limits_may_be_read_and_not_set_whatever_the_address_of_the_new_ones(pro
         assert verdict(processor, "prlimit64", 1, 7, pointer) == errno.EPERM
 
 
+def test_a_worker_that_starts_processes_may_bound_itself_and_no_other(processor: Processor) -> None:
+    parent = Confinement(children=True)
+    assert verdict(processor, "prlimit64", 0, 9, 0x7FFC_1234_5678, confinement=parent) == 0
+    assert verdict(processor, "prlimit64", 1, 9, 0, confinement=parent) == 0
+    for other in (1, PID, 0xFFFFFFFF):
+        assert verdict(processor, "prlimit64", other, 9, 0x7FFC_1234_5678, confinement=parent) == errno.EPERM
+    assert verdict(processor, "openat", 0, 0, os.O_WRONLY, confinement=parent) == errno.EPERM
+    assert verdict(processor, "socket", confinement=parent) == errno.EPERM
+
+
 def test_the_death_of_the_service_stays_deadly(processor: Processor) -> None:
     assert verdict(processor, "prctl", 1, 0) == errno.EPERM
     assert verdict(processor, "prctl", 15, 0) == 0

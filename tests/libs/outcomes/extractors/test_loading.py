@@ -38,7 +38,7 @@ def test_a_package_can_offer_an_extractor_by_entry_point(tmp_path: Path, monkeyp
     assert extractor.supported_metrics() == ["shouting"]
 
 
-@pytest.mark.parametrize("section", ["custom", "statistics", "science", "rollout"])
+@pytest.mark.parametrize("section", ["statistics", "science", "rollout"])
 def test_built_in_sections_without_an_extractor_here_are_no_error(section: str) -> None:
     assert load_extractor(section, settings()) is None
 

@@ -54,6 +54,10 @@ def messages(body: Any) -> list[str]:
     return [each.message for each in check_submission(body, CATALOG).problems]
 
 
+def custom(metric: str, metric_type: str = "custom", **fields: Any) -> dict[str, Any]:
+    return {"metric": metric, "metric_type": metric_type, "comparison": "gte", "threshold": 1} | fields
+
+
 def criterion(**fields: Any) -> dict[str, Any]:
     return {"metric": "output_length", "metric_type": "count", "comparison": "gte", "threshold": 1} | fields
 
@@ -115,8 +119,9 @@ CODE = {"name": "x", "code": "hush"}
         ({"evaluation__output_schema": {"type": "hush"}}, "/evaluation/output_schema/type", "invalid_schema"),
         ({"evaluation__output_schema": {"$ref": "file:///hush"}}, "/evaluation/output_schema", "unresolvable_ref"),
         ({"evaluation__ground_truth": [{"label": "hush", "id": 1}] * 2}, "/evaluation/ground_truth", "duplicate_id"),
-        ({"evaluation__custom_metrics": [CODE]}, "/evaluation/custom_metrics", "custom_metrics_unavailable"),
-        ({"criteria__0__metric": "custom.x"}, "/success_criteria/criteria/0/metric", "custom_metrics_unavailable"),
+        ({"evaluation__custom_metrics": [CODE]}, "/evaluation/custom_metrics/0/code", "no_evaluate_function"),
+        ({"criteria__0": custom("custom.x")}, "/evaluation/custom_metrics", "evaluation_missing"),
+        ({"criteria__0__metric": "custom."}, "/success_criteria/criteria/0/metric", "unknown_metric"),
         ({"criteria__0__metric": "values_plausible"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
         ({"criteria__0__metric": "stat.mean_fitness"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
         ({"science": {"question": "?"}}, "/science", "science_unavailable"),

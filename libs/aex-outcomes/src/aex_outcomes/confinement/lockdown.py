@@ -19,7 +19,7 @@ from pathlib import Path
 from aex_outcomes.confinement import seccomp
 from aex_outcomes.confinement.settings import Confinement
 
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_GET_NO_NEW_PRIVS = 1, 38, 39
 _CAPABILITY_VERSION_3 = 0x20080522
 _NOBODY = 65534
 _MEGABYTE = 1 << 20
@@ -115,6 +115,11 @@ def _drop_capabilities() -> bool:
 
 def _no_new_privileges() -> bool:
     return sys.platform == "linux" and bool(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+
+
+def privileges_are_fixed() -> bool:
+    """Whether this process gave up new privileges, as every confined worker does; true where no system knows of it."""
+    return sys.platform != "linux" or bool(_libc().prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 
 
 def _libc() -> ctypes.CDLL:

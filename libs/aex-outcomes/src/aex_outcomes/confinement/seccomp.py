@@ -74,9 +74,10 @@ def _by_argument(numbers: dict[str, int], confinement: Confinement, pid: int) ->
     yield from _refuse_if(numbers["openat"], 2, (_ANY_BIT, _WRITING))
     yield from _always(numbers["openat2"], errno.ENOSYS)  # its flags lie behind a pointer; libc falls back to openat
     yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
-    yield from _refuse_new_limits(numbers["prlimit64"])
-    if confinement.children:
+    if confinement.children:  # its own limits it may set: those of what it starts. None goes above the hard ones
+        yield from _refuse_new_limits_of_others(numbers["prlimit64"])
         return
+    yield from _refuse_new_limits(numbers["prlimit64"])
     yield from _always(numbers["clone3"], errno.ENOSYS)  # its flags lie behind a pointer; libc falls back to clone
     yield from _refuse_unless(numbers["clone"], 0, (_ANY_BIT, _CLONE_THREAD))
     for name in ("kill", "tgkill"):  # itself alone: abort() must work
@@ -104,6 +105,13 @@ def _refuse_new_limits(prlimit: int) -> list[Instruction]:
     """Reading limits is harmless; a new limit (a pointer, neither of its halves alone) could be another process's."""
     low, high = _argument(2), _argument(2, half=4)
     return [(_EQUAL, 0, 6, prlimit), low, (_EQUAL, 0, 2, 0), high, (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _PASS]
+
+
+def _refuse_new_limits_of_others(prlimit: int) -> list[Instruction]:
+    """The same where 0, which is the caller itself, is named as the process: an id fits in the lower half."""
+    of_itself = [(_EQUAL, 0, 3, prlimit), _argument(0), (_EQUAL, 0, 1, 0), _PASS]
+    number_again = (_LOAD, 0, 0, _NUMBER)
+    return [*of_itself, number_again, *_refuse_new_limits(prlimit)]
 
 
 def _argument(position: int, half: int = 0) -> Instruction:

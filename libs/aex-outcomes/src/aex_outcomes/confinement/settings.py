@@ -9,8 +9,9 @@ class Confinement:
     """The bounds of one worker process.
 
     `memory_mb`: address space on top of what the worker uses once it is warm. `open_files`: file descriptors.
-    `nice`: how far it yields to the service. `network`, `children`: whether it may open sockets and start processes;
-    for trusted code alone (an operator's verifier), never for what was uploaded.
+    `nice`: how far it yields to the service. `network`: whether it may open sockets; for trusted code alone (an
+    operator's verifier), never for what was uploaded. `children`: whether it may start processes, which inherit all its
+    bounds, and may narrow its own; for trusted code, and for the sandbox, whose interpreter is such a process.
     """
 
     memory_mb: int = 512

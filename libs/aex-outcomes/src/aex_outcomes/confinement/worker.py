@@ -25,6 +25,7 @@ _OUT_OF_MEMORY = frames.encode({"memory": True, "retire": True})
 def main(descriptor: int, parent: int) -> None:
     """The life of a worker process; `descriptor` is its end of the socket pair, `parent` the pool's process id."""
     die_with(parent)
+    os.set_inheritable(descriptor, False)  # a process that a job starts must not be able to answer in its name
     with socket.socket(fileno=descriptor) as connection, connection.makefile("rb") as incoming:
         request = _receive(incoming)
         if request is None:

@@ -24,12 +24,17 @@ def is_boolean(criterion: SuccessCriterion) -> bool:
     return criterion.metric_type in _BOOLEAN_TYPES
 
 
+def is_custom(metric: str) -> bool:
+    """Whether the consumer's own code computes the metric."""
+    return metric.startswith("custom.")
+
+
 def in_fractions(criterion: SuccessCriterion, value: Any) -> Any:
     """A custom metric's value on the scale of 0 to 1, where its criterion counts in percent.
 
     Built-in metrics are fractions and never rescaled.
     """
-    rescaled = criterion.metric.startswith("custom.") and criterion.scale is Scale.PERCENT
+    rescaled = is_custom(criterion.metric) and criterion.scale is Scale.PERCENT
     return value / 100 if rescaled and is_number(value) else value
 
 

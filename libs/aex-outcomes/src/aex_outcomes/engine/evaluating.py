@@ -4,8 +4,8 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CriterionError, CriterionResult, Fault, Provenance
-from aex_outcomes.engine.comparing import in_fractions, meets, value_problem
+from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Fault, Provenance
+from aex_outcomes.engine.comparing import in_fractions, is_custom, meets, value_problem
 from aex_outcomes.engine.readings import Reading
 
 
@@ -38,7 +38,11 @@ def _error(criterion: SuccessCriterion, reading: Reading, value: Any, entry: Met
     if value is None:
         return missing(entry)
     problem = value_problem(criterion, value, entry)
-    return CriterionError(code=problem[0], message=problem[1]) if problem else None
+    if problem is None:
+        return None
+    if is_custom(criterion.metric):  # the consumer's code computed it: the agent is not to blame for what it says
+        return CriterionError(code=CUSTOM_METRIC_FAILED, message=f"{problem[0]}: {problem[1]}", fault=Fault.PLATFORM)
+    return CriterionError(code=problem[0], message=problem[1])
 
 
 def missing(entry: MetricEntry) -> CriterionError:

@@ -10,7 +10,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.planning import ExtractorRun, plan
 from aex_outcomes.engine.readings import MISSING_METRIC, Reading
 from aex_outcomes.engine.result_cache import ResultCache
-from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, is_selective
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, is_selective
 
 
 class Extraction:
@@ -47,12 +47,13 @@ class Extraction:
         extractor = self._catalog.extractors[run.section]
         try:
             found = await _extract(extractor, wanted, run.task_input, output, metadata)
-        except AgentFault as fault:
+        except (AgentFault, PlatformFault) as fault:
             return dict.fromkeys(wanted, _reading(fault))
         except Exception as error:  # noqa: BLE001 whatever an extractor raises is its own fault, and no other's
             return dict.fromkeys(wanted, _broken(run.section, error))
         readings = {metric: _reading(found[metric]) for metric in wanted if metric in found}
-        self._cache.put(key, readings)
+        if not any(each.error and each.error.fault is Fault.PLATFORM for each in readings.values()):
+            self._cache.put(key, readings)
         return readings
 
 
@@ -76,6 +77,8 @@ async def _extract(
 def _reading(value: Any) -> Reading:
     if isinstance(value, AgentFault):
         return Reading(error=CriterionError(code=value.code, message=value.message))
+    if isinstance(value, PlatformFault):
+        return Reading(error=CriterionError(code=value.code, message=value.message, fault=Fault.PLATFORM))
     return Reading(value=_plain(value))
 
 

@@ -13,10 +13,11 @@ from pydantic import BaseModel
 from aex_models.criteria import SuccessCriteria
 from aex_outcomes.engine.candidate import Assessment, Case
 from aex_outcomes.engine.verification import VerificationEngine
+from aex_outcomes.sandbox.job import worker_sandbox
 
 
 def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
-    """Judge one candidate; governance is not asked here.
+    """Judge one candidate; governance is not asked here. Custom metrics need a worker that may start processes.
 
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
     `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an
@@ -33,7 +34,7 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
     """One engine for each configuration in a worker: it keeps the references that revisions meet again."""
-    return VerificationEngine(json.loads(config))
+    return VerificationEngine(json.loads(config), sandbox=worker_sandbox())
 
 
 def _case(payload: Mapping[str, Any]) -> Case:

@@ -20,6 +20,7 @@ from aex_outcomes.engine.governance import apply_governance, word_of
 from aex_outcomes.engine.judging import judge
 from aex_outcomes.engine.result_cache import ResultCache
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
+from aex_outcomes.sandbox.port import Sandbox
 
 
 class Clock(Protocol):
@@ -53,10 +54,14 @@ class VerificationEngine:
         config: OutcomeConfig | Mapping[str, Any] | None = None,
         governance: Governance | None = None,
         clock: Clock | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        """Raises `InvalidConfig`. `config` may be the mapping of an `outcome-verification.yaml`."""
+        """Raises `InvalidConfig`. `config` may be the mapping of an `outcome-verification.yaml`.
+
+        `sandbox`: where custom metrics run; unless given, each run has a confined worker of its own.
+        """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
-        self.catalog = Catalog.of(self._config)
+        self.catalog = Catalog.of(self._config, sandbox)
         own = self.catalog.extractors.get("text_quality")
         self._measure = own if isinstance(own, TextQualityExtractor) else TextQualityExtractor()
         self._governance = governance if self._config.verification.governance_check else None

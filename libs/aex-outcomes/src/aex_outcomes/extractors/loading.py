@@ -7,20 +7,27 @@ from typing import Any
 
 from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.sandbox.port import Limits, Sandbox
 
 ENTRY_POINTS = "aex.extractors"
 """The entry point group in which packages offer extractors."""
+
+CUSTOM = "CustomExtractor"
+"""The one extractor that is given a sandbox, and the limits of its section."""
 
 _MODULES = {
     "LatencyExtractor": "latency",
     "TextQualityExtractor": "text_quality",
     "ClassificationExtractor": "classification",
     "ContainsExtractor": "contains",
+    CUSTOM: "custom",
 }
 
 
-def load_extractor(section: str, settings: ExtractorConfig) -> MetricExtractor | None:
+def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | None = None) -> MetricExtractor | None:
     """The extractor of an enabled section; None for a built-in one that this installation does not have.
+
+    `sandbox`: where custom metrics run; unless given, each run has a confined worker of its own.
 
     Raises `InvalidConfig`, naming the section, for a class that is not there, is no extractor or refuses its settings.
     """
@@ -29,13 +36,19 @@ def load_extractor(section: str, settings: ExtractorConfig) -> MetricExtractor |
         return None
     make = _found(section, name)
     try:
-        extractor = make(**settings.config)
+        extractor = make(**settings.config, **(_confined(settings, sandbox) if name == CUSTOM else {}))
     except Exception as error:  # whatever a class says of its settings is a problem of the settings
         raise InvalidConfig([(f"extractors.{section}.config", str(error) or type(error).__name__)]) from error
     if not isinstance(extractor, MetricExtractor):
         wanted = "extract, supported_metrics and catalog_entries"
         raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no extractor: it needs {wanted}")])
     return extractor
+
+
+def _confined(settings: ExtractorConfig, sandbox: Sandbox | None) -> dict[str, Any]:
+    bounds = settings.sandbox
+    limits = Limits(timeout_ms=bounds.timeout_ms, memory_mb=bounds.memory_limit_mb)
+    return {"limits": limits} if sandbox is None else {"limits": limits, "sandbox": sandbox}
 
 
 def _found(section: str, name: str) -> Callable[..., Any]:

@@ -20,7 +20,19 @@ class AgentFault(Exception):
         self.message = message
 
 
-MetricValue = bool | float | AgentFault
+class PlatformFault(Exception):
+    """A metric cannot be computed, and the candidate is not to blame: the verdict is indeterminate.
+
+    Raised or returned like `AgentFault`. `message` is the consumer's alone where `code` is `custom_metric_failed`.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+MetricValue = bool | float | AgentFault | PlatformFault
 """A number, a boolean, or whose fault it is that there is neither."""
 
 
@@ -28,7 +40,7 @@ MetricValue = bool | float | AgentFault
 class MetricExtractor(Protocol):
     """Computes named metrics of one candidate. Instances are shared by all candidates and keep nothing of them.
 
-    Any exception but `AgentFault` counts as a fault of the platform: the verdict becomes indeterminate.
+    Any other exception counts as a fault of the platform too.
     """
 
     async def extract(

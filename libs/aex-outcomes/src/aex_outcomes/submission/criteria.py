@@ -10,6 +10,7 @@ from aex_models.criteria import SuccessCriterion, identity
 from aex_models.thresholds import MetricType
 from aex_models.work import EVALUATION_KEYS, Problem
 from aex_outcomes.catalog import Catalog, UnknownMetric, is_absent, supplied_by
+from aex_outcomes.extractors.custom import ANY_NAME, CUSTOM_METRICS, PREFIX, code_name, declared_names
 from aex_outcomes.extractors.protocol import checks_evaluation
 from aex_outcomes.submission.findings import CRITERIA
 
@@ -92,6 +93,15 @@ def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catal
             yield Problem(
                 path=f"/evaluation/{key}", code="evaluation_missing", message=f"{entry.name} needs evaluation.{key}"
             )
+    yield from _undeclared(entry.name, evaluation)
+
+
+def _undeclared(metric: str, evaluation: Mapping[str, Any]) -> Iterator[Problem]:
+    """A custom metric whose code the evaluation data lack, though they have other code."""
+    name, declared = code_name(metric), declared_names(evaluation)
+    if name is not None and not is_absent(evaluation.get(CUSTOM_METRICS)) and name not in declared:
+        message = f"{metric} needs the code {name} in evaluation.{CUSTOM_METRICS}"
+        yield Problem(path=f"/evaluation/{CUSTOM_METRICS}", code="evaluation_missing", message=message)
 
 
 def _likely_needs(raw: Mapping[str, Any], entry: MetricEntry) -> tuple[str, ...]:
@@ -101,9 +111,11 @@ def _likely_needs(raw: Mapping[str, Any], entry: MetricEntry) -> tuple[str, ...]
 
 def _unknown(metric: str, catalog: Catalog) -> tuple[str, str] | None:
     """Why a metric cannot be named here: not at all, or not yet."""
-    if metric in catalog:
+    if metric in catalog and metric != ANY_NAME:
         return None
-    if metric.startswith("custom."):
+    if metric.startswith(PREFIX) and ANY_NAME in catalog:
+        return "unknown_metric", f"{UnknownMetric(metric)} (custom.NAME or custom.NAME.KEY is expected)"
+    if metric.startswith(PREFIX):
         return "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
     if metric in SCIENCE_METRICS or metric.startswith("stat."):
         return "science_unavailable", f"Scientific verification is not available here: {metric}"
@@ -140,7 +152,7 @@ def evaluation_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[P
         for extractor in catalog.extractors.values():
             if checks_evaluation(extractor):
                 yield from _moved(extractor.check_evaluation(evaluation))
-        if evaluation.get("custom_metrics"):
+        if evaluation.get(CUSTOM_METRICS) and ANY_NAME not in catalog:
             message = "Custom metrics are not available here"
             yield Problem(path="/evaluation/custom_metrics", code="custom_metrics_unavailable", message=message)
     if isinstance(work_input, Mapping):

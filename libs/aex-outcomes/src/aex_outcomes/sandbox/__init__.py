@@ -1,0 +1,1 @@
+"""The sandbox: consumers' own metric code, run where it can reach nothing."""

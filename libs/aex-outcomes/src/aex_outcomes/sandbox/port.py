@@ -1,0 +1,98 @@
+"""What a sandbox is: untrusted Python in, numbers out, and whose fault it is when none come."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+MAX_CODE_BYTES = 262_144
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run of custom code may use.
+
+    `timeout_ms` counts the code's own execution, its module level included; `memory_mb` is the heap of its interpreter.
+    """
+
+    timeout_ms: int = 5_000
+    memory_mb: int = 256
+    code_bytes: int = MAX_CODE_BYTES
+    result_bytes: int = 65_536
+    stdout_bytes: int = 65_536
+    max_metrics: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The three arguments of `evaluate`: JSON values."""
+
+    input: Mapping[str, Any]
+    output: Any
+    metadata: Mapping[str, Any]
+
+    def as_json(self) -> str:
+        """A JSON list of the three. Lone surrogates become U+FFFD: no UTF-8 holds them.
+
+        Raises `NotJson`.
+        """
+        try:
+            text = json.dumps([self.input, self.output, self.metadata], ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise NotJson(f"not JSON, or nested too deeply ({type(error).__name__})") from None
+        return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+Number = bool | float | int
+"""A boolean or a finite number; an integer is one that a double holds exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What `evaluate` returned: one number as `value`, or else the entries of a dict as `metrics`."""
+
+    value: Number | None
+    metrics: Mapping[str, Number]
+
+
+class FaultKind(StrEnum):
+    """How code can fail."""
+
+    EXCEPTION = "exception"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    BAD_RESULT = "bad_result"
+    TOO_MUCH_OUTPUT = "too_much_output"
+    SYNTAX = "syntax"
+
+
+class CodeFault(Exception):
+    """The code itself failed: its author's doing. `message` may quote evaluation data; `line` is the code's own."""
+
+    def __init__(self, kind: FaultKind, message: str, line: int | None = None) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+        self.line = line
+
+
+class SandboxUnavailable(Exception):
+    """No code can be run here now: the platform's doing. The message says why, and quotes no data."""
+
+
+class NotJson(ValueError):
+    """What the code was to be given is no JSON, or nested too deeply: no service would have taken it."""
+
+
+class Sandbox(Protocol):
+    """Runs untrusted code that defines `evaluate(input, output, metadata)`."""
+
+    async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
+        """Run the code once, call its `evaluate` once, and return what that returned. Nothing survives the run.
+
+        Raises `CodeFault`, `SandboxUnavailable`, `NotJson`.
+        """
+        ...

@@ -1,0 +1,168 @@
+"""Custom code runs in an interpreter of its own: quickly, alike each time, and within its limits."""
+
+from pathlib import Path
+
+import pytest
+
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.sandbox.monty_sandbox import MontySandbox
+from aex_outcomes.sandbox.port import Context, FaultKind, Limits, SandboxUnavailable
+from tests.libs.outcomes.sandbox.conftest import EMPTY, JOBS, Pooled
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_evaluate_gets_input_output_and_metadata(sandbox: Pooled) -> None:
+    code = "def evaluate(input, output, metadata):\n    return {'a': input['x'], 'b': len(output), 'c': metadata['t']}"
+    returned = await sandbox.run(code, Context({"x": 1.5}, ["é", None], {"t": True}))
+    assert (returned.value, dict(returned.metrics)) == (None, {"a": 1.5, "b": 2, "c": True})
+
+
+async def test_it_is_called_once_after_the_code_has_run(sandbox: Pooled) -> None:
+    code = "calls = []\ndef evaluate(i, o, m):\n    calls.append(1)\n    return len(calls)\ncalls.append(1)"
+    assert (await sandbox.run(code)).value == 2
+
+
+@pytest.mark.parametrize("value", [0, -0.5, True, 2**53 - 1, 5e-324])
+async def test_numbers_come_back_as_they_are(sandbox: Pooled, value: float) -> None:
+    returned = (await sandbox.run(f"def evaluate(i, o, m): return {value}")).value
+    assert (returned, type(returned)) == (value, type(value))
+
+
+async def test_an_exception_tells_its_line(sandbox: Pooled) -> None:
+    fault = await sandbox.fault("def f(o):\n    return o['missing']\n\ndef evaluate(i, o, m):\n    return f(o)")
+    assert (fault.kind, fault.line) == (FaultKind.EXCEPTION, 2)
+    assert "missing" in fault.message
+
+
+async def test_what_lies_behind_the_codes_end_is_no_line_of_it(sandbox: Pooled) -> None:
+    fault = await sandbox.fault("x = 1")
+    assert (fault.kind, fault.line) == (FaultKind.EXCEPTION, None)
+    assert "evaluate" in fault.message
+
+
+@pytest.mark.parametrize("code", ["def evaluate(i, o, m):\n    return 1 +", "x = 1\nclass A(dict): pass"])
+async def test_code_that_is_none_is_a_syntax_fault_with_its_line(sandbox: Pooled, code: str) -> None:
+    fault = await sandbox.fault(code)
+    assert (fault.kind, fault.line) == (FaultKind.SYNTAX, 2)
+
+
+async def test_a_limit_on_the_code_is_kept_before_anything_runs(sandbox: Pooled) -> None:
+    fault = await sandbox.fault("def evaluate(i, o, m): return 1", code_bytes=10)
+    assert (fault.kind, "31 bytes" in fault.message) == (FaultKind.SYNTAX, True)
+
+
+async def test_time_counts_for_the_module_and_for_evaluate_together(sandbox: Pooled) -> None:
+    burn = "t = 0\nfor n in range(1_000_000): t += n\n"
+    alone = await sandbox.run(f"{burn}def evaluate(i, o, m): return 1", timeout_ms=10_000)
+    assert alone.value == 1
+    fault = await sandbox.fault("while True: pass\ndef evaluate(i, o, m): return 1", timeout_ms=100)
+    assert fault.kind is FaultKind.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "while True: pass",
+        "return 7 ** 10_000_000 % 2",
+        "return sorted(range(3_000_000), key=lambda n: [n])[0]",
+    ],
+)
+async def test_an_interpreter_that_met_its_time_is_replaced(sandbox: Pooled, endless: str) -> None:
+    fault = await sandbox.fault(f"def evaluate(i, o, m):\n    {endless}", timeout_ms=150)
+    assert fault.kind is FaultKind.TIMEOUT
+    assert (await sandbox.run("def evaluate(i, o, m): return 7")).value == 7
+
+
+async def test_memory_is_bounded(sandbox: Pooled) -> None:
+    grows = "def evaluate(i, o, m):\n    return len([0] * 6_000_000)"
+    assert (await sandbox.fault(grows, memory_mb=32)).kind is FaultKind.MEMORY
+    assert (await sandbox.run(grows, memory_mb=128)).value == 6_000_000
+
+
+async def test_printing_is_free_up_to_its_limit(sandbox: Pooled) -> None:
+    prints = "def evaluate(i, o, m):\n    print('é' * 40, end='')\n    return 1"
+    assert (await sandbox.run(prints, stdout_bytes=80)).value == 1
+    assert (await sandbox.fault(prints, stdout_bytes=79)).kind is FaultKind.TOO_MUCH_OUTPUT
+
+
+async def test_what_is_too_large_to_be_told_is_a_fault_of_the_code(sandbox: Pooled) -> None:
+    fault = await sandbox.fault("def evaluate(i, o, m): raise ValueError('x' * 100_000_000)", timeout_ms=20_000)
+    assert fault.kind is FaultKind.MEMORY
+    assert len(fault.message) < 1_000
+
+
+async def test_every_run_is_like_every_other(sandbox: Pooled) -> None:
+    code = (
+        "import datetime, random, time\ndef evaluate(i, o, m):\n    time.sleep(1_000)\n"
+        "    return {'r': random.random(), 't': time.time(), 'd': datetime.datetime.now().year, 'h': hash('x') % 1000}"
+    )
+    first, second = (await sandbox.run(code), await sandbox.run(code))
+    assert first == second
+    assert first.metrics["d"] == 2026
+
+
+async def test_nothing_survives_a_run(sandbox: Pooled) -> None:
+    await sandbox.run("left = 1\nlen = None\ndef evaluate(i, o, m): return left")
+    assert "left" in (await sandbox.fault("def evaluate(i, o, m): return left")).message
+    assert (await sandbox.run("def evaluate(i, o, m): return len([1])")).value == 1
+
+
+async def test_a_text_of_a_hundred_thousand_tokens_is_handed_over(sandbox: Pooled) -> None:
+    text = " ".join(f"wörd{number}" for number in range(100_000))
+    returned = await sandbox.run(
+        "def evaluate(i, o, m): return len(o['text'].split())", Context({}, {"text": text}, {})
+    )
+    assert returned.value == 100_000
+
+
+@pytest.mark.slow
+async def test_a_text_of_many_millions_of_characters_is_handed_over(sandbox: Pooled) -> None:
+    returned = await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, "漢" * 12_000_000, {}))
+    assert returned.value == 12_000_000
+
+
+async def test_deep_and_wide_outputs_are_handed_over(sandbox: Pooled) -> None:
+    deep: object = 1
+    for _ in range(90):
+        deep = {"a": [deep]}
+    wide = [{"label": f"l{number % 5}", "id": number} for number in range(20_000)]
+    assert (await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, deep, {}))).value == 1
+    assert (await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, wide, {}))).value == 20_000
+
+
+async def test_lone_surrogates_are_handed_over_as_replacement_characters(sandbox: Pooled) -> None:
+    returned = await sandbox.run("def evaluate(i, o, m): return ord(o['a'])", Context({}, {"a": "\ud800"}, {}))
+    assert returned.value == 0xFFFD
+
+
+@pytest.mark.parametrize(("times", "end"), [(1, {"value": 3}), (2, {"kind": "memory"})])
+async def test_an_interpreter_that_dies_is_replaced_and_the_run_tried_once_more(
+    pool: WorkerPool, times: int, end: dict[str, object]
+) -> None:
+    slow = "def evaluate(i, o, m):\n    for n in range(8_000_000): pass\n    return 3"
+    answer = await pool.run(f"{JOBS}:killed", {"code": slow, "times": times})
+    assert answer.items() >= end.items()
+
+
+async def test_one_interpreter_serves_many_runs_and_has_nothing_of_the_worker(pool: WorkerPool) -> None:
+    found = await pool.run(f"{JOBS}:interpreters", {"times": 3})
+    assert found["count"] == 1
+    assert found["links"] == ["/dev/null", "pipe", "pipe"], "no socket to answer through"
+    assert found["environment"] == ""
+    assert found["status"]["NoNewPrivs"] == "1"
+    assert set(found["status"]["CapEff"]) == {"0"}
+
+
+async def test_a_worn_interpreter_is_replaced(pool: WorkerPool) -> None:
+    assert (await pool.run(f"{JOBS}:interpreters", {"times": 1_010}))["count"] == 1
+
+
+async def test_outside_a_confined_worker_nothing_runs() -> None:
+    with pytest.raises(SandboxUnavailable, match="confined workers alone"):
+        await MontySandbox().execute("def evaluate(i, o, m): return 1", EMPTY, Limits())
+
+
+async def test_an_interpreter_that_is_not_installed_is_named(pool: WorkerPool, tmp_path: Path) -> None:
+    found = await pool.run(f"{JOBS}:without_program", {"folder": str(tmp_path)})
+    assert found["unavailable"] == f"the program monty is not in {tmp_path}: install pydantic-monty-runtime"

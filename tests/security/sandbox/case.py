@@ -1,0 +1,41 @@
+"""One piece of hostile code, and how it must end."""
+
+from dataclasses import dataclass
+
+from aex_outcomes.sandbox.port import FaultKind
+
+CANARY = 774_411_905
+"""What lies in a file and in the environment of the service, and must not come back."""
+
+FILE, PORT = "%FILE%", "%PORT%"
+"""Where code says them, the canary's file and the port of a listening socket are put in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abuse:
+    """Code, and its right end: the kind of its fault (of two, whichever limit it meets first), or a harmless value."""
+
+    name: str
+    code: str
+    end: FaultKind | frozenset[FaultKind] | float
+
+    @property
+    def timeout_ms(self) -> int:
+        """Little for what never ends; for the rest so much that a busy machine does not end it."""
+        endings = {FaultKind.TIMEOUT: 600, FaultKind.TOO_MUCH_OUTPUT: 1_000, SPENT: 2_500}
+        return endings.get(self.end, 5_000) if isinstance(self.end, FaultKind | frozenset) else 5_000
+
+
+SPENT = frozenset({FaultKind.TIMEOUT, FaultKind.MEMORY})
+"""The end of what uses up both: which one is over first, the machine's load decides."""
+
+
+def body(statements: str, before: str = "") -> str:
+    """The code whose `evaluate` consists of these statements."""
+    lines = "\n".join(f"    {line}" for line in statements.splitlines())
+    return f"{before}\ndef evaluate(input, output, metadata):\n{lines}\n"
+
+
+def returns(expression: str, before: str = "") -> str:
+    """The code whose `evaluate` returns the expression."""
+    return body(f"return {expression}", before)

@@ -1,0 +1,100 @@
+"""What stands by while hostile code runs: a socket, the memory, the processes, and the event loop's pulse."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SAMPLE_S = 0.003
+
+
+class Listening:
+    """A socket that nobody should connect to."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.setblocking(False)
+        self.port: int = self._socket.getsockname()[1]
+
+    def was_reached(self) -> bool:
+        """Whether somebody connected."""
+        try:
+            self._socket.accept()[0].close()
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class MemoryWatch:
+    """Samples the resident memory of all that a process started, together, without what runs there already."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._others = frozenset(descendants(process))
+        self.peak_bytes = 0
+        self.most_processes = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._over.wait(_SAMPLE_S):
+            below = [each for each in descendants(self._process) if each not in self._others]
+            self.most_processes = max(self.most_processes, len(below))
+            self.peak_bytes = max(self.peak_bytes, sum(map(resident, below)))
+
+
+class Pulse:
+    """Beats on the event loop; the longest pause tells whether it ever stood still."""
+
+    def __init__(self) -> None:
+        self.longest_pause_s = 0.0
+
+    async def beat(self) -> None:
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.01)
+            now = time.monotonic()
+            self.longest_pause_s = max(self.longest_pause_s, now - last)
+            last = now
+
+
+def descendants(process: int) -> list[int]:
+    """The ids of the processes below one."""
+    found: list[int] = []
+    for task in _listed(Path(f"/proc/{process}/task")):
+        with contextlib.suppress(OSError):
+            for child in map(int, (task / "children").read_text(encoding="ascii").split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def resident(process: int) -> int:
+    """Bytes of resident memory; 0 for a process that is gone."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
