@@ -16,6 +16,7 @@ from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import Case
 from aex_outcomes.engine.verification import VerificationEngine
+from aex_outcomes.sandbox.port import Context, Limits, Returned
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import NotFound
@@ -24,15 +25,24 @@ from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import timers_table
+from aex_runtime.timer_entry import Timer, timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
 from aex_verification.judge import job_payload
-from aex_verification.ports import GovernanceUnavailable, Judgement, JudgeRequest
+from aex_verification.ports import (
+    GovernanceUnavailable,
+    Judgement,
+    JudgeRequest,
+    TrialLost,
+    TrialRequest,
+    TrialUnavailable,
+)
+from aex_verification.rules.checks import Findings
 from aex_verification.rules.policy import Policy
 from aex_verification.rules.records import Facts
 from aex_verification.subscriptions import subscriptions, timers
+from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
@@ -42,6 +52,20 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 NO_KEY = IdempotentRequest("test", None, "")
 
 
+class SimulatedSandbox:
+    """Starts nothing: whatever the code, it counts the candidate's words, or `meets` what keeps it from that."""
+
+    def __init__(self) -> None:
+        self.meets: Callable[[str], Exception | None] = lambda _: None
+
+    async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
+        del limits
+        fault = self.meets(code)
+        if fault is not None:
+            raise fault
+        return Returned(len(context.output["text"].split()), {})
+
+
 class EngineJudge:
     """The real engine in this process. `breaks`: whether the next judgement breaks down."""
 
@@ -49,7 +73,8 @@ class EngineJudge:
         self.failures = 0
         self.judged = 0
         self.breaks: Callable[[], bool] = self._next_failure
-        self._engine = VerificationEngine()
+        self.sandbox = SimulatedSandbox()
+        self._engine = VerificationEngine(sandbox=self.sandbox)
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         self.judged += 1
@@ -69,13 +94,32 @@ def _case(request: JudgeRequest) -> Case:
         contract_id=request.contract_id,
         work_input=payload["work_input"],
         work_output=payload["output"],
-        success_criteria=request.awarded.work.success_criteria,
+        success_criteria=request.success_criteria,
         execution_metadata=payload["execution_metadata"],
         evaluation=payload["evaluation"] or {},
         verification_id=payload["verification_id"],
         verified_at=START,
         platform_latency_ms=request.platform_latency_ms,
     )
+
+
+class TrialsInHand:
+    """Dry runs that find what the test says. `down`: the sandbox is away; `lost`: so many workers die first."""
+
+    def __init__(self) -> None:
+        self.found = Findings()
+        self.down: Callable[[], bool] = lambda: False
+        self.lost = 0
+        self.asked: list[TrialRequest] = []
+
+    async def dry_run(self, request: TrialRequest) -> Findings:
+        if self.down():
+            raise TrialUnavailable("SandboxUnavailable")
+        self.asked.append(request)
+        self.lost -= 1
+        if self.lost >= 0:
+            raise TrialLost("JobCrashed")
+        return self.found
 
 
 class DirectGovernance:
@@ -124,6 +168,7 @@ class VerificationBench:
         self.store: Store = store or MemoryStore()
         self.blobs = open_blobs("memory:")
         self.judge = EngineJudge()
+        self.trials = TrialsInHand()
         self.awards = AwardsInHand()
         self.events: list[Event] = []
         governance_store = MemoryStore()
@@ -136,6 +181,8 @@ class VerificationBench:
             clock=self.clock,
             ids=SeededIds(seed),
             judge=self.judge,
+            trials=self.trials,
+            custom_places=Turnstile(3, 6),
             governance=self.governance,
             awards=self.awards,
             waits=Waits(),
@@ -143,11 +190,20 @@ class VerificationBench:
             policy=policy or Policy(),
             catalog=Catalog.of(),
         )
-        self.handlers = subscriptions(self.deps)
+        self._seed = seed
+        self.rewire(self.deps)
+
+    def rewire(self, deps: Deps) -> None:
+        """Handlers over these dependencies."""
+        self.deps = deps
+        self.handlers = subscriptions(deps)
         leases = Leases("verification", self.store, self.clock, holder="bench")
-        self.sweeper = TimerSweeper(
-            "verification", self.store, leases, self.clock, timers(self.deps), SeededIds(seed + 1)
-        )
+        ids = SeededIds(self._seed + 1)
+        self.sweeper = TimerSweeper("verification", self.store, leases, self.clock, timers(deps), ids)
+
+    async def timers(self) -> list[Timer]:
+        """What waits for its time."""
+        return [each.record for each in await timers_table("verification").find(self.store, order="due_at")]
 
     def _committed(self, committed: Committed) -> None:
         self.events.extend(committed.events)

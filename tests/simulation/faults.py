@@ -26,9 +26,11 @@ class Odds:
     drop: float = 0.10
     governance_down: float = 0.10
     verifier_breaks: float = 0.10
+    sandbox_away: float = 0.20
+    code_fails: float = 0.25
 
 
-CALM = Odds(0, 0, 0, 0, 0, 0, 0)
+CALM = Odds(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class FaultyStore:

@@ -9,7 +9,9 @@ from aex_models.criteria import BonusPolicy
 from aex_models.frozen import Frozen
 from aex_models.governance import Action
 from aex_models.outcome import OutcomeRecord
+from aex_models.results import Fault
 from aex_models.settlement import Settlement
+from aex_models.work import WorkStatus
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
@@ -17,9 +19,11 @@ from aex_settlement.repository import SETTLEMENTS, each_transaction
 from aex_verification.handlers.read import outcome_of
 from aex_verification.repository import CONTRACTS
 from aex_verification.rules.records import ContractRow
+from aex_work_publisher.repository import WORKS
+from tests.simulation.services import SOUND
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.world import Offer, World
 
 FAR = 2**62
 M = TypeVar("M", bound=Frozen)
@@ -57,8 +61,20 @@ async def check_quiescent(world: "World") -> None:
         assert outcome is not None, f"{deal.contract_id} ended without an outcome"
         assert settlement is not None, f"{deal.contract_id} was not settled"
         _check_outcome(outcome, settlement, Decimal(deal.least), Decimal(deal.most))
+    for offer in world.offers:
+        await _check_offer(world, offer)
     for service in world.suite.services:
         assert await service.dead_letters.count() == 0, f"{service.name} has dead letters"
+
+
+async def _check_offer(world: "World", offer: "Offer") -> None:
+    """However often the sandbox was away, sound code was not refused for it, and no other was let through."""
+    record = await _found(WORKS, world.suite.publisher.store, key_of(offer.work_id))
+    assert record is not None, f"{offer.work_id} was lost"
+    assert record.status is not WorkStatus.CHECKING, f"{offer.work_id} was never checked"
+    refused = record.status is WorkStatus.REFUSED
+    assert refused is (SOUND not in (offer.code or "")), f"{offer.work_id} with {offer.code} is {record.status}"
+    assert refused is bool(record.check and record.check.problems), "a refusal says why, and nothing else does"
 
 
 def _check_contract(seen: Ledger, row: ContractRow) -> None:
@@ -93,6 +109,8 @@ def _check_outcome(outcome: OutcomeRecord, settlement: Settlement, least: Decima
     if result is None:
         assert impact.total == 0
         return
+    if any(each.error and each.error.fault is Fault.PLATFORM for each in result.criterion_results):
+        assert impact.bonus == impact.penalty == 0, "the platform could not tell, and somebody pays for it"
     policy = outcome.success_criteria.bonus_policy if outcome.success_criteria else BonusPolicy.ON_SUCCESS
     if policy is BonusPolicy.ON_SUCCESS and not result.success:
         assert impact.bonus == 0, "a bonus without success"

@@ -11,7 +11,9 @@ from aex_governance.rules.config import load_rules
 from aex_governance.subscriptions import subscriptions as governance_subscriptions
 from aex_models.events import Event
 from aex_models.governance import ValidationDecision, ValidationRequest
+from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.sandbox.port import CodeFault, FaultKind, SandboxUnavailable
 from aex_outcomes.submission import check_submission
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import Blobs
@@ -28,10 +30,12 @@ from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_settlement.deps import Deps as SettlementDeps
 from aex_settlement.subscriptions import subscriptions as settlement_subscriptions
 from aex_verification.deps import Deps as VerificationDeps
-from aex_verification.ports import GovernanceUnavailable
+from aex_verification.ports import GovernanceUnavailable, TrialLost, TrialRequest, TrialUnavailable
+from aex_verification.rules.checks import Findings
 from aex_verification.rules.policy import Policy
 from aex_verification.subscriptions import subscriptions as verification_subscriptions
 from aex_verification.subscriptions import timers as verification_timers
+from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
@@ -108,6 +112,26 @@ class SimulatedGovernance:
             raise GovernanceUnavailable("no answer") from crash
 
 
+SOUND, ENDLESS, DEADLY = "sound", "endless", "deadly"
+"""Custom code in the simulation: the last two are refused, one for its time-out, the other as no worker outlives it."""
+
+
+class SimulatedTrials:
+    """The dry run of code that says itself what is wrong with it, in a sandbox that is away now and then."""
+
+    def __init__(self, around: Around) -> None:
+        self._around = around
+
+    async def dry_run(self, request: TrialRequest) -> Findings:
+        if self._around.dice.random() < self._around.odds().sandbox_away:
+            raise TrialUnavailable("SandboxUnavailable")
+        [metric] = request.evaluation.custom_metrics
+        if DEADLY in metric.code:
+            raise TrialLost("JobCrashed")
+        problem = Problem(path="/evaluation/custom_metrics/0/code", code="custom_metric_timeout", message="too slow")
+        return Findings(problems=(problem,) if ENDLESS in metric.code else ())
+
+
 class Suite:
     """All four, wired as in production but for the network."""
 
@@ -148,9 +172,18 @@ class Suite:
             fee_rate=self.around.fee_rate,
         )
 
+    def _code_meets(self, _: str) -> Exception | None:
+        """What keeps custom code from judging a candidate, as the dice say."""
+        odds, thrown = self.around.odds(), self.around.dice.random()
+        if thrown < odds.sandbox_away:
+            return SandboxUnavailable("away")
+        failed = thrown < odds.sandbox_away + odds.code_fails
+        return CodeFault(FaultKind.EXCEPTION, "KeyError") if failed else None
+
     def _verification(self) -> VerificationDeps:
         judge = EngineJudge()
         judge.breaks = lambda: self.around.dice.random() < self.around.odds().verifier_breaks
+        judge.sandbox.meets = self._code_meets
         return VerificationDeps(
             unit_of_work=self.verification.unit_of_work,
             store=self.verification.store,
@@ -158,6 +191,8 @@ class Suite:
             clock=self.around.clock,
             ids=self.verification.ids,
             judge=judge,
+            trials=SimulatedTrials(self.around),
+            custom_places=Turnstile(3, 6),
             governance=SimulatedGovernance(self.governance_deps, self.around),
             awards=AwardsFrom(self.publisher_deps),
             waits=Waits(),

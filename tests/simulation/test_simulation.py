@@ -11,6 +11,7 @@ from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository import create_transaction
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import recomputed_cost
+from aex_work_publisher.repository import find_work
 from tests.simulation.world import World
 
 STEPS = 150
@@ -38,11 +39,23 @@ async def test_the_same_seed_gives_the_same_run() -> None:
 
 async def test_runs_reach_every_kind_of_end() -> None:
     ends = set()
-    for seed in range(12):
+    for seed in range(16):
         world = World(seed)
         await world.run(STEPS)
         ends |= {status.value for status in world.ledger.finals.values()}
     assert {"passed", "exhausted", "expired", "failed", "finalised", "cancelled"} <= ends
+
+
+async def test_custom_code_meets_every_fate() -> None:
+    fates, causes = set(), set()
+    for seed in range(8):
+        world = World(seed, custom_share=0.9)
+        await world.run(2 * STEPS)
+        records = [await find_work(world.suite.publisher.store, offer.work_id) for offer in world.offers]
+        fates |= {each.record.status.value for each in records if each is not None}
+        causes |= {str(event.data["cause"]) for event in world.suite.verification.emitted if "cause" in event.data}
+    assert {"refused", "open", "completed"} <= fates
+    assert "custom_metric_failed" in causes
 
 
 async def test_a_settlement_that_forgets_what_it_settled_is_caught() -> None:

@@ -25,10 +25,11 @@ from aex_work_publisher.handlers.check_work import Body
 from aex_work_publisher.handlers.submit_work import submit_work
 from tests.simulation.faults import CALM, Crash, Flight, Odds
 from tests.simulation.invariants import Ledger, check_invariants, check_quiescent
-from tests.simulation.services import Service, Suite, around
+from tests.simulation.services import DEADLY, ENDLESS, SOUND, Service, Suite, around
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CONSUMERS = ("acme", "bolt", "carl")
+CODE = "def evaluate(input, output, metadata):\n    return 1  # {}\n"
 AGENTS = ("bot", "carl", "dex")  # carl deals with himself now and then
 
 
@@ -37,10 +38,24 @@ class Deal:
     """A contract that was made, and what its consumer was told that it can cost."""
 
     contract_id: str
+    work_id: str
     consumer: str
     agent: str
     least: str
     most: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A work that was published, and not awarded yet."""
+
+    work_id: str
+    consumer: Principal
+    cpc_rate: str
+    least: str
+    most: str
+    code: str | None
+    """Its custom code."""
 
 
 @dataclass
@@ -49,6 +64,8 @@ class World:
 
     seed: int
     odds: Odds = field(default_factory=Odds)
+    custom_share: float = 0.3
+    """How likely a work has custom code."""
     trace: list[str] = field(default_factory=list)
     watched: Callable[[Store], Store] = lambda store: store
     """Puts something between each service and its store."""
@@ -59,6 +76,8 @@ class World:
         self.faults = self.odds
         self.suite = Suite(around(self.dice, self.clock, lambda: self.faults, self.watched))
         self.deals: list[Deal] = []
+        self.offers: list[Offer] = []
+        """Those with custom code: they have to be checked before they can be awarded."""
         self.keys = 0
         self.ledger = Ledger()
 
@@ -73,9 +92,10 @@ class World:
     async def step(self) -> None:
         """One action, chosen by the dice."""
         actions = (
-            (self.publish_and_award, 2),
+            (self.publish_and_award, 3),
+            (self.award_a_checked_work, 2),
             (self.post_candidate, 5),
-            (self.close_somehow, 1),
+            (self.close_somehow, 2),
             (self.decide_a_hold, 1),
             (self.deliver, 12),
             (self.fire_timers, 3),
@@ -120,7 +140,6 @@ class World:
     async def publish_and_award(self) -> None:
         """A consumer publishes a work and awards it."""
         consumer = Principal(self.dice.choice(CONSUMERS), Audience.CONSUMER)
-        agent = self.dice.choice(AGENTS)
         deps, service = self.suite.publisher_deps, self.suite.publisher
         wanted = self._work()
         body = Body(wanted, size=1_000)
@@ -128,14 +147,31 @@ class World:
         if published is None:
             return
         effect, answer = published
-        request = AwardRequest(agent_id=agent, cpc_rate=wanted["budget"]["max_cpc"])
+        metrics = wanted["evaluation"]["custom_metrics"] if "evaluation" in wanted else []
+        least, most = str(answer.quote.minimum.total), str(answer.quote.maximum.total)
+        code = metrics[0]["code"] if metrics else None
+        offer = Offer(effect.resource_id, consumer, wanted["budget"]["max_cpc"], least, most, code)
+        if code is not None:
+            self.offers.append(offer)
+        await self._award(offer)
+
+    async def award_a_checked_work(self) -> None:
+        """A consumer tries to award a work with custom code, whether or not that was tried already."""
+        dealt = {deal.work_id for deal in self.deals}
+        waiting = [offer for offer in self.offers if offer.work_id not in dealt]
+        if waiting:
+            await self._award(self.dice.choice(waiting))
+
+    async def _award(self, offer: Offer) -> None:
+        agent = self.dice.choice(AGENTS)
+        request = AwardRequest(agent_id=agent, cpc_rate=offer.cpc_rate)
+        deps = self.suite.publisher_deps
         awarded = await self._until_done(
-            service, lambda key: award_work(deps, consumer, effect.resource_id, request, key)
+            self.suite.publisher, lambda key: award_work(deps, offer.consumer, offer.work_id, request, key)
         )
         if awarded is not None:
-            quote = answer.quote
-            most, least = str(quote.maximum.total), str(quote.minimum.total)
-            self.deals.append(Deal(awarded.resource_id, consumer.id, agent, least, most))
+            deal = Deal(awarded.resource_id, offer.work_id, offer.consumer.id, agent, offer.least, offer.most)
+            self.deals.append(deal)
 
     async def post_candidate(self) -> None:
         """An agent posts: good, bad, claimed too high, or the same again."""
@@ -266,7 +302,12 @@ class World:
     def _work(self) -> dict[str, Any]:
         threshold = self.dice.randint(1, 6)
         penalty = self.dice.choice(["0", "0.02", "3.5"])
+        custom = self.dice.random() < self.custom_share
+        code = self.dice.choices([SOUND, ENDLESS, DEADLY], [4, 1, 1])[0] if custom else None
+        extra = {"metric": "custom.mine", "metric_type": "count", "comparison": "gte", "threshold": 2, "bonus": "0.07"}
+        secrets = {"evaluation": {"custom_metrics": [{"name": "mine", "code": CODE.format(code)}]}} if code else {}
         return {
+            **secrets,
             "title": "Write some words",
             "input": {"n": threshold},
             "success_criteria": {
@@ -286,6 +327,7 @@ class World:
                         "threshold": 1000,
                         "bonus": "0.000003",
                     },
+                    *([extra | {"penalty": penalty}] if code else []),
                 ],
                 "aggregation": self.dice.choice(["all", "any", "weighted"]),
                 "bonus_policy": self.dice.choice(["on_success", "per_criterion"]),

@@ -17,6 +17,8 @@ ENDS: dict[str, dict[str, Any]] = {
     "contract.cancelled": {"work_id": WORK_ID, "contract_id": CONTRACT_ID},
 }
 CHECKED: dict[str, Any] = {"work_id": WORK_ID, "ok": True}
+PROBLEM = {"path": "/evaluation/custom_metrics/0", "code": "too_slow", "message": "took too long"}
+WARNING = {"path": "/evaluation/reference", "code": "reference_fails_criteria", "message": "m", "suggestion": "s"}
 
 
 @pytest.fixture
@@ -59,11 +61,26 @@ async def test_a_checked_work_opens_once(shop: Shop) -> None:
     assert await status(shop) is WorkStatus.OPEN
 
 
-async def test_a_work_that_fails_its_check_is_refused(shop: Shop) -> None:
+async def test_a_work_that_fails_its_check_is_refused_and_remembers_why(shop: Shop) -> None:
     await shop.keep(record(WorkStatus.CHECKING))
-    problem = {"path": "/evaluation/custom_metrics/0", "code": "too_slow", "message": "took too long"}
-    await deliver(shop, "work.checked", {**CHECKED, "ok": False, "problems": [problem]})
-    assert await status(shop) is WorkStatus.REFUSED
+    await deliver(shop, "work.checked", {**CHECKED, "ok": False, "problems": [PROBLEM], "warnings": [WARNING]})
+    await deliver(shop, "work.checked", CHECKED)
+    kept = await shop.kept(WORK_ID)
+    assert kept.status is WorkStatus.REFUSED
+    assert kept.check is not None
+    assert kept.check.model_dump(mode="json") == {"problems": [PROBLEM], "warnings": [WARNING]}
+
+
+@pytest.mark.parametrize("now", [WorkStatus.OPEN, WorkStatus.AWARDED])
+async def test_warnings_about_a_work_that_was_open_before_are_kept_and_move_nothing(
+    shop: Shop, now: WorkStatus
+) -> None:
+    await shop.keep(record(now))
+    await deliver(shop, "work.checked", {**CHECKED, "warnings": [WARNING]})
+    kept = await shop.kept(WORK_ID)
+    assert kept.status is now
+    assert kept.check is not None
+    assert [each.code for each in kept.check.warnings] == [WARNING["code"]]
 
 
 @pytest.mark.parametrize("now", [WorkStatus.CANCELLED, WorkStatus.AWARDED, WorkStatus.COMPLETED])

@@ -34,6 +34,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     # work
     w.Work: _WORK,
     w.WorkAnswer: _row(consumer=" ".join([*_WORK["consumer"], "warnings", "quote"])),
+    w.CheckedWork: _row(consumer=" ".join([*_WORK["consumer"], "problems", "warnings"])),
     w.WorkValidation: _row(consumer="valid problems warnings quote"),
     w.Budget: _row("max_cpc max_cpa_total max_penalty_total base_policy currency"),
     w.VerificationPolicy: _row("max_attempts feedback verifier deadline_s"),

@@ -87,6 +87,10 @@ def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, t
 def _schema_problem(threshold: Any) -> str | None:
     if not isinstance(threshold, bool | dict):
         return "expected true, false or a JSON Schema object"
+    return _json_problem(threshold)
+
+
+def _json_problem(threshold: Any) -> str | None:
     found = json_problem(threshold)
     return f"{found[0]}: {found[1]}" if found else None
 
@@ -98,7 +102,7 @@ def _terms_problem(threshold: Any) -> str | None:
         return f"at most {MAX_TERMS} terms"
     if any(not isinstance(t, str) or not t.strip() or len(t) > MAX_TERM_LENGTH for t in threshold):
         return f"each term must be a string that is not blank, of at most {MAX_TERM_LENGTH} characters"
-    return None
+    return _json_problem(threshold)  # lone surrogates, which no text has
 
 
 def _range_problem(metric_type: MetricType, threshold: Any) -> str | None:

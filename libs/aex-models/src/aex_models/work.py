@@ -112,6 +112,10 @@ class EvaluationBlob(Frozen):
     salt: Annotated[str, Field(min_length=32)]
     evaluation: Evaluation | None = None
     science: dict[str, Any] | None = None
+    input: dict[str, Any] = {}
+    """The work's, which agents read too; here where code or a reference is to be tried on it before any award."""
+    success_criteria: SuccessCriteria | None = None
+    """The same of the criteria."""
 
 
 class VerificationPolicy(Frozen):
@@ -195,6 +199,14 @@ class QuoteCase(Frozen):
     met: tuple[str, ...] = ()
     """The metrics of the criteria that are met in this case."""
     unmet: tuple[str, ...] = ()
+
+
+class CheckedWork(Work):
+    """A work whose custom code or reference was tried, as its consumer sees it."""
+
+    problems: tuple[Problem, ...] = ()
+    """Why it was refused."""
+    warnings: tuple[LintWarning, ...] = ()
 
 
 class Quote(Frozen):

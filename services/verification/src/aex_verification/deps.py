@@ -8,8 +8,9 @@ from aex_runtime.clock import Clock
 from aex_runtime.ids import Ids
 from aex_runtime.store.port import Store
 from aex_runtime.unit_of_work import UnitOfWork
-from aex_verification.ports import Awards, Governance, Judge
+from aex_verification.ports import Awards, Governance, Judge, Trials
 from aex_verification.rules.policy import Policy
+from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 
@@ -24,6 +25,9 @@ class Deps:
     clock: Clock
     ids: Ids
     judge: Judge
+    trials: Trials
+    custom_places: Turnstile
+    """Runs of custom code that event and timer handlers wait for at once: they take long, and others have to go on."""
     governance: Governance
     awards: Awards
     waits: Waits

@@ -1,4 +1,7 @@
-"""Verdicts from the engine, in a confined worker process: never on the event loop."""
+"""Verdicts from the engine, in a confined worker process: never on the event loop.
+
+What runs custom code goes to the sandbox's own pool, everything else to the ordinary one.
+"""
 
 from typing import Any, Protocol
 
@@ -6,7 +9,9 @@ from pydantic import ValidationError
 
 from aex_models.results import VerificationResult
 from aex_outcomes.confinement.errors import ConfinementError
+from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_verification.ports import Judgement, JudgeRequest
+from aex_verification.rules.custom_code import custom_runs, custom_seconds
 from aex_verification.rules.records import Facts
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
@@ -17,24 +22,30 @@ MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 class Runner(Protocol):
-    """Runs a named job somewhere safe: a worker pool."""
+    """Runs a named job somewhere safe: a worker pool, or the sandbox."""
 
-    async def run(self, job: str, payload: dict[str, Any], *, lane: str = "") -> dict[str, Any]: ...
+    async def run(
+        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
+    ) -> dict[str, Any]: ...
 
 
 class ConfinedJudge:
-    """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others."""
+    """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others.
 
-    def __init__(self, pool: Runner, config: dict[str, Any]) -> None:
-        self._pool = pool
-        self._config = config
+    `timeout_s`: what a verdict may take without custom code; `custom_timeout_ms`: what each run of that may take.
+    """
+
+    def __init__(
+        self, pool: Runner, sandbox: Runner, config: dict[str, Any], timeout_s: float, custom_timeout_ms: int
+    ) -> None:
+        self._pool, self._sandbox, self._config = pool, sandbox, config
+        self._timeout_s, self._custom_timeout_ms = timeout_s, custom_timeout_ms
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         """The engine's judgement; what happens to the worker is the platform's failure, not the candidate's."""
-        payload = job_payload(request, self._config)
         try:
-            answer = await self._pool.run(JOB, payload, lane=request.awarded.award.consumer.id)
-        except ConfinementError as error:
+            answer = await self._answer(request)
+        except (ConfinementError, SandboxUnavailable) as error:
             return Judgement(None, Facts(), error=type(error).__name__)
         try:
             return Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
@@ -42,19 +53,26 @@ class ConfinedJudge:
             # The answer comes from a process that touched hostile data; its text is not for the log.
             return Judgement(None, Facts(), error=f"UnreadableAnswer ({type(error).__name__})")
 
+    async def _answer(self, request: JudgeRequest) -> dict[str, Any]:
+        payload = job_payload(request, self._config)
+        runs = custom_runs(request.success_criteria, request.evaluation)
+        if not runs:
+            return await self._pool.run(JOB, payload, lane=request.consumer_id)
+        timeout_s = self._timeout_s + custom_seconds(runs, self._custom_timeout_ms)
+        return await self._sandbox.run(JOB, payload, timeout_s, lane=request.consumer_id)
+
 
 def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]:
     """What the worker is sent: all that the verdict reads, as JSON."""
-    work = request.awarded.work
-    criteria = work.success_criteria
+    criteria = request.success_criteria
     return {
         "contract_id": request.contract_id,
         "verification_id": f"ver_{request.attempt_id.removeprefix('att_')}",
         "success_criteria": criteria.model_dump(mode="json") if criteria else None,
-        "work_input": work.input,
+        "work_input": dict(request.work_input),
         "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
-        "output": request.candidate.output,
-        "execution_metadata": request.candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
+        "output": request.output,
+        "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
         "platform_latency_ms": request.platform_latency_ms,
         "config": config,
     }

@@ -1,26 +1,33 @@
-"""What verification asks of others: a verdict, governance's word, an award."""
+"""What verification asks of others: a verdict, a trial of custom code, governance's word, an award."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from aex_models.contract import Candidate
+from aex_models.contract import ExecutionMetadata
+from aex_models.criteria import SuccessCriteria
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.results import VerificationResult
 from aex_models.work import Evaluation
+from aex_verification.rules.checks import Findings
 from aex_verification.rules.records import Facts
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """All that a verdict reads."""
+    """All that a verdict reads: of a contract's candidate, or of one that is tried without a contract."""
 
     contract_id: str
     attempt_id: str
-    awarded: ContractAwarded
+    consumer_id: str
+    """Whose jobs take turns with those of others."""
+    success_criteria: SuccessCriteria | None
+    work_input: Mapping[str, Any]
     evaluation: Evaluation | None
-    candidate: Candidate
-    platform_latency_ms: float
+    output: Any
+    execution_metadata: ExecutionMetadata
+    platform_latency_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,36 @@ class Judge(Protocol):
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         """Never raises for what a candidate does: a worker that breaks down is an indeterminate judgement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRequest:
+    """All that a work's dry run reads."""
+
+    consumer_id: str
+    success_criteria: SuccessCriteria | None
+    work_input: Mapping[str, Any]
+    evaluation: Evaluation
+
+
+class TrialUnavailable(Exception):
+    """Nobody can run custom code now: the work waits, it is never refused for that."""
+
+
+class TrialLost(Exception):
+    """The worker of a trial came to its end before the trial did: perhaps the code's doing, perhaps not."""
+
+
+class TrialBroken(Exception):
+    """The trial itself failed: a mistake of ours, which no repeat mends."""
+
+
+class Trials(Protocol):
+    """Tries a work's custom code, and its reference, before anybody is paid by them."""
+
+    async def dry_run(self, request: TrialRequest) -> Findings:
+        """What is wrong and what is odd. Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`."""
         ...
 
 

@@ -8,6 +8,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
+from aex_verification.rules.checks import WorkCheck
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 _PARTIES = (
@@ -47,5 +48,6 @@ ATTEMPTS = Table(
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)
-COLLECTIONS = (CONTRACTS.collection, AWARDS.collection, ATTEMPTS.collection, CANDIDATES.collection, OUTCOMES.collection)
+CHECKS = Table(Collection("verification-checks"), WorkCheck)
+COLLECTIONS = tuple(table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, OUTCOMES, CHECKS))
 """All of them, for the indexes that Firestore needs."""

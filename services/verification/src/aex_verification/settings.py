@@ -17,6 +17,9 @@ class Settings(RuntimeSettings):
     """Confined worker processes of this instance."""
     verify_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """After this time a verification is killed: a system error, never the agent's fault."""
+    sandbox_workers: Annotated[int, Field(ge=0, le=6)] = 1
+    """Confined worker processes for works with custom metrics, beside the others; 0: this instance runs no custom code,
+    and what needs it waits for one that does."""
     worker_memory_mb: Annotated[int, Field(ge=128)] = 1024
     max_system_retries: Annotated[int, Field(ge=0, le=100)] = 5
     governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 
-from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, read_data
+from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, read_data
 from aex_runtime.handlers import EventHandler, RetryLater, TimerHandler
 from aex_runtime.timer_entry import Timer
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import admit_contract
+from aex_verification.handlers.check_work import check_work
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.review import review_outcome
-from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
+from aex_verification.handlers.timers import CHECK, CONCLUDE, DEADLINE, VERIFY
 from aex_verification.handlers.verify_attempt import verify_attempt
+from aex_verification.rules.checks import PendingCheck
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
@@ -28,8 +30,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         await review_outcome(deps, read_data(event, OutcomeReviewed))
 
     async def work_submitted(event: Event) -> None:
-        """Nothing to warm yet: works without custom code are open at once, and others are refused."""
-        del event
+        await check_work(deps, PendingCheck(submitted=read_data(event, WorkSubmitted)))
 
     return {
         "contract.awarded": contract_awarded,
@@ -54,4 +55,7 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
     async def conclude(timer: Timer) -> None:
         await conclude_contract(deps, timer.subject)
 
-    return {DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}
+    async def check(timer: Timer) -> None:
+        await check_work(deps, PendingCheck.model_validate(timer.payload))
+
+    return {CHECK: check, DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}

@@ -7,12 +7,13 @@ from fastapi import APIRouter, Body, Depends, Response
 from aex_models.audiences import project
 from aex_models.contract import Award, AwardRequest
 from aex_models.events import ContractAwarded
-from aex_models.work import Work, WorkAnswer, WorkStatus, WorkSubmission, WorkValidation
+from aex_models.work import CheckedWork, Work, WorkAnswer, WorkStatus, WorkSubmission, WorkValidation
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page, page_request
+from aex_runtime.http.raw_body import DescribedAs, body_size
 from aex_runtime.http.routing import service_router
-from aex_work_publisher.bodies import DescribedAs, WorkPage, body_size
+from aex_work_publisher.bodies import WorkPage
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.award_work import award_work
 from aex_work_publisher.handlers.cancel_work import cancel_work
@@ -63,9 +64,9 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         items = [project(each.work, reader.role) for each in found.records]
         return page([_without_secrets(item) for item in items], found.after, paging)
 
-    @router.get("/work/{work_id}", summary="One work", responses={200: {"model": Work}})
+    @router.get("/work/{work_id}", summary="One work", responses={200: {"model": CheckedWork}})
     async def get_one_work(work_id: str, reader: Reader) -> Json:
-        """With its evaluation data for its consumer alone."""
+        """For its consumer alone with its evaluation data, and with why it was refused, or what is odd about it."""
         return project(await get_work(deps, reader, work_id), reader.role)
 
     @router.post("/work/{work_id}/cancel", summary="Cancel before an award", responses={200: {"model": Work}})

@@ -1,23 +1,8 @@
-"""Bodies as they come in, and the shapes that OpenAPI tells of."""
+"""The shapes that OpenAPI tells of."""
 
-from dataclasses import dataclass
-
-from fastapi import Request
-from pydantic import BaseModel, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import BaseModel
 
 from aex_models.work import Work
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedAs:
-    """Marks a value that is taken as it comes and documented as a model: its handler checks it as a whole."""
-
-    model: type[BaseModel]
-
-    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(self.model.__pydantic_core_schema__)
 
 
 class WorkPage(BaseModel):
@@ -25,8 +10,3 @@ class WorkPage(BaseModel):
 
     items: list[Work]
     next_cursor: str | None
-
-
-async def body_size(request: Request) -> int:
-    """How many bytes the body had; it has been read and parsed by then."""
-    return len(await request.body())

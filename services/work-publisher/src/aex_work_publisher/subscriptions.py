@@ -12,8 +12,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     """A handler for each topic that work-publisher subscribes to (`aex_models.events.TOPICS`)."""
 
     async def work_checked(event: Event) -> None:
-        data = read_data(event, WorkChecked)
-        await record_check(deps, data.work_id, data.ok)
+        await record_check(deps, read_data(event, WorkChecked))
 
     async def outcome_verified(event: Event) -> None:
         outcome = read_data(event, OutcomeVerified).outcome

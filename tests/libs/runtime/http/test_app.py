@@ -167,6 +167,18 @@ async def test_readiness_names_what_is_down_and_nothing_more(tmp_path: Path) -> 
     assert "10.0.0.7" not in answer.text
 
 
+async def test_a_part_that_can_be_done_without_is_told_of_and_leaves_the_service_ready(tmp_path: Path) -> None:
+    reasons: list[str | None] = ["starting", None]
+    made = sample(tmp_path / "data", dispensable={"sandbox": lambda: reasons.pop(0)})
+    async with made.client(role=None) as client:
+        answers = [await client.get("/readyz") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.json() for answer in answers] == [
+        {"status": "ready", "missing": {"sandbox": "starting"}},
+        {"status": "ready"},
+    ]
+
+
 async def test_metrics_count_by_route_and_read_gauges(tmp_path: Path) -> None:
     async def depth() -> float:
         return 7

@@ -64,7 +64,7 @@ async def test_evaluation_data_lie_salted_in_their_blob_alone(shop: Shop) -> Non
     assert ref is not None
     content = await shop.deps.blobs.get("evaluation", ref.digest)
     assert canonical_bytes(json.loads(content)) == content
-    assert set(json.loads(content)) == {"salt", "evaluation"}
+    assert set(json.loads(content)) == {"salt", "evaluation", "input", "success_criteria"}
     assert len(content) == ref.size
     assert b"canary" not in canonical_bytes(await shop.kept(effect.resource_id))
     assert answer.evaluation is not None

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -39,6 +41,23 @@ def test_all_secrets_of_a_submission_go_into_the_blob() -> None:
     secrets = secrets_of(wanted, "5" * 64)
     assert secrets is not None
     assert (secrets.evaluation, secrets.science) == (wanted.evaluation, wanted.science)
+
+
+def test_what_verification_tries_lies_beside_the_secrets() -> None:
+    wanted = WorkSubmission.model_validate(submission())
+    secrets = secrets_of(wanted, "5" * 64)
+    assert secrets is not None
+    assert (secrets.input, secrets.success_criteria) == (wanted.input, wanted.success_criteria)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"evaluation": {"required_keywords": ["a"]}}, {"evaluation": {"reference": "a"}, "success_criteria": None}],
+)
+def test_of_a_work_with_nothing_to_try_the_blob_holds_the_secrets_alone(changes: dict[str, Any]) -> None:
+    secrets = secrets_of(WorkSubmission.model_validate(submission(**changes)), "5" * 64)
+    assert secrets is not None
+    assert (secrets.input, secrets.success_criteria) == ({}, None)
 
 
 def test_a_submission_without_secrets_needs_no_blob() -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given as using
 from hypothesis import strategies as st
 
-from aex_models.work import WorkStatus
+from aex_models.work import Problem, WorkStatus
 from aex_runtime.errors import Conflict, Forbidden, InvalidRequest
 from aex_work_publisher.rules.awarding import award_of, awarded_contract
-from aex_work_publisher.rules.records import WorkRecord
+from aex_work_publisher.rules.records import WorkCheck, WorkRecord
 from aex_work_publisher.rules.transitions import (
     NotAwardedYet,
     OtherContract,
@@ -22,6 +22,7 @@ from aex_work_publisher.rules.transitions import (
 from tests.services.work_publisher.samples import CONTRACT_ID, NOW, REF, WORK_ID, given, record
 
 AWARD = award_of(record(), CONTRACT_ID, "bot", Decimal("0.75"), Decimal("0.1"), NOW)
+FOUND = WorkCheck(problems=(Problem(path="/evaluation/custom_metrics", code="too_slow", message="too slow"),))
 UNAWARDED = [WorkStatus.CHECKING, WorkStatus.REFUSED, WorkStatus.OPEN]
 
 
@@ -34,8 +35,10 @@ def test_an_open_work_is_given_away_once() -> None:
 
 @pytest.mark.parametrize("status", [each for each in WorkStatus if each is not WorkStatus.OPEN])
 def test_only_an_open_work_is_given_away(status: WorkStatus) -> None:
-    with pytest.raises(Conflict, match="work_not_open"):
+    with pytest.raises(Conflict, match="work_not_open") as refused:
         awarded(record(status), AWARD)
+    assert status.value in refused.value.message
+    assert (refused.value.retry_after_s is not None) is (status is WorkStatus.CHECKING)
 
 
 @using(st.integers(0, 2_000_000))
@@ -67,15 +70,20 @@ def test_an_awarded_or_refused_work_cannot_be_cancelled(work: WorkRecord) -> Non
 
 
 def test_a_check_opens_or_refuses_a_work_that_is_being_checked() -> None:
-    assert checked(record(WorkStatus.CHECKING), ok=True).status is WorkStatus.OPEN
-    assert checked(record(WorkStatus.CHECKING), ok=False).status is WorkStatus.REFUSED
+    assert checked(record(WorkStatus.CHECKING), ok=True, check=FOUND).status is WorkStatus.OPEN
+    assert checked(record(WorkStatus.CHECKING), ok=False, check=FOUND).status is WorkStatus.REFUSED
+
+
+def test_the_first_check_stands() -> None:
+    work = checked(record(WorkStatus.CHECKING), ok=False, check=FOUND)
+    assert checked(work, ok=True, check=WorkCheck()) is work
 
 
 @pytest.mark.parametrize("ok", [True, False])
 @pytest.mark.parametrize("status", [each for each in WorkStatus if each is not WorkStatus.CHECKING])
 def test_a_check_that_comes_late_or_again_changes_nothing(status: WorkStatus, ok: bool) -> None:
     work = record(status)
-    assert checked(work, ok) is work
+    assert checked(work, ok, WorkCheck()) is work
 
 
 def test_the_end_of_its_contract_ends_the_work() -> None:

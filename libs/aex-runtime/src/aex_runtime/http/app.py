@@ -15,7 +15,7 @@ from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.http.openapi import describe_api
 from aex_runtime.http.operations import operation_routes
 from aex_runtime.http.problems import add_problem_handlers
-from aex_runtime.http.readiness import Probe
+from aex_runtime.http.readiness import Missing, Probe
 from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
 from aex_runtime.service import ServiceParts
 
@@ -35,13 +35,15 @@ def build_app(
     timers: Mapping[str, TimerHandler] | None = None,
     resources: Sequence[Resource] = (),
     ready: Mapping[str, Probe] | None = None,
+    dispensable: Mapping[str, Missing] | None = None,
     gauges: Sequence[GaugeSpec] = (),
 ) -> FastAPI:
     """The application of a service.
 
     `router` comes from `service_router()`; each of its routes depends on an `Allow` or is marked `Public`, or
     `UnguardedRoute` is raised. `resources` (a worker pool, an HTTP client) are entered before background work starts
-    and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name.
+    and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name; `dispensable`
+    parts are told of where they are missing, and leave the service ready.
     """
     metrics = Metrics(parts.name, (*parts.gauges(), *gauges))
     app = FastAPI(
@@ -63,7 +65,7 @@ def build_app(
     app.state.verifier = parts.verifier
     app.state.cursor_key = parts.cursor_key
     app.state.in_flight = InFlight()
-    probes = operation_routes({**parts.probes(), **(ready or {})}, metrics)
+    probes = operation_routes({**parts.probes(), **(ready or {})}, metrics, dispensable)
     # Taken over as they are: `include_router` would build each route once more and match each request twice.
     app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]
     add_problem_handlers(app)

@@ -10,6 +10,8 @@ from aex_runtime.bus.port import BusError
 from aex_runtime.store.port import StoreError
 
 Probe = Callable[[], Awaitable[None]]
+Missing = Callable[[], str | None]
+"""Why a part that the service can do without is not there, in words for anybody; None where it is."""
 PROBE_DEADLINE_S = 3.0
 _OURS = (StoreError, BusError, BlobError)
 """They say where and what to do, in words without content. For the log alone: anybody may ask whether we are ready."""
@@ -20,6 +22,12 @@ async def what_is_down(probes: Mapping[str, Probe], deadline_s: float = PROBE_DE
     """The names of the parts that fail, each with the kind of its failure; empty where all is well."""
     results = await asyncio.gather(*(_ask(name, probe, deadline_s) for name, probe in probes.items()))
     return {name: failure for name, failure in zip(probes, results, strict=True) if failure is not None}
+
+
+def what_is_missing(parts: Mapping[str, Missing]) -> dict[str, str]:
+    """The names of the parts that are not there, each with its reason; empty where all are."""
+    reasons = {name: missing() for name, missing in parts.items()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 async def _ask(name: str, probe: Probe, deadline_s: float) -> str | None:

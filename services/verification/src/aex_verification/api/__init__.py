@@ -6,6 +6,7 @@ from aex_runtime.http.routing import service_router
 from aex_verification.api.catalog import catalog_routes
 from aex_verification.api.contracts import contract_routes
 from aex_verification.api.outcomes import outcome_routes
+from aex_verification.api.verify import verify_routes
 from aex_verification.deps import Deps
 
 
@@ -14,5 +15,6 @@ def routes(deps: Deps) -> APIRouter:
     router = service_router(prefix="/v1")
     router.include_router(contract_routes(deps))
     router.include_router(outcome_routes(deps))
+    router.include_router(verify_routes(deps))
     router.include_router(catalog_routes(deps))
     return router

@@ -2,7 +2,15 @@
 
 from aex_models.work import Evaluation, EvaluationBlob
 
+AREA = "evaluation"
+"""Where the blobs lie."""
+
+
+def read_blob(content: bytes) -> EvaluationBlob:
+    """The blob. Raises pydantic's `ValidationError`, whose text may quote the data."""
+    return EvaluationBlob.model_validate_json(content)
+
 
 def read_evaluation(content: bytes) -> Evaluation | None:
     """The evaluation data of a blob; None where it holds other secrets alone."""
-    return EvaluationBlob.model_validate_json(content).evaluation
+    return read_blob(content).evaluation

@@ -5,20 +5,22 @@ from datetime import timedelta
 
 import structlog
 
+from aex_models.events import WorkChecked
 from aex_runtime.handlers import Poison, RetryLater
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.repository import read_work, update_work
-from aex_work_publisher.rules.records import WorkRecord
+from aex_work_publisher.rules.records import WorkCheck, WorkRecord
 from aex_work_publisher.rules.transitions import NotAwardedYet, OtherContract, checked, completed, contract_cancelled
 
 _EARLY = timedelta(seconds=5)
 _log = structlog.get_logger(__name__)
 
 
-async def record_check(deps: Deps, work_id: str, ok: bool) -> None:
-    """`work.checked`: the work opens, or is refused."""
-    await _move(deps, work_id, lambda record: checked(record, ok))
+async def record_check(deps: Deps, data: WorkChecked) -> None:
+    """`work.checked`: the work opens, or is refused; its consumer can read why."""
+    check = WorkCheck(problems=data.problems, warnings=data.warnings)
+    await _move(deps, data.work_id, lambda record: checked(record, data.ok, check))
 
 
 async def complete_work(deps: Deps, work_id: str, contract_id: str) -> None:

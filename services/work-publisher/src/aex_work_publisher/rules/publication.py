@@ -5,7 +5,7 @@ from typing import Any
 
 from aex_models.events import WorkSubmitted
 from aex_models.governance import Party
-from aex_models.work import Evaluation, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
+from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.records import WorkRecord
 
 
@@ -13,7 +13,11 @@ def secrets_of(submission: WorkSubmission, salt: str) -> EvaluationBlob | None:
     """What goes into the evaluation blob; None where the submission has no secrets."""
     if submission.evaluation is None and submission.science is None:
         return None
-    return EvaluationBlob(salt=salt, evaluation=submission.evaluation, science=submission.science)
+    blob = EvaluationBlob(salt=salt, evaluation=submission.evaluation, science=submission.science)
+    if not _is_tried(submission):
+        return blob
+    # Beside the secrets, so that no event has to carry them before there is an award.
+    return blob.model_copy(update={"input": submission.input, "success_criteria": submission.success_criteria})
 
 
 def published(
@@ -39,8 +43,12 @@ def published(
 
 
 def whole(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
-    """The work as its consumer sees it: with evaluation data and science."""
-    return record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
+    """The work as its consumer sees it: with evaluation data, science, and what was found when it was tried."""
+    work = record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
+    if record.check is None:
+        return work
+    fields = {name: getattr(work, name) for name in Work.model_fields}
+    return CheckedWork(**fields, problems=record.check.problems, warnings=record.check.warnings)
 
 
 def submitted_event(record: WorkRecord) -> WorkSubmitted:
@@ -58,6 +66,13 @@ def submitted_event(record: WorkRecord) -> WorkSubmitted:
 def resubmission(work: Work) -> dict[str, Any]:
     """The body that a work, its secrets included, came from: to be linted and quoted once more."""
     return work.model_dump(mode="json", include=set(WorkSubmission.model_fields), exclude_none=True)
+
+
+def _is_tried(submission: WorkSubmission) -> bool:
+    """Whether verification tries the work: its custom code, or its reference against the criteria."""
+    evaluation = submission.evaluation
+    judged = submission.success_criteria is not None
+    return _has_custom_code(evaluation) or (judged and evaluation is not None and evaluation.reference is not None)
 
 
 def _has_custom_code(evaluation: Evaluation | None) -> bool:

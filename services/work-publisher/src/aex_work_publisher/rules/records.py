@@ -4,7 +4,14 @@ from pydantic import model_validator
 
 from aex_models.frozen import Frozen
 from aex_models.governance import Party
-from aex_models.work import EvaluationRef, Work, WorkStatus
+from aex_models.work import EvaluationRef, LintWarning, Problem, Work, WorkStatus
+
+
+class WorkCheck(Frozen):
+    """What verification found when it tried a work: for the work's consumer alone."""
+
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[LintWarning, ...] = ()
 
 
 class WorkRecord(Frozen):
@@ -14,6 +21,8 @@ class WorkRecord(Frozen):
     """Never with evaluation data or science: those lie in the evaluation blob alone."""
     consumer: Party
     evaluation: EvaluationRef | None = None
+    check: WorkCheck | None = None
+    """Apart from the work, which others see too."""
     contract_id: str | None = None
     agent_id: str | None = None
 

@@ -6,8 +6,9 @@ from aex_models.contract import Award
 from aex_models.money import format_amount
 from aex_models.work import Problem, WorkStatus
 from aex_runtime.errors import Conflict, Forbidden, InvalidRequest
-from aex_work_publisher.rules.records import WorkRecord
+from aex_work_publisher.rules.records import WorkCheck, WorkRecord
 
+_CHECKED_SOON_S = 2
 _UNAWARDED = {WorkStatus.CHECKING, WorkStatus.OPEN}
 
 
@@ -36,6 +37,9 @@ def check_claimable(record: WorkRecord) -> None:
 
 def awarded(record: WorkRecord, award: Award) -> WorkRecord:
     """The work, given away. Raises `Conflict` where it is not open."""
+    if record.status is WorkStatus.CHECKING:
+        message = "the work is checking, not open: its custom metrics are being tried; award it once it is open"
+        raise Conflict("work_not_open", message, retry_after_s=_CHECKED_SOON_S)
     if record.status is not WorkStatus.OPEN:
         raise Conflict("work_not_open", f"the work is {record.status.value}, not open")
     moved = _at(record, WorkStatus.AWARDED)
@@ -51,11 +55,17 @@ def cancelled(record: WorkRecord) -> WorkRecord:
     raise Conflict("work_not_cancellable", f"the work is {record.status.value}: it can no longer be cancelled")
 
 
-def checked(record: WorkRecord, ok: bool) -> WorkRecord:
-    """The work after verification has tried its custom code; only one that is being checked moves."""
-    if record.status is not WorkStatus.CHECKING:
+def checked(record: WorkRecord, ok: bool, check: WorkCheck) -> WorkRecord:
+    """The work after verification has tried it, once. Only one that is being checked moves, to open or refused.
+
+    One that was open before, for it has no custom code, keeps what its consumer is to be warned of.
+    """
+    if record.check is not None:
         return record
-    return _at(record, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
+    noted = record.model_copy(update={"check": check})
+    if record.status is WorkStatus.CHECKING:
+        return _at(noted, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
+    return noted if check.problems or check.warnings else record
 
 
 def completed(record: WorkRecord, contract_id: str) -> WorkRecord:

@@ -1,0 +1,45 @@
+"""Verdicts without a contract."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends
+
+from aex_models.audiences import project
+from aex_models.results import VerificationResult
+from aex_outcomes.submission.verify_request import VerifyRequest
+from aex_runtime.http.auth import Allow, Principal
+from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.raw_body import DescribedAs, body_size
+from aex_runtime.http.routing import service_router
+from aex_verification.deps import Deps
+from aex_verification.handlers.try_candidate import try_candidate
+from aex_verification.turnstile import Turnstile
+
+Consumer = Annotated[Principal, Depends(Allow("consumer"))]
+Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Given = Annotated[Any, DescribedAs(VerifyRequest), Body()]
+Size = Annotated[int, Depends(body_size)]
+Json = dict[str, Any]
+
+MAX_OF_ONE, MAX_OF_ALL = 16, 200
+"""Verifications at once, of one consumer and of all, in this process: contracts' candidates wait in the same queue."""
+
+
+def verify_routes(deps: Deps) -> APIRouter:
+    """`/verify`."""
+    router = service_router(tags=["verify"])
+    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL)
+
+    @router.post(
+        "/verify", summary="Try criteria on an output, store nothing", responses={200: {"model": VerificationResult}}
+    )
+    async def post_verify(body: Given, size: Size, consumer: Consumer, _: Idempotent) -> Json:
+        """The verdict that a candidate with this output would get from the engine, at no cost.
+
+        Governance is not asked (`governance.action` is `skipped`), so bonuses follow success alone; `contract_id` is
+        `none`. An `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could double.
+        """
+        with turnstile.passed(consumer.id):
+            return project(await try_candidate(deps, consumer, body, size), consumer.role)
+
+    return router

@@ -1,0 +1,118 @@
+"""A work was submitted: its custom code and its reference are tried, and work-publisher is told what came of it.
+
+A work with custom code waits for that, however long the sandbox is away; one without was open at once.
+"""
+
+from contextlib import ExitStack
+
+import structlog
+from pydantic import ValidationError
+
+from aex_models.events import WorkChecked, WorkSubmitted
+from aex_models.work import Evaluation, EvaluationBlob, EvaluationRef
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobTooLarge
+from aex_runtime.handlers import Poison, RetryLater
+from aex_runtime.store.keys import key_of
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.custom_place import has_place
+from aex_verification.handlers.timers import CHECK
+from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
+from aex_verification.repository import CHECKS
+from aex_verification.rules.checks import MAX_LOST, UNRUNNABLE, Findings, PendingCheck, WorkCheck, needs_trial
+from aex_verification.rules.evaluation import AREA, read_blob
+from aex_verification.rules.policy import SYSTEM_BACKOFF
+
+_SLOW = 6
+"""Failures after which a wait is near its longest: data that are lost do not come back in seconds."""
+_log = structlog.get_logger(__name__)
+
+
+async def check_work(deps: Deps, pending: PendingCheck) -> None:
+    """Try what there is to try, once; a repeat tells again what the first one found.
+
+    Raises `RetryLater` for evaluation data that are not there, `Poison` for what is none, `TrialBroken`.
+    """
+    submitted = pending.submitted
+    if submitted.evaluation is None:
+        return
+    known = await CHECKS.get(deps.store, key_of(submitted.work_id))
+    if known is not None:
+        await _tell(deps, submitted, known.record.findings)
+        return
+    blob = await _blob(deps, submitted, submitted.evaluation)
+    if blob.evaluation is None or not needs_trial(blob):
+        return
+    with ExitStack() as place:
+        if blob.evaluation.custom_metrics and not has_place(deps, submitted.consumer_id, place):
+            await _wait(deps, pending, "others are tried")
+            return
+        findings = await _findings(deps, pending, blob, blob.evaluation)
+    if findings is not None and (submitted.custom_metrics or findings.warnings):
+        await _tell(deps, submitted, findings)
+
+
+async def _blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> EvaluationBlob:
+    """The evaluation data. Work-publisher wrote them before it told of the work: missing, they are lost."""
+    try:
+        return read_blob(await deps.blobs.get(AREA, ref.digest, max_bytes=ref.size))
+    except (BlobMissing, BlobCorrupt, BlobTooLarge) as error:
+        _log.critical("evaluation_lost", work_id=submitted.work_id, kind=type(error).__name__)
+        delay = SYSTEM_BACKOFF.delay(_SLOW, deps.ids.jitter())
+        raise RetryLater(delay, f"the evaluation data of {submitted.work_id} are lost") from None
+    except ValidationError:  # its text quotes the data
+        raise Poison(f"the evaluation data of {submitted.work_id} are not readable") from None
+
+
+async def _findings(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, evaluation: Evaluation) -> Findings | None:
+    """What the trial finds; None where the work has to wait, or where there is nothing to tell any more."""
+    submitted = pending.submitted
+    request = TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, evaluation)
+    try:
+        return await deps.trials.dry_run(request)
+    except TrialUnavailable as error:
+        await _wait(deps, pending, str(error))
+    except TrialLost as error:
+        lost = pending.lost + 1
+        if lost < MAX_LOST:
+            await _wait(deps, pending.model_copy(update={"lost": lost}), str(error))
+        elif submitted.custom_metrics:
+            return Findings(problems=(UNRUNNABLE,))
+        else:
+            _log.error("work_not_checked", work_id=submitted.work_id, reason=str(error))
+            return Findings()
+    return None
+
+
+async def _wait(deps: Deps, pending: PendingCheck, reason: str) -> None:
+    """Try again on a timer, without limit: a work is never refused, nor lost, for the platform's fault."""
+    work_id, waited = pending.submitted.work_id, pending.waited + 1
+    delay = SYSTEM_BACKOFF.delay(waited, deps.ids.jitter())
+    again = pending.model_copy(update={"waited": waited}).model_dump(mode="json")
+
+    async def wait(unit: Unit) -> None:
+        unit.set_timer(CHECK, work_id, unit.now + delay, again)
+
+    await deps.unit_of_work.run(wait)
+    _log.warning("work_check_waits", work_id=work_id, reason=reason, retry_in_s=delay.total_seconds())
+
+
+async def _tell(deps: Deps, submitted: WorkSubmitted, findings: Findings) -> None:
+    """Write the end down and tell of it. Where there is one already, that one is told again, under the same id."""
+    key = key_of(submitted.work_id)
+
+    async def tell(unit: Unit) -> WorkChecked:
+        stored = await unit.get(CHECKS, key)
+        told = stored.record.findings if stored else findings
+        event = WorkChecked(
+            work_id=submitted.work_id, ok=not told.problems, problems=told.problems, warnings=told.warnings
+        )
+        if stored is None:
+            unit.create(CHECKS, key, WorkCheck(work_id=submitted.work_id, findings=told, checked_at=unit.now))
+        unit.emit("work.checked", submitted.work_id, event)
+        unit.cancel_timer(CHECK, submitted.work_id)
+        return event
+
+    event = await deps.unit_of_work.run(tell)
+    codes = [*(each.code for each in event.problems), *(each.code for each in event.warnings)]
+    _log.info("work_checked", work_id=submitted.work_id, ok=event.ok, found=codes)

@@ -1,0 +1,89 @@
+"""A verdict without a contract: nothing is stored, nobody is charged, governance is not asked."""
+
+import asyncio
+from typing import Any
+
+import structlog
+
+from aex_models.results import VerificationResult
+from aex_outcomes.submission.verify_request import CheckedRequest, VerifyRequest, check_verify_request
+from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable, Unprocessable, told
+from aex_runtime.identity.principal import Principal
+from aex_verification.deps import Deps
+from aex_verification.ports import Judgement, JudgeRequest
+from aex_verification.rules.records import Facts
+
+NO_CONTRACT = "none"
+"""What stands for the contract in the result."""
+PATIENCE_S = 120.0
+"""From the request to its verdict, the wait for a worker included: nobody's connection is held for longer."""
+_OFF_LOOP_BYTES = 16_384
+_BUSY = frozenset({"PoolBusy", "PoolClosed", "WorkersUnavailable"})
+_BUSY_RETRY_S, _SANDBOX_RETRY_S, _LOST_RETRY_S = 2, 15, 30
+_log = structlog.get_logger(__name__)
+
+
+async def try_candidate(
+    deps: Deps, consumer: Principal, body: Any, size: int, patience_s: float = PATIENCE_S
+) -> VerificationResult:
+    """Judge what `body`, of `size` bytes, describes, as a candidate of a contract would be.
+
+    What the verifier could not tell is an indeterminate result. Raises `InvalidRequest` or `Unprocessable` with
+    everything that is wrong, and `TemporarilyUnavailable` where no worker came to an end with it.
+    """
+    request = _usable(await _checked(deps, body, size))
+    attempt_id = deps.ids.new("att")
+    judgement = await _judged(
+        deps,
+        JudgeRequest(
+            contract_id=NO_CONTRACT,
+            attempt_id=attempt_id,
+            consumer_id=consumer.id,
+            success_criteria=request.success_criteria,
+            work_input=request.input,
+            evaluation=request.evaluation,
+            output=request.output,
+            execution_metadata=request.execution_metadata,
+            platform_latency_ms=request.platform_latency_ms,
+        ),
+        patience_s,
+    )
+    if judgement.result is None:
+        _log.warning("verification_lost", attempt_id=attempt_id, error=judgement.error)
+        raise _lost(judgement.error)
+    return judgement.result.model_copy(update={"verified_at": deps.clock.now()})
+
+
+async def _judged(deps: Deps, request: JudgeRequest, patience_s: float) -> Judgement:
+    try:
+        async with asyncio.timeout(patience_s):
+            return await deps.judge.judge(request)
+    except TimeoutError:
+        return Judgement(None, Facts(), error="JobTimeout")
+
+
+async def _checked(deps: Deps, body: Any, size: int) -> CheckedRequest:
+    # Megabytes of schemas and keywords are looked at off the loop; for little the way to a thread costs more.
+    if size <= _OFF_LOOP_BYTES:
+        return check_verify_request(body, deps.catalog)
+    return await asyncio.to_thread(check_verify_request, body, deps.catalog)
+
+
+def _usable(checked: CheckedRequest) -> VerifyRequest:
+    if checked.request is None:
+        refusal = Unprocessable if checked.only_shape else InvalidRequest
+        raise refusal("invalid_verification", told(checked.problems), checked.problems)
+    return checked.request
+
+
+def _lost(error: str | None) -> TemporarilyUnavailable:
+    if error in _BUSY:
+        return TemporarilyUnavailable("verifier_busy", "the verifier is busy", retry_after_s=_BUSY_RETRY_S)
+    if error == "SandboxUnavailable":
+        message = "custom metrics are not served now"
+        return TemporarilyUnavailable("sandbox_unavailable", message, retry_after_s=_SANDBOX_RETRY_S)
+    if error == "JobTimeout":
+        message = "the verification did not end in time; try again later, or with less output"
+        return TemporarilyUnavailable("verification_timed_out", message, retry_after_s=_LOST_RETRY_S)
+    message = "the verification broke down; nothing is known of the candidate"
+    return TemporarilyUnavailable("verification_lost", message, retry_after_s=_LOST_RETRY_S)

@@ -1,0 +1,242 @@
+"""A consumer's own metric code, all the way: tried before an award, run in the sandbox, held where it fails."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from aex_cli.suite.service_spec import MODULES
+from tests.e2e.backend import Backend
+from tests.e2e.jobs import (
+    GOOD,
+    REFERENCE,
+    amounts,
+    award,
+    contract,
+    deliver,
+    eventually,
+    publish,
+    until_settled,
+    until_status,
+)
+from tests.e2e.jobs import until_work as until
+from tests.e2e.live import Live, live_suite
+from tests.e2e.parties import Parties, parties_of
+from tests.e2e.test_holds import decide, hold_of
+
+pytestmark = pytest.mark.e2e
+
+SHARED_WORDS = """
+def evaluate(input, output, metadata):
+    wanted = set(input["reference"].lower().split())
+    found = set(output.get("text", "").lower().split())
+    return {"share": len(wanted & found) / len(wanted), "words": len(found)}
+"""
+ENDLESS = """
+def evaluate(input, output, metadata):
+    while True:
+        pass
+"""
+FRAGILE = """
+def evaluate(input, output, metadata):
+    return 1 / len(output["canary_details"])
+"""
+HANGING = """
+def evaluate(input, output, metadata):
+    while "hanging" in output.get("text", ""):
+        pass
+    return 1
+"""
+UNKNOWN = "import socket\n\ndef evaluate(input, output, metadata):\n    return 1\n"
+
+
+def custom(metric: str, threshold: float, **more: Any) -> dict[str, Any]:
+    plain = {"metric": metric, "metric_type": "numeric", "comparison": "gte", "threshold": threshold}
+    return {**plain, "bonus": "0.20", "penalty": "0.05", **more}
+
+
+def submission(code: str, *criteria: dict[str, Any], **evaluation: Any) -> dict[str, Any]:
+    metrics = [{"name": "mine", "code": code}]
+    return {
+        "evaluation": {"reference": REFERENCE, "custom_metrics": metrics, **evaluation},
+        "success_criteria": {"criteria": list(criteria) or [custom("custom.mine", 0.5)]},
+    }
+
+
+def checked_work(parties: Parties, status: str, code: str, *criteria: dict[str, Any]) -> dict[str, Any]:
+    """A work that was published, and came out of its check like this."""
+    published = publish(parties, **submission(code, *criteria))
+    assert published["status"] in {"checking", status}
+    return until(parties.consumer, published["work_id"], status)
+
+
+def test_custom_code_is_tried_judges_and_is_paid_by(parties: Parties) -> None:
+    work = checked_work(
+        parties, "open", SHARED_WORDS, custom("custom.mine.share", 0.5), custom("custom.mine.words", 100)
+    )
+    contract_id = award(parties, work["work_id"])
+    poor = deliver(parties, contract_id, "Nothing was decided")
+    assert (poor["verdict"], poor["counted"]) == ("rejected", True)
+    for each in poor["result"]["criterion_results"]:
+        assert "value" not in each, "it is computed from evaluation data"
+    other = checked_work(parties, "open", SHARED_WORDS, custom("custom.mine.share", 0.5))
+    contract_id = award(parties, other["work_id"])
+    assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
+    assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.20", "0.00", "0.60")
+
+
+def test_a_work_that_is_being_checked_cannot_be_awarded_and_is_hidden_from_agents(parties: Parties) -> None:
+    published = publish(parties, **submission(ENDLESS))
+    path = f"/v1/work/{published['work_id']}"
+    assert published["status"] == "checking"
+    body = {"agent_id": parties.agent.id, "cpc_rate": "0.40"}
+    early = parties.consumer.post("work-publisher", f"{path}/award", body)
+    assert (early.status_code, early.json()["code"]) == (409, "work_not_open")
+    assert parties.agent.get("work-publisher", path).status_code == 404
+
+
+def test_code_that_never_ends_refuses_its_work_and_its_consumer_reads_why(parties: Parties) -> None:
+    work = checked_work(parties, "refused", ENDLESS)
+    problems = {(each["path"], each["code"]) for each in work["problems"]}
+    assert problems == {("/evaluation/custom_metrics/0/code", "custom_metric_timeout")}
+    path = f"/v1/work/{work['work_id']}"
+    late = parties.consumer.post("work-publisher", f"{path}/award", {"agent_id": parties.agent.id, "cpc_rate": "0.40"})
+    assert (late.status_code, late.json()["code"]) == (409, "work_not_open")
+    assert parties.agent.get("work-publisher", path).status_code == 404
+    assert parties.consumer.post("work-publisher", f"{path}/cancel").status_code == 409
+
+
+def test_code_that_the_sandbox_cannot_run_is_refused_at_once_with_its_line(parties: Parties) -> None:
+    body = {"title": "T", "budget": {"max_cpc": "1"}, **submission(UNKNOWN)}
+    answer = parties.consumer.post("work-publisher", "/v1/work", body)
+    assert answer.status_code == 400
+    [problem] = answer.json()["errors"]
+    assert (problem["path"], problem["code"]) == ("/evaluation/custom_metrics/0/code", "unsupported_import")
+    assert "line 1" in problem["message"].lower()
+
+
+def test_a_reference_that_fails_its_own_criteria_is_told_to_its_consumer(parties: Parties) -> None:
+    work = checked_work(parties, "open", SHARED_WORDS, custom("custom.mine.words", 1_000))
+    assert "reference_fails_criteria" in [each["code"] for each in work["warnings"]]
+    shown = parties.agent.read("work-publisher", f"/v1/work/{work['work_id']}")
+    assert not {"warnings", "problems", "evaluation"} & set(shown)
+
+
+def held_contract(parties: Parties) -> tuple[str, str]:
+    """A contract whose code opened with a warning, and fails on the candidate; its attempt."""
+    work = checked_work(parties, "open", FRAGILE)
+    assert "custom_metric_exception" in [each["code"] for each in work["warnings"]]
+    contract_id = award(parties, work["work_id"])
+    attempt_id = deliver(parties, contract_id, GOOD, wait_s=0)["attempt_id"]
+    until_status(parties.agent, contract_id, "held")
+    return contract_id, attempt_id
+
+
+def test_code_that_fails_on_a_candidate_is_put_before_an_operator_and_costs_nothing_meanwhile(
+    parties: Parties,
+) -> None:
+    contract_id, attempt_id = held_contract(parties)
+    hold = hold_of(parties, contract_id)
+    assert (hold["cause"], hold["attempt_id"]) == ("custom_metric_failed", attempt_id)
+    shown = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
+    assert (shown["status"], shown["verdict"], shown["counted"], shown["result"]) == ("held", None, False, None)
+    assert parties.finance.get("settlement", f"/v1/settlements/{contract_id}").status_code == 404
+    decide(parties, hold, "release")
+    until_status(parties.consumer, contract_id, "passed")
+    assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
+    outcome = parties.agent.read("verification", f"/v1/outcomes/{contract_id}")
+    [result] = outcome["verification_result"]["criterion_results"]
+    assert result["error"]["code"] == "custom_metric_failed"
+    assert "message" not in result["error"]
+
+
+def test_a_rejected_failure_of_the_code_ends_the_contract_for_nothing(parties: Parties) -> None:
+    contract_id, _ = held_contract(parties)
+    decide(parties, hold_of(parties, contract_id), "reject")
+    until_status(parties.consumer, contract_id, "failed")
+    assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
+
+
+def test_a_retried_failure_of_the_code_is_run_again_and_held_again(parties: Parties) -> None:
+    contract_id, attempt_id = held_contract(parties)
+    decide(parties, hold_of(parties, contract_id), "retry")
+    again = hold_of(parties, contract_id)
+    assert again["attempt_id"] != attempt_id
+    assert again["cause"] == "custom_metric_failed"
+    assert parties.agent.read("verification", f"/v1/contracts/{contract_id}")["attempts_used"] == 0
+
+
+def test_verification_is_ready_with_its_sandbox(live: Live) -> None:
+    def look() -> bool | None:
+        answer = live.http.get(live.url("verification", "/readyz"))
+        assert answer.status_code == 200
+        return True if answer.json() == {"status": "ready"} else None
+
+    eventually(look, what="the sandbox")
+    assert live.metric("verification", "aex_sandbox_up") == 1
+
+
+def test_neither_code_nor_evaluation_data_are_told_to_agents_or_logs(live: Live, parties: Parties) -> None:
+    canary = f"canary{uuid4().hex}"
+    code = f"def evaluate(input, output, metadata):\n    return len(output['{canary}'] + input['reference'])\n"
+    published = publish(parties, **submission(code, reference=f"{canary} secret"))
+    work = until(parties.consumer, published["work_id"], "open")
+    assert work["warnings"]
+    assert canary not in json.dumps(work["warnings"])
+    contract_id = award(parties, work["work_id"])
+    attempt = deliver(parties, contract_id, GOOD, wait_s=0)
+    until_status(parties.agent, contract_id, "held")
+    decide(parties, hold_of(parties, contract_id), "release")
+    until_settled(parties.finance, contract_id)
+    seen = [
+        parties.agent.read("work-publisher", f"/v1/work/{work['work_id']}"),
+        parties.agent.read("verification", f"/v1/contracts/{contract_id}"),
+        parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt['attempt_id']}"),
+        parties.agent.read("verification", f"/v1/outcomes/{contract_id}"),
+        parties.operator.read("verification", f"/v1/outcomes/{contract_id}"),
+        parties.finance.read("settlement", f"/v1/settlements/{contract_id}"),
+        *(live.log(service) for service in MODULES),
+    ]
+    for each in seen:
+        assert canary not in json.dumps(each)
+
+
+def test_code_that_hangs_on_candidates_delays_nobody_else(live: Live, parties: Parties) -> None:
+    slow = [award(parties, checked_work(parties, "open", HANGING)["work_id"]) for _ in range(6)]
+    for contract_id in slow:
+        deliver(parties, contract_id, "a hanging candidate", wait_s=0)
+    others = parties_of(live)
+    for _ in range(3):
+        assert deliver(others, contract(others), GOOD)["verdict"] == "passed"
+    stand = [parties.agent.read("verification", f"/v1/contracts/{contract_id}")["status"] for contract_id in slow]
+    assert "verifying" in stand, "they were still under way"
+    until_status(parties.agent, slow[0], "held")
+
+
+def test_without_a_sandbox_works_wait_and_the_rest_goes_on(tmp_path: Path, backend: Backend) -> None:
+    data = tmp_path / ".aex"
+    with live_suite(data, backend, environment={"AEX_SANDBOX_WORKERS": "0"}) as live:
+        parties = parties_of(live)
+        work_id = publish(parties, **submission(SHARED_WORDS))["work_id"]
+        answer = live.http.get(live.url("verification", "/readyz"))
+        assert (answer.status_code, answer.json()) == (200, {"status": "ready", "missing": {"sandbox": "off"}})
+        assert live.metric("verification", "aex_sandbox_up") == 0
+        assert deliver(parties, contract(parties), GOOD)["verdict"] == "passed"
+        eventually(lambda: waiting(live, work_id) or None, what="a check that waits")
+        assert parties.consumer.read("work-publisher", f"/v1/work/{work_id}")["status"] == "checking"
+        live.running.process.terminate()
+        assert live.running.wait() == 0
+        assert live.breakdowns() == []
+    with live_suite(data, backend) as live:
+        consumer = replace(parties.consumer, live=live)
+        assert until(consumer, work_id, "open")["work_id"] == work_id
+        assert live.metric("verification", "aex_dead_letters") == 0
+
+
+def waiting(live: Live, work_id: str) -> list[dict[str, Any]]:
+    """How often the log tells that the work could not be tried yet."""
+    lines = live.log("verification")
+    return [line for line in lines if line["event"] == "work_check_waits" and line["work_id"] == work_id]
