@@ -39,7 +39,7 @@ _WRONG: Mapping[str, dict[str, Any]] = {
     "a schema's bad pattern": _evaluation(output_schema={"pattern": f"({MARKS['pattern']}"}),
     "another dialect": _evaluation(output_schema={"$schema": f"urn:{MARKS['schema']}"}),
     "fields of a wrong type": _evaluation(required_fields=MARKS["field"]),
-    "custom code": _evaluation(custom_metrics=[{"name": "mine", "code": f"# {_SECRET}\ndef evaluate(a, b, c): 1"}]),
+    "custom code": _evaluation(custom_metrics=[{"name": "mine", "code": f"# {_SECRET}\nimport socket"}]),
     "custom code of a wrong shape": _evaluation(custom_metrics=[{"name": _SECRET * 20, "code": _NUMBER}]),
     "an unknown key": _evaluation(rubric=_SECRET),
     "in the input": {"input": {"reference": _SECRET, "ground_truth": [_NUMBER]}},
@@ -54,6 +54,7 @@ _WRONG: Mapping[str, dict[str, Any]] = {
     "in science": {"science": {"expected_outcome": _SECRET}},
     "one of many": {**_evaluation(pattern=f"({MARKS['pattern']}", reference=[_NUMBER]), "domain": ""},
 }
+_TRIED = ("success_criteria", "input", "evaluation")
 _RAW = (
     b'{"evaluation": {"reference": "%s"' % _SECRET.encode(),
     b'{"evaluation": {"reference": "%s", "reference": "%s"}}' % (_SECRET.encode(), _SECRET.encode()),
@@ -65,16 +66,19 @@ _RAW = (
 
 
 def send_wrong_works(parties: Parties) -> dict[str, int]:
-    """Each wrong submission, published and validated; the status of each publication."""
+    """Each wrong submission, published, validated and tried; the status of each publication."""
     statuses = {}
     for name, changes in _WRONG.items():
         body = work_body(**{"success_criteria": CRITERIA, **changes})
         statuses[name] = parties.consumer.post("work-publisher", "/v1/work", body, key=fresh("key")).status_code
         parties.consumer.post("work-publisher", "/v1/work/validate", body)
+        tried = {part: body[part] for part in _TRIED if part in body}
+        parties.consumer.post("verification", "/v1/verify", {**tried, "output": {"text": "nothing"}})
     for content in _RAW:
         name = content[:60].decode(errors="replace")
         statuses[name] = parties.consumer.raw("work-publisher", "/v1/work", content).status_code
         parties.consumer.raw("work-publisher", "/v1/work/validate", content)
+        parties.consumer.raw("verification", "/v1/verify", content)
     return statuses
 
 

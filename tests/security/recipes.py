@@ -74,6 +74,11 @@ def _deposit(side: Side) -> Any:
     return {"kind": "deposit", "postings": postings, "reason": "prepaid"}
 
 
+def _trial() -> Any:
+    work = plain_work()
+    return {"success_criteria": work["success_criteria"], "output": candidate(GOOD)["output"]}
+
+
 def _question(side: Side) -> Any:
     return {
         "attempt_id": fresh("att"),
@@ -111,6 +116,7 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/contracts/{contract_id}/cancel": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/outcomes/{contract_id}": Recipe("settled"),
+    "POST /v1/verify": Recipe(body=lambda _: _trial()),
     "POST /v1/outcomes/validate": Recipe(body=_question),
     "GET /v1/holds": Recipe("held", query=_MANY, shows="hold_id"),
     "GET /v1/holds/{hold_id}": Recipe("held"),

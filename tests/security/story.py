@@ -61,6 +61,8 @@ def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str
     assert [each.status_code for each in answers] == [201, 201], answers[0].text
     assert answers[1].headers["Idempotent-Replayed"] == "true"
     assert parties.consumer.post("work-publisher", "/v1/work/validate", body).json()["valid"] is True
+    tried = {"evaluation": EVALUATION, "success_criteria": CRITERIA, **DEFICIENT}
+    assert parties.consumer.post("verification", "/v1/verify", tried).json()["verdict"] == "rejected"
     work_id = str(answers[0].json()["work_id"])
     return {"work_id": work_id, "contract_id": award(parties, work_id)}
 

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from aex_cli.lazy_commands import GROUP, LazyCommands, Source
-from aex_cli.main import call
+from aex_cli.main import call, exit_code_of
 
 
 def test_the_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,7 +16,7 @@ def test_the_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> Non
 def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(arguments) == 0
     out = capsys.readouterr().out
-    for word in ("up", "token", "deadletters", "aex token --role consumer --sub acme"):
+    for word in ("up", "token", "deadletters", "lint", "verify", "aex token --role consumer --sub acme"):
         assert word in out
 
 
@@ -44,6 +44,13 @@ def test_mistakes_are_one_line_on_stderr_with_exit_code_2(
     assert captured.err.startswith("aex: ")
     assert captured.err.count("\n") == 1
     assert names in captured.err
+
+
+def test_a_mistake_of_ours_has_a_traceback_and_an_exit_code_that_no_verdict_has(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code_of(lambda: 1 // 0) == 70
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_broken_plug_in_is_named_and_the_others_work() -> None:

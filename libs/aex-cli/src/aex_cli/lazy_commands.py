@@ -16,6 +16,8 @@ GROUP = "aex.commands"
 BUILT_IN = {
     "up": "aex_cli.commands.up:app",
     "demo": "aex_cli.commands.demo:app",
+    "lint": "aex_cli.commands.lint:app",
+    "verify": "aex_cli.commands.verify:app",
     "token": "aex_cli.commands.token:app",
     "deadletters": "aex_cli.commands.deadletters:app",
 }

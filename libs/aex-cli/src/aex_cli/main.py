@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
@@ -18,8 +19,14 @@ Examples:
 - `aex up`: the whole suite on this machine
 - `aex demo`: the main job on real text and data, step by step
 - `aex token --role consumer --sub acme`: a bearer token for it
+- `aex lint criteria.yaml --work work.json`: what is wrong or odd about success criteria
+- `aex verify --criteria criteria.yaml --work work.json --output output.json`: a verdict, offline
 - `aex deadletters list`: what no handler could deal with
 """
+
+
+INTERNAL_ERROR = 70
+"""What a mistake of ours ends with (EX_SOFTWARE): 1 would say to callers of `aex verify` that it rejected."""
 
 
 def _version(wanted: bool) -> None:
@@ -34,7 +41,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Pay agents for verified outcomes: run the suite, mint tokens, look after it."""
+    """Pay agents for verified outcomes: try criteria offline, run the suite, mint tokens, look after it."""
     if ctx.invoked_subcommand is None:
         write_line(ctx.get_help())
 
@@ -53,7 +60,7 @@ def call(arguments: list[str]) -> int:
 
 
 def exit_code_of(action: Callable[[], object]) -> int:
-    """Do it; the exit code. Mistakes of the user become one line on stderr, never a traceback."""
+    """Do it; the exit code. Mistakes of the user become one line on stderr, never a traceback: that is for ours."""
     try:
         result = action()
     except UserError as error:
@@ -65,6 +72,11 @@ def exit_code_of(action: Callable[[], object]) -> int:
     except typer.Abort:
         complain("aborted")
         return 1
+    except BrokenPipeError:
+        raise
+    except Exception:  # noqa: BLE001 whatever it is: it has its traceback, and an exit code that is its own
+        traceback.print_exc()
+        return INTERNAL_ERROR
     return result if isinstance(result, int) else 0
 
 

@@ -2,7 +2,7 @@ import io
 from pathlib import Path
 
 from aex_cli.demo.next_steps import tell_next_steps
-from aex_cli.demo.report import PlainReport
+from aex_cli.report import PlainReport
 from aex_cli.suite.service_spec import default_suite
 
 

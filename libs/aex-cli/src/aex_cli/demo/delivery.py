@@ -4,8 +4,8 @@ from typing import Any
 
 from aex_cli.demo.cast import CONSUMER
 from aex_cli.demo.expectations import expect, given, until
-from aex_cli.demo.report import Report
 from aex_cli.demo.wording import NUMBERS, VERDICT_COLUMNS, verdict_rows
+from aex_cli.report import Report
 from aex_client import AsyncAexClient, AttemptView, OutcomeView, VerificationView
 from aex_models.money import format_amount
 from aex_models.work import Work, WorkAnswer, WorkSubmission

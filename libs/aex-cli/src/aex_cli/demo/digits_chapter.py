@@ -8,8 +8,8 @@ from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, sh
 from aex_cli.demo.digit_reader import DigitReader
 from aex_cli.demo.digits import Examples, digits_work, load_examples
 from aex_cli.demo.expectations import expect, given
-from aex_cli.demo.report import Report
 from aex_cli.demo.timing import timed
+from aex_cli.report import Report
 from aex_client import OutcomeView
 from aex_models.money import format_amount
 from aex_models.results import Verdict

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from aex_cli.demo.cast import Cast
 from aex_cli.demo.expectations import expect, until
-from aex_cli.demo.report import Report
 from aex_cli.demo.wording import (
     BALANCE_COLUMNS,
     BREAKDOWN_COLUMNS,
@@ -15,6 +14,7 @@ from aex_cli.demo.wording import (
     settlement_rows,
     sums,
 )
+from aex_cli.report import Report
 from aex_client import AsyncAexClient, OutcomeView, SettlementView, calls
 from aex_models.governance import HoldStatus
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aex_cli.demo.cast import FINANCE
-from aex_cli.demo.report import Report
+from aex_cli.report import Report
 from aex_cli.suite.service_spec import ServiceSpec
 
 DEFAULT_BASE = 8081

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from aex_cli.demo.cast import CONSUMER, WORDSMITH, Cast
 from aex_cli.demo.delivery import deliver, outcome_of, publish, show_verdict, shown
 from aex_cli.demo.expectations import expect, given
-from aex_cli.demo.report import Report
 from aex_cli.demo.summarisation import CPC_RATE, summary_work
 from aex_cli.demo.timing import timed
 from aex_cli.demo.wordsmith import FIRST_DRAFT, joined, revised, unmet_metrics, wishes_of
+from aex_cli.report import Report
 from aex_client import AsyncAexClient, AttemptView, OutcomeView
 from aex_models.money import format_amount
 from aex_models.results import Verdict

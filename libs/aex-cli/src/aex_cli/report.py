@@ -1,4 +1,4 @@
-"""How the demo tells its story: one clear line a step, and tables; rich on a terminal, plain text when piped."""
+"""How a command tells what happens: one clear line a step, and tables; rich on a terminal, plain text when piped."""
 
 from collections.abc import Sequence
 from typing import IO, Protocol
@@ -12,11 +12,18 @@ from rich.text import Text
 _MARGIN, _LABEL = 2, 11
 _INDENT = " " * (_MARGIN + _LABEL)
 _TABLE_INDENT = " " * 2 * _MARGIN
-_STYLES = {"passed": "bold green", "rejected": "bold yellow", "warning": "yellow"}
+_STYLES = {
+    "passed": "bold green",
+    "rejected": "bold yellow",
+    "valid": "bold green",
+    "invalid": "bold red",
+    "problem": "red",
+    "warning": "yellow",
+}
 
 
 class Report(Protocol):
-    """Writes the story as it happens."""
+    """Writes what happens as it happens."""
 
     def chapter(self, title: str) -> None:
         """A heading, with an empty line before it."""
@@ -34,8 +41,13 @@ class Report(Protocol):
         """Several lines as they are, below their step."""
         ...
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
-        """Rows below their step; the columns named in `numbers` are set to the right."""
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
+    ) -> None:
+        """Rows below their step; the columns named in `numbers` are set to the right.
+
+        `folded`: the one column that gives way where there is little room; without it, all do.
+        """
         ...
 
 
@@ -62,7 +74,13 @@ class PlainReport:
     def block(self, text: str) -> None:
         self._write(*(_INDENT + line for line in text.splitlines()))
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        numbers: Sequence[str] = (),
+        folded: str = "",  # noqa: ARG002 lines of plain text are never folded
+    ) -> None:
         self._write(*(_TABLE_INDENT + line for line in aligned(columns, rows, numbers)))
 
     def _write(self, *lines: str) -> None:
@@ -94,10 +112,13 @@ class TerminalReport:
         for line in text.splitlines():
             self._console.print(Text(_INDENT + line, "dim"))
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
-        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
+    ) -> None:
+        table = Table(box=None, header_style="bold", padding=(0, 1 if folded else 2, 0, 0))
         for column in columns:
-            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+            stiff = bool(folded) and column != folded
+            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=stiff)
         for row in rows:
             table.add_row(*map(Text, row))
         self._console.print(Padding(table, (0, 0, 0, len(_TABLE_INDENT))))

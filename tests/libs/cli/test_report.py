@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from aex_cli.demo.report import aligned, report_on
+from aex_cli.report import aligned, report_on
 
 
 def told(console: Console) -> str:

@@ -1,0 +1,1 @@
+"""Criteria, works and outputs out of files, looked at without any service."""

@@ -1,0 +1,224 @@
+"""`aex verify`: verdicts by exit code, each criterion explained, and bad input named."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from aex_cli.commands import verify
+from aex_cli.main import call
+from aex_models.results import VerificationResult
+from tests.libs.cli.suites import ENVIRONMENT, eventually
+
+WORK: dict[str, Any] = {
+    "input": {"text": "Minutes."},
+    "evaluation": {"reference": "The committee approved the new budget for public libraries."},
+    "budget": {"max_cpc": "1.00", "max_cpa_total": "0.25"},
+}
+CRITERIA: dict[str, Any] = {
+    "criteria": [
+        {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4, "bonus": "0.30"},
+        {"metric": "word_count", "metric_type": "count", "comparison": "lte", "threshold": 12, "penalty": "0.05"},
+    ]
+}
+GOOD = {"text": "The committee approved a budget for libraries."}
+POOR = {"text": "Nothing was decided."}
+LATENCY = {"metric": "latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 100}
+
+
+class Desk:
+    """Files in a folder, and the command over them."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        self.file("criteria.json", CRITERIA)
+        self.file("work.json", WORK)
+        self.file("good.json", GOOD)
+        self.file("poor.json", POOR)
+
+    def file(self, name: str, value: Any) -> None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def path(self, name: str) -> str:
+        return name if name == "-" else str(self.folder / name)
+
+    def verify(self, *flags: str, **files: str) -> tuple[int, str, list[str]]:
+        """Exit code, stdout, and the lines on stderr."""
+        chosen = {"criteria": "criteria.json", "work": "work.json", "output": "good.json"} | files
+        options = [part for name, file in chosen.items() if file for part in (f"--{name}", self.path(file))]
+        code = call(["verify", *options, *flags])
+        captured = self._capsys.readouterr()
+        return code, captured.out, captured.err.splitlines()
+
+    def lines(self, *flags: str, **files: str) -> dict[str, str]:
+        """The plain output by the first word of each line, blanks collapsed."""
+        _, out, _ = self.verify(*flags, **files)
+        return {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path, capsys)
+
+
+def test_a_good_output_passes_with_exit_code_0(desk: Desk) -> None:
+    code, out, err = desk.verify()
+    assert (code, err) == (0, [])
+    assert [" ".join(line.split()) for line in out.splitlines()] == [
+        "passed 2 of 2 criteria met; all that are required",
+        "metric value needs met must weight money source",
+        "rougeL 0.75 at least 0.4 yes yes 1 +0.30 computed",
+        "word_count 7 at most 12 yes yes 1 -0.05 computed",
+        "money bonus 0.30, penalty 0.00; at max_cpc it costs 1.00 + 0.25 - 0.00 = 1.25 USD",
+        "governance skipped: it is asked only where contracts run",
+    ]
+    assert "\x1b" not in out
+
+
+def test_a_poor_output_is_rejected_with_exit_code_1_and_told_why(desk: Desk) -> None:
+    code, out, _ = desk.verify(output="poor.json")
+    assert code == 1
+    assert "rejected   required and not met: rougeL" in out
+    assert "not met    rougeL: 0, needs at least 0.4" in out
+
+
+def test_an_output_that_the_verifier_cannot_judge_is_indeterminate_with_exit_code_3(desk: Desk) -> None:
+    criterion = {"metric": "platform_latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 100}
+    desk.file("criteria.json", {"criteria": [criterion]})
+    code, out, _ = desk.verify()
+    assert code == 3
+    assert "indeterminate: not the agent's fault: platform_latency_ms could not be computed" in out
+    assert "see --platform-latency-ms" in out
+    assert desk.verify("--platform-latency-ms", "99")[0] == 0
+    assert desk.verify("--platform-latency-ms", "101")[0] == 1
+
+
+def test_custom_code_is_run_in_the_sandbox_and_its_failure_is_indeterminate(desk: Desk) -> None:
+    code = "def evaluate(input, output, metadata):\n    return 10 / output['text'].count('e')\n"
+    work = {"evaluation": {"custom_metrics": [{"name": "share", "code": code}]}}
+    criterion = {"metric": "custom.share", "metric_type": "numeric", "comparison": "gte", "threshold": 1}
+    desk.file("work.json", {**work, "success_criteria": {"criteria": [criterion]}})
+    assert desk.verify(criteria="")[0] == 0
+    desk.file("poor.json", {"text": "Nothing"})
+    exit_code, out, _ = desk.verify(criteria="", output="poor.json")
+    assert exit_code == 3
+    assert "ZeroDivisionError" in out
+    assert "(custom_metric_failed), needs at least 1; the code's failure, not the agent's" in out
+
+
+def test_json_is_the_result_and_nothing_else(desk: Desk) -> None:
+    code, out, _ = desk.verify("--json", output="poor.json")
+    result = VerificationResult.model_validate_json(out)
+    assert (code, result.verdict, result.success, result.governance.action) == (1, "rejected", False, "skipped")
+    assert [each.met for each in result.criterion_results] == [False, True]
+    assert result.metrics["word_count"] == 3
+
+
+def test_missing_is_told_with_what_is_not_there(desk: Desk) -> None:
+    desk.file("criteria.json", {"criteria": [*CRITERIA["criteria"], LATENCY]})
+    desk.file("poor.json", {"summary": "in the wrong place"})
+    out = desk.verify(output="poor.json")[1]
+    assert "rougeL: missing, the output has no text at /text (metric_missing), needs at least 0.4" in out
+    assert "latency_ms: missing, the metadata do not tell it (metric_missing), needs at most 100" in out
+
+
+def test_metadata_are_what_the_agent_would_report(desk: Desk) -> None:
+    desk.file("criteria.json", {"criteria": [LATENCY]})
+    desk.file("metadata.json", {"duration_ms": 99.5})
+    assert desk.lines(metadata="metadata.json")["latency_ms"] == "99.5 at most 100 yes yes 1 – reported"
+
+
+def test_what_decides_is_told_for_each_aggregation(desk: Desk) -> None:
+    desk.file("criteria.json", {**CRITERIA, "aggregation": "weighted", "minimum_weighted_score": 0.75})
+    assert desk.lines(output="poor.json")["rejected"] == "1 of 2 criteria met; weighted score 0.5, needs 0.75"
+    desk.file("criteria.json", {**CRITERIA, "aggregation": "any"})
+    assert desk.lines(output="poor.json")["passed"] == "1 of 2 criteria met; any one decides"
+
+
+def test_the_criteria_of_the_work_serve_where_no_others_are_given(desk: Desk) -> None:
+    desk.file("work.json", {**WORK, "success_criteria": CRITERIA})
+    assert desk.verify(criteria="")[0] == 0
+    desk.file("work.json", WORK)
+    code, _, err = desk.verify(criteria="")
+    assert (code, err) == (2, ["aex: there are no success criteria; name their file with --criteria"])
+
+
+def test_criteria_without_evaluation_data_need_no_work(desk: Desk) -> None:
+    desk.file("criteria.yaml", "criteria: [{metric: word_count, metric_type: count, comparison: gte, threshold: 3}]")
+    assert desk.verify(criteria="criteria.yaml", work="")[0] == 0
+
+
+def test_a_terminal_gets_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in desk.verify()[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("criteria.json", {"criteria": []}, "criteria.json /criteria: At least one criterion is needed"),
+        ("criteria.json", {"criteria": [{"metric": "nope"}]}, "criteria.json /criteria/0/metric: Unknown metric: nope"),
+        ("criteria.json", [1], "criteria.json holds a list, not success criteria"),
+        ("criteria.json", "{", "criteria.json: not JSON"),
+        ("work.json", {"evalution": {}}, "work.json /evalution: a work has no field evalution; did you mean evaluat"),
+        ("work.json", {}, "work.json /evaluation/reference: rougeL needs evaluation.reference"),
+        ("work.json", {**WORK, "evaluation": {"reference": 5}}, "work.json /evaluation/reference"),
+        ("work.json", {**WORK, "input": {"reference": "x"}}, "work.json /input/reference: Agents read the input"),
+        ("work.json", {**WORK, "budget": {"max_cpc": -1}}, "work.json /budget/max_cpc"),
+        ("good.json", '{"text": NaN}', "good.json /text: NaN is not JSON"),
+        ("metadata.json", {"duration_ms": "fast"}, "metadata.json /duration_ms: Expected a finite number"),
+        ("metadata.json", [], "metadata.json: Input should be"),
+    ],
+)
+def test_bad_input_is_named_with_file_and_place_and_exit_code_2(desk: Desk, file: str, content: Any, told: str) -> None:
+    desk.file("metadata.json", {})
+    desk.file(file, content)
+    code, out, err = desk.verify(metadata="metadata.json")
+    assert (code, out) == (2, "")
+    assert any(told in line for line in err), err
+    assert all(line.startswith("aex: ") for line in err)
+
+
+def test_an_output_that_is_a_whole_candidate_is_pointed_out(desk: Desk) -> None:
+    desk.file("good.json", {"output": GOOD, "execution_metadata": {}})
+    code, _, err = desk.verify()
+    assert code == 1
+    assert "looks like a whole candidate" in err[0]
+
+
+def test_standard_input_is_one_file_alone(desk: Desk) -> None:
+    code, _, err = desk.verify(criteria="-", output="-")
+    assert code == 2
+    assert "standard input can be one of the files" in err[0]
+
+
+@pytest.mark.slow
+def test_files_may_come_through_a_pipe_and_an_interrupt_is_no_verdict(desk: Desk) -> None:
+    command = [sys.executable, "-m", "aex_cli", "verify", "--criteria", desk.path("criteria.json")]
+    command += ["--work", desk.path("work.json"), "--output", "-"]
+    done = subprocess.run(command, input=json.dumps(GOOD), text=True, capture_output=True, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    code = "def evaluate(input, output, metadata):\n    while True: pass\n"
+    desk.file("slow.json", {"evaluation": {"custom_metrics": [{"name": "x", "code": code}]}})
+    criterion = {"metric": "custom.x", "metric_type": "numeric", "comparison": "gte", "threshold": 1}
+    desk.file("criteria.json", {"criteria": [criterion]})
+    command[-4:] = ["--work", desk.path("slow.json"), "--output", desk.path("good.json")]
+    desk.file("config.yaml", "extractors: {custom: {sandbox: {timeout_ms: 60000}}}")
+    command += ["--config", desk.path("config.yaml")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as running:
+        below = psutil.Process(running.pid)
+        assert eventually(lambda: any("monty" in each.name() for each in below.children(recursive=True)))
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 130
+        assert running.stderr is not None
+        assert "Traceback" not in running.stderr.read()
+
+
+def test_every_verdict_has_an_exit_code_of_its_own() -> None:
+    assert sorted(verify.EXIT_CODES.values()) == [0, 1, 3]
