@@ -14,7 +14,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes bench clean
+.PHONY: help demo test check static up emulators schemas indexes fidelity bench clean
 
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -47,7 +47,12 @@ schemas: .venv/.ready ## Write the events' JSON Schemas anew from the models
 indexes: .venv/.ready ## Write deploy/firestore.indexes.json anew from the declared collections
 	$(RUN)/python -m deploy.write_indexes
 
-bench: .venv/.ready ## Transactions and events a second on the emulators, beside raw client calls in the same run
+fidelity: .venv/.ready ## How far the metrics are from the reference libraries, over 10,000 pairs each
+	$(RUN)/python -m tests.fidelity
+
+bench: .venv/.ready ## Metrics and engine beside the reference libraries; then store and bus on the emulators beside raw client calls
+	$(RUN)/python -m tests.benchmarks.metrics_bench
+	@$(EMULATORS) where > /dev/null
 	$(RUN)/python -m tests.benchmarks.store_bench
 	$(RUN)/python -m tests.benchmarks.bus_bench
 

@@ -113,7 +113,7 @@ def test_terms_are_lists_of_text(threshold: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "threshold", [[], [""], ["  "], [1], "a", None, ["a"] * (MAX_TERMS + 1), ["x" * (MAX_TERM_LENGTH + 1)]]
+    "threshold", [[], [""], ["  "], [1], "a", None, ["a"] * (MAX_TERMS + 1), ["x" * (MAX_TERM_LENGTH + 1)], ["\ud800"]]
 )
 def test_empty_blank_and_endless_terms_are_refused(threshold: Any) -> None:
     assert refusals(metric_type="contains", comparison="contains_any", threshold=threshold) == {

@@ -1,8 +1,11 @@
 """JSON Schemas: the same verdicts as jsonschema, and nothing is ever fetched."""
 
+import math
 import socket
+import struct
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema
@@ -144,3 +147,34 @@ def test_patterns_in_schemas_are_linear() -> None:
     started = time.perf_counter()
     assert not conforms(schema, "a" * 100_000 + "b")
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize(
+    "bad", [math.nan, -math.nan, math.inf, -math.inf, *struct.unpack("<d", b"\1\0\0\0\0\0\xf4\x7f")]
+)
+@pytest.mark.parametrize("wrap", [lambda bad: bad, lambda bad: [bad, bad], lambda bad: {"a": [1, bad]}])
+def test_what_is_not_finite_is_no_json_and_never_null(bad: float, wrap: Callable[[float], Any]) -> None:
+    schema = compile_schema(schema_text({"anyOf": [{"type": "null"}, True]}))
+    with pytest.raises(NotJson):
+        conforms(schema, wrap(bad))
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70) | st.text(), max_size=5)
+)
+def test_whatever_bytes_finite_values_have_they_are_json(values: list[Any]) -> None:
+    assert conforms(compile_schema(schema_text({"items": {"type": ["number", "string"]}})), values)
+
+
+@pytest.mark.parametrize(
+    "lookalike", ["gabcdef\U000fffff\x7f", ["gabcde", -1, 2**60 - 1], [float.fromhex("0x1.ffp1023")]]
+)
+def test_values_whose_bytes_look_infinite_by_chance_are_taken(lookalike: Any) -> None:
+    assert conforms(compile_schema(schema_text({"type": ["array", "string"]})), lookalike)
+
+
+def test_a_division_beyond_all_doubles_is_exact_and_no_failure() -> None:
+    schema = compile_schema(schema_text({"multipleOf": 0.5}))
+    assert conforms(schema, 10**400)
+    assert not conforms(compile_schema(schema_text({"multipleOf": 1.5})), 10**400)
+    assert not conforms(compile_schema(schema_text({"multipleOf": 10**400})), 1.5)

@@ -97,7 +97,7 @@ def _scores(truth: Sequence[Any], predictions: Sequence[Any]) -> dict[str, Metri
     return dict(zip(_SCORES, (scores.accuracy, scores.precision, scores.recall, scores.f1), strict=True))
 
 
-def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[list[Key | None], list[Key | None]]:
+def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Key | None], Sequence[Key | None]]:
     """True and predicted labels in one order. Raises `AgentFault` where the predictions do not fit."""
     if len(predictions) != len(truth):
         raise AgentFault("prediction_count", f"{len(predictions)} predictions, {len(truth)} expected")
@@ -105,8 +105,8 @@ def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[list[Key
     if None in labels:
         position = labels.index(None)
         raise AgentFault("invalid_prediction", f"prediction {position}: expected a label or an object with one")
-    true_ids, ids = _keys(truth, "id"), _keys(predictions, "id")
-    if None not in true_ids and None not in ids:
+    true_ids = _keys(truth, "id")
+    if None not in true_ids and None not in (ids := _keys(predictions, "id")):
         by_id = dict(zip(ids, labels, strict=True))
         if len(by_id) < len(ids) or any(each not in by_id for each in true_ids):
             raise AgentFault("prediction_ids", "the predictions' ids are not those of the items")
@@ -114,13 +114,22 @@ def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[list[Key
     return _keys(truth, "label"), labels
 
 
-def _keys(items: Sequence[Any], name: str) -> list[Key | None]:
+def _keys(items: Sequence[Any], name: str) -> Sequence[Key | None]:
     """The labels or the ids of items; a bare item is its own label, and has no id."""
     bare = name == "label"
-    values = [item.get(name) if isinstance(item, dict) else item if bare else None for item in items]
+    kinds = frozenset(map(type, items))
+    if kinds == _TEXTS:
+        return items if bare else [None]
+    values = (
+        [item.get(name) for item in items]
+        if kinds == _OBJECTS
+        else [item.get(name) if isinstance(item, dict) else item if bare else None for item in items]
+    )
     return values if _PLAIN.issuperset(map(type, values)) else [_key(value) for value in values]
 
 
+_TEXTS, _OBJECTS = frozenset({str}), frozenset({dict})
+"""The common cases, which need no look at each item."""
 _PLAIN = frozenset({str, type(None)})
 
 
@@ -134,8 +143,10 @@ def _key(value: Any) -> Key | None:
 
 def _confidence(predictions: Sequence[Any]) -> dict[str, MetricValue]:
     """The mean confidence where every prediction has one: a mean over some could be chosen by the agent."""
-    values: list[Any] = [item.get("confidence") if isinstance(item, dict) else None for item in predictions]
-    if not values or None in values:
+    if not predictions or not all(isinstance(item, dict) for item in predictions):
+        return {}
+    values: list[Any] = [item.get("confidence") for item in predictions]
+    if None in values:
         return {}
     if not all(is_number(value) for value in values):
         return {"confidence": AgentFault("not_a_number", "each confidence must be a number")}

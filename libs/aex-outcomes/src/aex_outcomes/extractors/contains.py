@@ -34,7 +34,7 @@ class ContainsExtractor:
     max_text_length: int = MAX_TEXT_LENGTH
     _patterns: "Recent[str, Pattern]" = field(default_factory=lambda: Recent(_COMPILED))
     _schemas: "Recent[str, Validator]" = field(default_factory=lambda: Recent(_COMPILED))
-    version = "1"
+    version = "2"
 
     def __post_init__(self) -> None:
         checked_pointer(self.text_pointer)

@@ -7,7 +7,7 @@ reference nearest in length (the shorter one at a tie), case kept.
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aex_outcomes.kernels.ngrams import ngrams, overlap, total
@@ -32,21 +32,30 @@ def tokenize_13a(text: str) -> list[str]:
     if "&" in text:
         text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
     tokens: list[str] = []
+    odd: dict[str, None] = {}
     for word in text.split():
         if word.isalnum():
             tokens.append(word)
         elif word[-1] in _LONE_AT_THE_END and word[:-1].isalnum():
             tokens += word[:-1], word[-1]
         else:
-            tokens += _split(word)
-    return tokens
+            tokens.append(word)
+            odd[word] = None
+    if not odd:
+        return tokens
+    parts = dict(zip(odd, _split(odd), strict=True))
+    return [part for token in tokens for part in parts.get(token, (token,))]
 
 
-def _split(word: str) -> list[str]:
-    spaced = _SYMBOLS.sub(r" \1 ", f" {word} ")
+def _split(words: Iterable[str]) -> list[list[str]]:
+    """The tokens of each word: all words in one pass, a line and blanks apart, where no rule reaches the next."""
+    spaced = _SYMBOLS.sub(r" \1 ", f" {_BETWEEN.join(words)} ")
     spaced = _POINT_AFTER_NON_DIGIT.sub(r"\1 \2 ", spaced)
     spaced = _POINT_BEFORE_NON_DIGIT.sub(r" \1 \2", spaced)
-    return _DASH_AFTER_DIGIT.sub(r"\1 \2 ", spaced).split()
+    return [line.split() for line in _DASH_AFTER_DIGIT.sub(r"\1 \2 ", spaced).split("\n")]
+
+
+_BETWEEN = " \n "
 
 
 @dataclass(frozen=True, slots=True)

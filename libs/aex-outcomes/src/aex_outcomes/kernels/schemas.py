@@ -1,13 +1,17 @@
 """JSON Schema: compiled once, never fetching a reference, with patterns on a linear-time engine.
 
-Draft 2020-12 unless `$schema` names another published draft; `format` is an annotation, not a check.
+Draft 2020-12 unless `$schema` names another published draft; `format` is an annotation, not a check. The verdicts are
+those of the package jsonschema; patterns alone are ECMA-262's, as the standard has them: `\\d` and `\\w` are ASCII, and
+`$` is the very end.
 """
 
 import json
 import marshal
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from aex_outcomes.kernels.schema_keywords import keywords_for
 from aex_outcomes.pointer import join
 
 MAX_SCHEMA_LENGTH = 1_000_000
@@ -57,6 +61,7 @@ def compile_schema(text: str) -> Validator:
             validate_formats=False,
             offline=True,
             pattern_options=jsonschema_rs.RegexOptions(),
+            keywords=keywords_for(text),
         )
     except jsonschema_rs.ValidationError as error:
         raise _explained(error) from None
@@ -80,18 +85,31 @@ def conforms(validator: Validator, instance: Any) -> bool:
     The validator recurses natively: nesting without limit would overflow the stack and end the process.
     """
     try:
-        return validator.is_valid(instance if _is_plain(instance) else json.loads(json.dumps(instance)))
+        return validator.is_valid(instance if _is_plain(instance) else _through_text(instance))
     except (RecursionError, TypeError, ValueError) as error:  # lone surrogates are a ValueError too
         raise NotJson(f"not JSON, or nested too deeply ({type(error).__name__})") from None
 
 
-def _is_plain(instance: Any) -> bool:
-    """Whether the instance is made of built-in types and not nested deeply: marshal takes nothing else, fast.
+def _through_text(instance: Any) -> Any:
+    """The instance as it comes back from JSON text: numbers that keep their own text become plain ones."""
+    return json.loads(json.dumps(instance, allow_nan=False, ensure_ascii=False).encode())
 
-    Others take the round trip through JSON text: numbers that keep their own text become plain ones.
+
+_MAYBE_NOT_FINITE = tuple(re.compile(last + rb"(?<=[g\xe7].{6}[\xf0-\xff].)", re.DOTALL) for last in (b"\x7f", b"\xff"))
+"""What NaN and the infinities are in marshal's form: a tag `g` (with or without the flag of a shared value) and eight
+bytes, whose last two hold the exponent. The validator would take them for null. Two patterns, since one that begins
+with a literal byte is searched ten times as fast.
+"""
+
+
+def _is_plain(instance: Any) -> bool:
+    """Whether the instance is made of built-in types, not nested deeply, with finite numbers: told by marshal, fast.
+
+    Others, and the few whose bytes look otherwise by chance, take the way through JSON text, which refuses what is no
+    JSON. Lone surrogates the validator notices itself, where a keyword looks at them.
     """
     try:
-        marshal.dumps(instance)
+        plain = marshal.dumps(instance)
     except ValueError:
         return False
-    return True
+    return not any(pattern.search(plain) for pattern in _MAYBE_NOT_FINITE)

@@ -1,0 +1,91 @@
+"""What the extractors say beside what the reference libraries say: the largest difference of each metric."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sacrebleu
+from rouge_score.rouge_scorer import RougeScorer
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+from aex_outcomes.extractors.classification import ClassificationExtractor
+from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.extractors.text_quality import TextQualityExtractor
+from tests.fidelity.cases import Label, LabelCase, TextCase
+
+TEXT_BAR = 1e-9
+LABEL_BAR = 1e-12
+ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
+
+
+@dataclass(slots=True)
+class Row:
+    """One metric: over how many pairs, and how far apart the two were at most."""
+
+    metric: str
+    reference: str
+    bar: float
+    pairs: int = 0
+    largest: float = 0.0
+
+    def count(self, ours: Any, theirs: float) -> None:
+        """Take one pair into account. A value that is no finite number is infinitely far off."""
+        apart = abs(ours - theirs) if isinstance(ours, int | float) else math.inf
+        self.pairs += 1
+        self.largest = max(self.largest, apart if math.isfinite(apart) else math.inf)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the bar is met, on at least one pair."""
+        return self.pairs > 0 and self.largest <= self.bar
+
+
+async def text_rows(cases: Iterable[TextCase], extractor: MetricExtractor | None = None) -> list[Row]:
+    """ROUGE against rouge-score, BLEU against sacrebleu."""
+    extractor = extractor or TextQualityExtractor()
+    scorer = RougeScorer(list(ROUGE_TYPES))
+    rows = {name: Row(name, "rouge-score", TEXT_BAR) for name in ROUGE_TYPES}
+    rows["bleu_score"] = Row("bleu_score", "sacrebleu", TEXT_BAR)
+    for case in cases:
+        ours = await extractor.extract({"reference": list(case.references)}, {"text": case.candidate}, {})
+        rouge = scorer.score_multi(list(case.references), case.candidate)
+        for name in ROUGE_TYPES:
+            rows[name].count(ours[name], rouge[name].fmeasure)
+        bleu = sacrebleu.corpus_bleu([case.candidate], [[each] for each in case.references])
+        rows["bleu_score"].count(ours["bleu_score"], bleu.score / 100)
+    return list(rows.values())
+
+
+async def label_rows(cases: Iterable[LabelCase], extractor: MetricExtractor | None = None) -> list[Row]:
+    """Accuracy, precision, recall and F1 against scikit-learn: weighted averages, zero_division 0."""
+    extractor = extractor or ClassificationExtractor()
+    names = ("accuracy", "precision", "recall", "f1_score")
+    rows = {name: Row(name, "scikit-learn", LABEL_BAR) for name in names}
+    for case in cases:
+        ours = await extractor.extract({"ground_truth": case.ground_truth}, {"predictions": case.predictions}, {})
+        for name, theirs in _scikit_learn(case).items():
+            rows[name].count(ours.get(name), theirs)
+    return list(rows.values())
+
+
+def _scikit_learn(case: LabelCase) -> Mapping[str, float]:
+    true, predicted = _comparable(case.true), _comparable(case.predicted)
+    precision, recall, f1, _ = precision_recall_fscore_support(true, predicted, average="weighted", zero_division=0)
+    return {"accuracy": accuracy_score(true, predicted), "precision": precision, "recall": recall, "f1_score": f1}
+
+
+def _comparable(labels: list[Label]) -> list[str]:
+    """As text that names the kind: scikit-learn takes one kind at a time, and holds True for 1."""
+    return [f"{type(each).__name__} {each}" for each in labels]
+
+
+def table(rows: Iterable[Row]) -> str:
+    """A line for each metric."""
+    lines = [f"{'metric':12}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  ok"]
+    lines += [
+        f"{row.metric:12}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
+        f"{'yes' if row.ok else 'NO'}"
+        for row in rows
+    ]
+    return "\n".join(lines)
