@@ -60,7 +60,7 @@ async def _tried(payload: Mapping[str, Any], engine: VerificationEngine, sandbox
             if fault is not None and fault.kind in _REFUSED:
                 problems.append(_problem(fault, position, candidate))
                 break  # the work is refused: another run would only hold the worker for as long again
-            elif fault is not None:
+            if fault is not None:
                 warnings.append(_warning(fault, position, candidate))
     if criteria is not None and not problems:
         evaluation = {**given, CUSTOM_METRICS: metrics}
