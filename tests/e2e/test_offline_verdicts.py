@@ -18,7 +18,7 @@ DELIVERIES = {
     "summary": [("first_draft.json", "rejected", 1), ("revision.json", "passed", 0)],
     "digits": [("predictions.json", "passed", 0)],
 }
-OWN = {"verification_id", "contract_id", "verified_at", "governance", "candidate_hash"}
+OWN = {"verification_id", "contract_id", "verified_at", "governance"}
 """What two verifications of one candidate need not share; governance is asked by the suite alone."""
 
 
@@ -81,7 +81,7 @@ def test_a_trial_over_the_network_says_the_same(
         }
         answer = parties.consumer.post("verification", "/v1/verify", body)
         assert answer.status_code == 200, answer.text
-        own = {"verification_id", "verified_at", "candidate_hash"}
+        own = {"verification_id", "verified_at"}
         result = offline(work, output, capsys)[1]
         assert {name: value for name, value in answer.json().items() if name not in own} == {
             name: value for name, value in result.items() if name not in own

@@ -9,10 +9,13 @@ from typing import Any
 
 import psutil
 import pytest
+import structlog
 
 from aex_cli.commands import verify
 from aex_cli.main import call
+from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
+from aex_outcomes.lifecycle.hashing import candidate_hash
 from tests.libs.cli.suites import ENVIRONMENT, eventually
 
 WORK: dict[str, Any] = {
@@ -118,6 +121,26 @@ def test_json_is_the_result_and_nothing_else(desk: Desk) -> None:
     assert (code, result.verdict, result.success, result.governance.action) == (1, "rejected", False, "skipped")
     assert [each.met for each in result.criterion_results] == [False, True]
     assert result.metrics["word_count"] == 3
+
+
+def test_json_names_the_candidate_as_a_contract_s_attempt_would(desk: Desk) -> None:
+    desk.file("metadata.json", {"duration_ms": 99.5})
+    candidate = Candidate.model_validate({"output": GOOD, "execution_metadata": {"duration_ms": 99.5}})
+    told = json.loads(desk.verify("--json", metadata="metadata.json")[1])
+    assert told["candidate_hash"] == candidate_hash(candidate)
+    assert json.loads(desk.verify("--json")[1])["candidate_hash"] == candidate_hash(Candidate(output=GOOD))
+
+
+def test_nothing_that_is_logged_while_verifying_reaches_standard_output(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.verify("--json")
+    structlog.get_logger("confinement").warning("confinement_degraded")
+    structlog.get_logger("confinement").error("worse")
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "worse" in told.err
+    assert "confinement_degraded" not in told.err
 
 
 def test_missing_is_told_with_what_is_not_there(desk: Desk) -> None:

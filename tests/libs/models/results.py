@@ -18,6 +18,8 @@ CONTRACT = "ctr_1"
 
 micros = st.integers(0, 10**15)
 amounts = st.one_of(st.integers(0, 50), st.integers(0, 10**9), micros).map(from_micros)
+parts = st.one_of(st.integers(0, 50), st.integers(0, 10**9), st.integers(0, 10**14)).map(from_micros)
+"""Of which ten sum to an amount."""
 rates = st.integers(0, 10**6).map(from_micros)
 
 
@@ -53,20 +55,20 @@ def a_result(**changes: Any) -> VerificationResult:
 
 @st.composite
 def results(draw: st.DrawFn) -> VerificationResult:
-    """Any result that verification could hand over, with bonus and penalty as it sums them."""
-    criteria = draw(st.lists(st.tuples(amounts, amounts, st.booleans()), max_size=10))
+    """Any result that verification could hand over: bonus and penalty are sums over the criteria, or nothing at all."""
+    criteria = draw(st.lists(st.tuples(parts, parts, st.booleans()), max_size=10))
     success = draw(st.booleans())
     lines = [
         a_criterion(f"m{position}", bonus=bonus, penalty=penalty, met=met)
         for position, (bonus, penalty, met) in enumerate(criteria)
     ]
-    limit = Decimal(1_000_000_000)
+    earned, incurred = draw(st.tuples(st.booleans(), st.booleans()))
     return a_result(
         verdict=draw(st.sampled_from(Verdict)),
         success=success,
         criterion_results=tuple(lines),
-        bonus=min(sum((each.bonus for each in lines if each.met), Decimal(0)), limit),
-        penalty=min(sum((each.penalty for each in lines if not each.met), Decimal(0)), limit),
+        bonus=sum((each.bonus for each in lines if each.met and earned), Decimal(0)),
+        penalty=sum((each.penalty for each in lines if not each.met and incurred), Decimal(0)),
         governance=GovernanceResult(action=draw(st.sampled_from(Action))),
     )
 

@@ -29,6 +29,16 @@ def test_every_cost_equals_the_exact_one(agreed: Terms, result: VerificationResu
     assert Cost.model_validate_json(amounts.model_dump_json()) == amounts
 
 
+@given(terms, results())
+@settings(max_examples=300)
+def test_the_lines_sum_to_bonus_and_penalty_before_caps_and_floor(agreed: Terms, result: VerificationResult) -> None:
+    amounts = cost(agreed, result)
+    assert sum(line.amount for line in amounts.lines if line.met) == amounts.bonus + amounts.bonus_capped
+    assert -sum(line.amount for line in amounts.lines if not line.met) == amounts.penalty + amounts.penalty_waived
+    for line, of in zip(amounts.lines, result.criterion_results, strict=True):
+        assert line.amount in {0, of.bonus if of.met else -of.penalty}
+
+
 def shown(amounts: Cost, names: str) -> str:
     """Some of a cost's amounts, as they are written."""
     return " ".join(format_amount(getattr(amounts, name)) for name in names.split())
@@ -91,12 +101,29 @@ def test_the_fee_is_a_share_of_the_total() -> None:
 def test_each_criterion_has_a_line_with_its_gross_amount() -> None:
     met = a_criterion("rougeL", bonus="2.00", penalty="9.00")
     missed = a_criterion("rouge1", bonus="9.00", penalty="0.30", met=False, secret=True)
-    lines = cost(priced(), a_result(criterion_results=(met, missed))).lines
+    lines = cost(priced(), a_result(bonus="2.00", penalty="0.30", criterion_results=(met, missed))).lines
     assert [(line.metric, line.met, line.amount) for line in lines] == [
         ("rougeL", True, Decimal("2.00")),
         ("rouge1", False, Decimal("-0.30")),
     ]
     assert [line.secret for line in lines] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("verified", "amounts"),
+    [
+        ({"bonus": "2.00", "penalty": "0.30"}, ["2.00", "-0.30"]),
+        ({"penalty": "0.30", "success": False, "verdict": Verdict.REJECTED}, ["0.00", "-0.30"]),
+        ({}, ["0.00", "0.00"]),
+        ({"bonus": "2.00", "penalty": "0.30", "governance": GovernanceResult(action=Action.REJECT)}, ["0.00", "-0.30"]),
+        ({"bonus": "2.00", "penalty": "0.30", "verdict": Verdict.INDETERMINATE}, ["0.00", "0.00"]),
+    ],
+    ids=["paid", "on success, without", "released undecided", "rejected by governance", "indeterminate"],
+)
+def test_a_line_has_no_amount_that_its_outcome_was_not_paid(verified: dict[str, Any], amounts: list[str]) -> None:
+    criteria = a_criterion("rougeL", bonus="2.00"), a_criterion("rouge1", penalty="0.30", met=False)
+    lines = cost(priced(), a_result(criterion_results=criteria, **verified)).lines
+    assert [format_amount(line.amount) for line in lines] == amounts
 
 
 def test_the_largest_amounts_still_make_a_cost() -> None:

@@ -56,6 +56,23 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
         ([criterion("custom.a", "gte", 0, metric_type="latency")], {"+"}),
         ([criterion("custom.a", "lt", -1)], {"+", "-"}),
         ([criterion("custom.a", "gte", 90, metric_type="percentage", scale="percent")], {"+", "-"}),
+        ([criterion("custom.a", "gte", 90, metric_type="percentage")], {"+", "-"}),
+        ([criterion("custom.a", "gt", 100, metric_type="percentage")], {"-"}),
+        ([criterion("custom.a", "in_range", {"min": 0.5, "max": 99}, metric_type="percentage")], {"+", "-"}),
+        (
+            [
+                criterion("custom.a", "gte", 90, metric_type="percentage"),
+                criterion("custom.a", "gte", 50, metric_type="percentage"),
+            ],
+            {"++", "-+", "--"},
+        ),
+        (  # the same value cannot be 90 percent of the one and a fraction of the other
+            [
+                criterion("custom.a", "gte", 90, metric_type="percentage"),
+                criterion("custom.a", "gte", 0.5, metric_type="percentage"),
+            ],
+            {"-+", "--"},
+        ),
         ([criterion("custom.a", "eq", True, metric_type="boolean")], {"+", "-"}),
         ([criterion("custom.a", "eq", True, metric_type="boolean"), criterion("custom.a", "gte", 1)], set()),
         (

@@ -120,6 +120,11 @@ RECURSION = (
         E,
     ),
     Abuse("JSON that is deep", returns("len(json.loads('[' * 100_000 + ']' * 100_000))", "import json"), E),
+    Abuse(
+        "JSON that is deep, and no line of the code's own",
+        "import json\nevaluate = eval(\"lambda input, output, metadata: json.loads('[' * 100_000)\")",
+        E,
+    ),
     Abuse("code that is deep", returns("eval('(' * 50_000 + '1' + ')' * 50_000)"), FaultKind.SYNTAX),
 )
 

@@ -8,10 +8,38 @@ from aex_runtime.settings import BadConfiguration
 from aex_verification.main import create_app
 from aex_verification.settings import Settings
 
+UNGOVERNED = "verification: {governance_check: false}"
+
 
 def test_a_service_that_would_store_no_outcomes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadConfiguration, match=r"verification\.store_outcomes"):
+    with pytest.raises(
+        BadConfiguration, match=r"^AEX_OUTCOME_CONFIG: .*verification\.store_outcomes: .*remove the line"
+    ):
         create_app(configured(tmp_path, "verification: {store_outcomes: false}"))
+
+
+CLOUD = {"store_url": "firestore://project", "bus_url": "pubsub://project", "blobs_url": "gs://bucket"}
+
+
+@pytest.mark.parametrize("backend", CLOUD)
+def test_governance_is_not_switched_off_where_any_backend_is_a_cloud_one(tmp_path: Path, backend: str) -> None:
+    settings = configured(tmp_path, UNGOVERNED).model_copy(update={backend: CLOUD[backend]})
+    with pytest.raises(BadConfiguration, match=r"^AEX_OUTCOME_CONFIG: .*outcome-verification\.yaml") as refused:
+        create_app(settings)
+    told = str(refused.value)
+    assert "verification.governance_check: false is for the embedded backends alone" in told
+    assert told.endswith(f"remove the line, or unset AEX_{backend.upper()}")
+
+
+def test_both_switches_are_told_of_at_once(tmp_path: Path) -> None:
+    settings = configured(tmp_path, "verification: {governance_check: false, store_outcomes: false}")
+    with pytest.raises(BadConfiguration, match=r"store_outcomes: .*; .*governance_check: .*STORE_URL, AEX_BLOBS_URL$"):
+        create_app(settings.model_copy(update={"store_url": "firestore://project", "blobs_url": "gs://bucket"}))
+
+
+@pytest.mark.parametrize("urls", [{}, {"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}])
+def test_governance_may_be_switched_off_on_embedded_backends(tmp_path: Path, urls: dict[str, str]) -> None:
+    assert create_app(configured(tmp_path, UNGOVERNED).model_copy(update=urls)).title
 
 
 @pytest.mark.parametrize(

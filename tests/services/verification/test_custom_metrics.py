@@ -88,6 +88,21 @@ async def test_failing_code_holds_the_outcome_at_once_uncounted(bench: Verificat
     assert await outcome_of(bench.deps, "ctr_1") is None
 
 
+@pytest.mark.parametrize("decision", [Decision.RELEASE, Decision.REJECT])
+async def test_what_is_held_undecided_names_its_candidate_and_so_does_the_outcome(
+    bench: VerificationBench, decision: Decision
+) -> None:
+    bench.clock.advance(timedelta(minutes=7))
+    row = await post(bench)
+    assert row.result is not None
+    assert row.result.candidate_hash == row.candidate_hash
+    assert row.result.verified_at == bench.clock.now()
+    await review(bench, decision)
+    recorded = (await outcome(bench)).verification_result
+    assert recorded is not None
+    assert recorded.candidate_hash == row.candidate_hash
+
+
 async def test_beside_another_failure_of_the_platform_it_is_tried_again_first(bench: VerificationBench) -> None:
     meeting(bench, mine=FAULT, other=AWAY)
     row = await post(bench)

@@ -8,10 +8,12 @@ from aex_models.contract import ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import Evaluation
 from aex_outcomes.confinement.errors import JobFailed, JobTimeout, PoolBusy
-from aex_outcomes.sandbox.port import SandboxUnavailable
+from aex_outcomes.engine.verification import VerificationEngine
+from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
 from aex_verification.judge import ConfinedJudge
 from aex_verification.ports import JudgeRequest, TrialBroken, TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.rules.checks import Findings
+from aex_verification.rules.records import Facts
 from aex_verification.trials import ConfinedTrials
 
 CODE = {"name": "mine", "code": "def evaluate(i, o, m): return 1"}
@@ -25,6 +27,7 @@ class Noting:
     def __init__(self, outcome: Any = None) -> None:
         self.outcome = {} if outcome is None else outcome
         self.asked: list[tuple[str, dict[str, Any], float | None, str]] = []
+        self.doubts = 0
 
     async def run(
         self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
@@ -33,6 +36,9 @@ class Noting:
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return dict(self.outcome)
+
+    def doubt(self) -> None:
+        self.doubts += 1
 
 
 def request(*criteria: dict[str, Any], evaluation: dict[str, Any] | None = None) -> JudgeRequest:
@@ -87,6 +93,36 @@ async def test_what_happens_to_the_sandbox_is_the_platforms_failure(outcome: Any
     assert (judgement.result, judgement.error) == (None, error)
 
 
+class Without:
+    """A sandbox in which nothing can be run."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
+        del code, context, limits
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "doubts"),
+    [(SandboxUnavailable("no interpreter"), 1), (CodeFault(FaultKind.EXCEPTION, "sandbox_unavailable"), 0)],
+)
+async def test_a_result_that_misses_the_sandbox_makes_it_be_tested_again(error: Exception, doubts: int) -> None:
+    evaluation = {"custom_metrics": [CODE]}
+    found = await VerificationEngine(None, sandbox=Without(error)).verify(
+        contract_id="ctr_1",
+        work_input={},
+        work_output={"text": "a"},
+        success_criteria={"criteria": [MINE]},
+        evaluation=evaluation,
+    )
+    sandbox = Noting({"result": found.model_dump(mode="json")} | Facts().model_dump(mode="json"))
+    judgement = await ConfinedJudge(Noting(), sandbox, {}, 30, 5_000).judge(request(MINE, evaluation=evaluation))
+    assert judgement.result == found
+    assert sandbox.doubts == doubts
+
+
 async def test_code_is_tried_in_the_sandbox_and_a_reference_alone_is_not() -> None:
     pool, sandbox = Noting({"warning": None}), Noting({"problems": [], "warnings": []})
     trials = ConfinedTrials(pool, sandbox, {}, 30, 5_000)
@@ -114,7 +150,6 @@ async def test_code_is_tried_in_the_sandbox_and_a_reference_alone_is_not() -> No
         (PoolBusy("full"), TrialUnavailable),
         (JobTimeout("late"), TrialLost),
         (JobFailed("KeyError", "canary"), TrialBroken),
-        (JobFailed("SandboxUnavailable", "canary"), TrialUnavailable),
         ({"problems": "canary", "warnings": []}, TrialLost),
         ({"problems": []}, TrialLost),
         ({"problems": [{"path": "", "code": "x", "message": "canary" * 1_000}], "warnings": []}, TrialLost),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aex_outcomes.confinement.errors import JobCrashed, JobTimeout, WorkersUnavailable
+from aex_outcomes.confinement.errors import JobCrashed, JobFailed, JobTimeout, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.backoff import Backoff
 from aex_runtime.ids import SeededIds
@@ -137,6 +137,43 @@ async def test_a_pool_that_loses_its_workers_for_good_is_replaced_and_tested() -
         await until_up(desk)
         await desk.run("job", {})
         assert [pool.closed for pool in pools.made] == [True, False]
+
+
+async def test_a_worker_without_an_interpreter_makes_the_pool_be_replaced_and_tested() -> None:
+    async with opened(PASSES, FAILS, PASSES) as (desk, pools):
+        await until_up(desk)
+        pools.made[0].fails = JobFailed("SandboxUnavailable", "/secret does not start")
+        with pytest.raises(SandboxUnavailable, match="could not run any code") as raised:
+            await desk.run("job", {})
+        assert "secret" not in str(raised.value)
+        assert desk.missing == "a worker could not run any code"
+        with pytest.raises(SandboxUnavailable):
+            await desk.run("job", {})
+        await until_up(desk)
+        await desk.run("job", {})
+        assert [pool.closed for pool in pools.made] == [True, True, False]
+
+
+async def test_who_reads_of_it_in_an_answer_can_doubt_as_well() -> None:
+    async with opened(PASSES) as (desk, pools):
+        desk.doubt()
+        assert desk.missing == "starting", "not tested yet anyway"
+        await until_up(desk)
+        desk.doubt()
+        desk.doubt()
+        assert desk.missing == "a worker could not run any code"
+        await until_up(desk)
+        await desk.run("job", {})
+        assert [pool.closed for pool in pools.made] == [True, False]
+
+
+async def test_a_job_that_fails_by_itself_casts_no_doubt() -> None:
+    async with opened(PASSES) as (desk, pools):
+        await until_up(desk)
+        pools.made[0].fails = JobFailed("KeyError", "x")
+        with pytest.raises(JobFailed):
+            await desk.run("job", {})
+        assert desk.missing is None
 
 
 async def test_a_job_that_kills_its_worker_takes_nothing_from_others() -> None:

@@ -10,18 +10,22 @@ import httpx
 import pytest
 
 from aex_models.audiences import Audience
-from aex_runtime.errors import TemporarilyUnavailable
+from aex_models.contract import Candidate
+from aex_models.governance import Party
+from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable
 from aex_runtime.identity.principal import Principal
 from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Document, T
 from aex_verification.api.verify import MAX_OF_ALL, MAX_OF_ONE
+from aex_verification.handlers.read import attempt_row
+from aex_verification.handlers.submit_output import submit_output
 from aex_verification.handlers.try_candidate import try_candidate
 from aex_verification.main import create_app
 from aex_verification.ports import Judgement, JudgeRequest
 from aex_verification.rules.records import Facts
 from aex_verification.settings import Settings
-from tests.parts.verification import START, VerificationBench
+from tests.parts.verification import NO_KEY, START, VerificationBench
 from tests.services.verification.test_contracts_api import counter
 
 CRITERION = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
@@ -64,6 +68,28 @@ async def test_a_verdict_comes_with_what_led_to_it() -> None:
     assert result["criterion_results"][1]["value"] == pytest.approx(6 / 7)
     assert (result["governance"]["action"], result["contract_id"]) == ("skipped", "none")
     assert result["verified_at"] == START.isoformat().replace("+00:00", "Z")
+
+
+async def test_the_candidate_s_hash_is_that_of_an_attempt_with_the_same_output() -> None:
+    metadata = {"duration_ms": 12.5, "model": "m"}
+    bench = VerificationBench()
+    await bench.award()
+    candidate = Candidate.model_validate({"output": BODY["output"], "execution_metadata": metadata})
+    effect, _ = await submit_output(bench.deps, Party(id="bot"), "ctr_1", candidate, NO_KEY)
+    attempt = await attempt_row(bench.deps, "ctr_1", effect.resource_id)
+    async with counter(bench) as client:
+        tried = await verify(client, {**BODY, "execution_metadata": metadata})
+        bare = await verify(client, BODY)
+    assert tried.json()["candidate_hash"] == attempt.candidate_hash
+    assert bare.json()["candidate_hash"] not in {None, attempt.candidate_hash}
+
+
+async def test_an_output_that_no_contract_would_take_is_refused_here_too() -> None:
+    consumer = Principal("acme", Audience.CONSUMER)
+    with pytest.raises(InvalidRequest) as refused:
+        await try_candidate(VerificationBench().deps, consumer, {**BODY, "output": {"n": 2**53 + 1}}, size=0)
+    assert refused.value.code == "not_canonical"
+    assert refused.value.errors[0].path == "/output/n"
 
 
 class StoreThatNobodyUses(MemoryStore):

@@ -18,7 +18,7 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     rejected it; bonus and penalty are the verified ones under their caps; the total never falls below 0:
     what the floor takes away is waived from the penalty, so that base + bonus − penalty = total.
     An indeterminate verdict costs nobody anything; a rejected outcome has no verified bonus (spec files 2, 6).
-    The fee is total × fee rate, half-even to a micro.
+    The fee is total × fee rate, half-even to a micro. The lines sum to bonus − penalty before caps and floor.
     """
     base = _base(terms, result)
     gross_bonus, gross_penalty = _verified(result)
@@ -35,7 +35,7 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
         penalty_waived=gross_penalty - penalty,
         fee=share(total, terms.fee_rate),
         total=total,
-        lines=tuple(_line(each) for each in result.criterion_results) if result else (),
+        lines=_lines(result, gross_bonus, gross_penalty),
         breakdown=Breakdown(cpc=base, cpa_bonus=bonus, cpa_penalty=penalty),
     )
 
@@ -68,13 +68,28 @@ def _capped(amount: Decimal, cap: Decimal | None) -> Decimal:
     return amount if cap is None else min(amount, cap)
 
 
-def _line(result: CriterionResult) -> CostLine:
+def _lines(result: VerificationResult | None, bonus: Decimal, penalty: Decimal) -> tuple[CostLine, ...]:
+    """A line for each criterion; `bonus` and `penalty`: what counts of all of them.
+
+    Verified is the sum over all criteria or nothing (no success, governance's word, a release): then no line has any.
+    """
+    results = result.criterion_results if result else ()
+    return tuple(_line(each, _amount(each, bonus, penalty)) for each in results)
+
+
+def _amount(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> Decimal:
+    if result.met:
+        return result.bonus if bonus else ZERO
+    return -result.penalty if penalty else ZERO
+
+
+def _line(result: CriterionResult, amount: Decimal) -> CostLine:
     return CostLine(
         metric=result.metric,
         value=result.value,
         threshold=result.threshold,
         comparison=result.comparison,
         met=result.met,
-        amount=result.bonus if result.met else -result.penalty,
+        amount=amount,
         secret=result.secret,
     )

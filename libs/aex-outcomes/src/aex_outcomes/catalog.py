@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +12,22 @@ from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
-from aex_outcomes.extractors.custom import ANY_NAME, PREFIX, CustomExtractor, code_name, custom_entry
+from aex_outcomes.extractors.custom import ANY_NAME, CustomExtractor, code_name, custom_entry
+from aex_outcomes.extractors.describing import described
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.sandbox.port import Sandbox
 from aex_outcomes.version import ENGINE_VERSION
 
-__all__ = ["Catalog", "MetricEntry", "UnknownMetric", "is_absent", "supplied_by"]
+__all__ = [
+    "Catalog",
+    "InvalidMetricType",
+    "MetricEntry",
+    "TooManyCriteria",
+    "UnknownMetric",
+    "is_absent",
+    "supplied_by",
+]
 
 _TERMS = frozenset({"contains_all", "contains_any"})
 
@@ -29,6 +38,21 @@ class UnknownMetric(ValueError):
     def __init__(self, name: str) -> None:
         super().__init__(f"Unknown metric: {name}")
         self.name = name
+
+
+class InvalidMetricType(ValueError):
+    """A criterion takes a metric for what the catalogue's entry says that it is not."""
+
+    def __init__(self, entry: MetricEntry) -> None:
+        super().__init__(f"Invalid metric_type for metric: {entry.name} (takes {', '.join(entry.metric_types)})")
+        self.name = entry.name
+
+
+class TooManyCriteria(ValueError):
+    """More criteria than this configuration takes."""
+
+    def __init__(self, most: int, count: int) -> None:
+        super().__init__(f"At most {most} criteria; these are {count}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +83,7 @@ class Catalog:
         entries: dict[str, MetricEntry] = {}
         sources = Sources()
         for section, extractor in loaded.items():
-            for entry in _entries(section, extractor):
+            for entry in described(section, extractor):
                 if entry.name in sources:
                     problem = f"the metric {entry.name} is already computed by {sources[entry.name]}"
                     raise InvalidConfig([(f"extractors.{section}", problem)])
@@ -95,6 +119,15 @@ class Catalog:
         if metric in self.sources:
             return custom_entry(metric)
         raise UnknownMetric(metric)
+
+    def check(self, criteria: Sequence[SuccessCriterion]) -> None:
+        """Whether these can be judged here. Raises `TooManyCriteria`, `UnknownMetric`, `InvalidMetricType`."""
+        if len(criteria) > self.max_criteria:
+            raise TooManyCriteria(self.max_criteria, len(criteria))
+        for criterion in criteria:
+            entry = self.entry(criterion.metric)
+            if criterion.metric_type not in entry.metric_types:
+                raise InvalidMetricType(entry)
 
     def needs(self, criterion: SuccessCriterion) -> tuple[str, ...]:
         """The keys of `evaluation` that this criterion needs: those of its metric that its threshold does not bring."""
@@ -148,16 +181,3 @@ def supplied_by(criterion: SuccessCriterion) -> dict[str, Any]:
     if criterion.metric_type is MetricType.MATCHES_SCHEMA and isinstance(criterion.threshold, Mapping):
         return {"output_schema": dict(criterion.threshold)}
     return {}
-
-
-def _entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
-    entries = extractor.catalog_entries()
-    reserved = [entry.name for entry in entries if entry.name.startswith(PREFIX)]
-    if reserved and not isinstance(extractor, CustomExtractor):
-        problem = f"{reserved[0]}: names that begin with {PREFIX} are those of custom metrics"
-        raise InvalidConfig([(f"extractors.{section}", problem)])
-    described, supported = {entry.name for entry in entries}, set(extractor.supported_metrics())
-    if described != supported:
-        odd = ", ".join(sorted(described ^ supported))
-        raise InvalidConfig([(f"extractors.{section}", f"catalogue entries and supported metrics differ: {odd}")])
-    return entries

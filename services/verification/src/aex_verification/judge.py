@@ -11,7 +11,7 @@ from aex_models.results import VerificationResult
 from aex_outcomes.confinement.errors import ConfinementError
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_verification.ports import Judgement, JudgeRequest
-from aex_verification.rules.custom_code import custom_runs, custom_seconds
+from aex_verification.rules.custom_code import custom_runs, custom_seconds, misses_the_sandbox
 from aex_verification.rules.records import Facts
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
@@ -29,6 +29,12 @@ class Runner(Protocol):
     ) -> dict[str, Any]: ...
 
 
+class Sandbox(Runner, Protocol):
+    """A runner that can be told that it does not do what it is for."""
+
+    def doubt(self) -> None: ...
+
+
 class ConfinedJudge:
     """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others.
 
@@ -36,7 +42,7 @@ class ConfinedJudge:
     """
 
     def __init__(
-        self, pool: Runner, sandbox: Runner, config: dict[str, Any], timeout_s: float, custom_timeout_ms: int
+        self, pool: Runner, sandbox: Sandbox, config: dict[str, Any], timeout_s: float, custom_timeout_ms: int
     ) -> None:
         self._pool, self._sandbox, self._config = pool, sandbox, config
         self._timeout_s, self._custom_timeout_ms = timeout_s, custom_timeout_ms
@@ -48,10 +54,13 @@ class ConfinedJudge:
         except (ConfinementError, SandboxUnavailable) as error:
             return Judgement(None, Facts(), error=type(error).__name__)
         try:
-            return Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
+            judgement = Judgement(VerificationResult.model_validate(answer["result"]), facts_of(answer))
         except (ValidationError, KeyError) as error:
             # The answer comes from a process that touched hostile data; its text is not for the log.
             return Judgement(None, Facts(), error=f"UnreadableAnswer ({type(error).__name__})")
+        if judgement.result is not None and misses_the_sandbox(judgement.result):
+            self._sandbox.doubt()
+        return judgement
 
     async def _answer(self, request: JudgeRequest) -> dict[str, Any]:
         payload = job_payload(request, self._config)

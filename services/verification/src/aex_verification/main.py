@@ -1,14 +1,13 @@
 """The verification service, composed: the only place where its backends are chosen."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.config import InvalidConfig
+from aex_outcomes.config import InvalidConfig, VerificationConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.sandbox.disposable import MEMORY_MB
 from aex_runtime.http.app import build_app
@@ -37,7 +36,7 @@ timers, so that contracts without any go on whatever custom code does."""
 def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
     """The application. Raises `BadConfiguration` for an outcome configuration that cannot be used."""
     chosen = settings or Settings()
-    catalog = _catalog(chosen.outcome_config)
+    catalog = _catalog(chosen)
     config = catalog.config
     parts = assemble(SERVICE, chosen, backends)
     pool = _pool(chosen)
@@ -108,10 +107,26 @@ def _up(sandbox: SandboxDesk) -> Callable[[], Awaitable[float]]:
     return up
 
 
-def _catalog(path: Path | None) -> Catalog:
+def _catalog(chosen: Settings) -> Catalog:
     with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
-        catalog = Catalog.load(path)
-        if not catalog.config.verification.store_outcomes:
-            problem = "a service stores every outcome; remove the line"
-            raise InvalidConfig([(f"{path}: verification.store_outcomes", problem)])
+        catalog = Catalog.load(chosen.outcome_config)
+        if problems := list(_switched_off(catalog.config.verification, chosen)):
+            raise InvalidConfig([(f"{chosen.outcome_config}: verification.{name}", why) for name, why in problems])
     return catalog
+
+
+def _switched_off(config: VerificationConfig, chosen: Settings) -> Iterator[tuple[str, str]]:
+    """The switches that are off and may not be, each with why and what to do."""
+    if not config.store_outcomes:
+        yield (
+            "store_outcomes",
+            "false is for verdicts without a contract, which `aex verify` and POST /v1/verify give and never store; "
+            "contracts are paid by their stored outcomes: remove the line",
+        )
+    cloud = chosen.cloud_backends()
+    if not config.governance_check and cloud:
+        yield (
+            "governance_check",
+            "false is for the embedded backends alone: where others rely on outcomes, none is final unchecked; "
+            f"remove the line, or unset {', '.join(cloud)}",
+        )

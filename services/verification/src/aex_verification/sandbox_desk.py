@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import structlog
 
-from aex_outcomes.confinement.errors import ConfinementError, PoolClosed, WorkersUnavailable
+from aex_outcomes.confinement.errors import ConfinementError, JobFailed, PoolClosed, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.backoff import Backoff
 from aex_runtime.ids import Ids
@@ -17,6 +17,8 @@ from aex_runtime.ids import Ids
 SELF_TEST = "aex_outcomes.sandbox.selftest:self_test"
 OFF, STARTING = "off", "starting"
 NO_WORKER, TEST_LOST, TEST_FAILED = "no worker can be started", "the self-test did not end", "the self-test failed"
+NO_INTERPRETER = "a worker could not run any code"
+_AWAY = SandboxUnavailable.__name__
 _MAX_TOLD = 200
 _AGAIN = Backoff(first=timedelta(seconds=5), cap=timedelta(seconds=60))
 _log = structlog.get_logger(__name__)
@@ -90,11 +92,26 @@ class SandboxDesk:
         pool = await self._serving()
         try:
             return await pool.run(job, payload, timeout_s, lane=lane)
-        except (WorkersUnavailable, PoolClosed) as error:
-            if pool is self._pool and isinstance(error, WorkersUnavailable):
-                self._missing = NO_WORKER
-                self._doubted.set()
+        except PoolClosed as error:
             raise SandboxUnavailable(NO_WORKER) from error
+        except WorkersUnavailable as error:
+            self._suspect(pool, NO_WORKER)
+            raise SandboxUnavailable(NO_WORKER) from error
+        except JobFailed as error:
+            if error.kind != _AWAY:
+                raise
+            self._suspect(pool, NO_INTERPRETER)
+            raise SandboxUnavailable(NO_INTERPRETER) from None
+
+    def doubt(self) -> None:
+        """Told by whoever read in an answer that no code could be run: another pool has to pass the self-test first."""
+        self._suspect(self._pool, NO_INTERPRETER)
+
+    def _suspect(self, pool: SandboxPool | None, reason: str) -> None:
+        """Run nothing more on this pool; that one before it failed tells nothing about it."""
+        if pool is self._pool and self._missing is None:
+            self._missing = reason
+            self._doubted.set()
 
     async def _serving(self) -> SandboxPool:
         if self._missing == STARTING:

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from aex_runtime.settings import RuntimeSettings
+
+_EMBEDDED = frozenset({"sqlite", "embedded", "file", "memory"})
 
 
 class Settings(RuntimeSettings):
@@ -25,3 +28,8 @@ class Settings(RuntimeSettings):
     governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
     max_waits: Annotated[int, Field(ge=0)] = 500
     """Requests that may wait for a verdict at once."""
+
+    def cloud_backends(self) -> tuple[str, ...]:
+        """The variables that name a backend outside this machine, an emulator in its place included."""
+        urls = {"AEX_STORE_URL": self.store_url, "AEX_BUS_URL": self.bus_url, "AEX_BLOBS_URL": self.blobs_url}
+        return tuple(name for name, url in urls.items() if url is not None and urlsplit(url).scheme not in _EMBEDDED)

@@ -11,8 +11,6 @@ from aex_verification.rules.custom_code import custom_seconds
 
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 CHECK_REFERENCE = "aex_outcomes.reference_check:check_reference"
-_AWAY = SandboxUnavailable.__name__
-"""Raised in the worker, where the interpreter does not start."""
 _RUNS = 3
 """Of each piece of code: on an empty candidate, on the reference, and once more as the criteria are held to that."""
 
@@ -33,7 +31,7 @@ class ConfinedTrials:
         except (JobTimeout, JobCrashed, UnreadableFindings) as error:
             raise TrialLost(type(error).__name__) from None
         except JobFailed as error:  # its message may quote the data
-            raise (TrialUnavailable if error.kind == _AWAY else TrialBroken)(error.kind) from None
+            raise TrialBroken(error.kind) from None
         except (ConfinementError, SandboxUnavailable) as error:
             raise TrialUnavailable(type(error).__name__) from None
 

@@ -187,6 +187,12 @@ async def test_a_worker_is_replaced_after_its_share_of_jobs() -> None:
     assert len(served) == 4
 
 
+async def test_a_worker_that_may_start_processes_is_replaced_sooner() -> None:
+    async with WorkerPool(1, jobs=ALL, spares=0, children=True) as pool:
+        served = Counter([(await pool.run(JOBS + "who", {}))["pid"] for _ in range(1_010)])
+    assert sorted(served.values()) == [10, 1_000]
+
+
 async def test_a_worker_that_has_grown_is_replaced_after_its_answer() -> None:
     async with WorkerPool(1, jobs=ALL, memory_mb=256, retire_above_mb=20, spares=0) as pool:
         first = [(await pool.run(JOBS + "leak", {"bytes": 8 << 20}))["pid"] for _ in range(4)]

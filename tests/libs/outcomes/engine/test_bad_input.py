@@ -43,7 +43,8 @@ NOT_JSON: list[Any] = [math.nan, math.inf, {"a": -math.inf}, {1: 2}, {1, 2}, b"x
 
 async def judge(criteria: list[dict[str, Any]], output: Any, **more: Any) -> VerificationResult:
     """Without a memory, so that everything is computed."""
-    engine = VerificationEngine({"caching": {"extractor_results_ttl": 0}}, clock=Still())
+    config = {"caching": {"extractor_results_ttl": 0}, "verification": {"max_criteria_per_task": 100}}
+    engine = VerificationEngine(config, clock=Still())
     found = await engine.verify(
         contract_id="ctr_1",
         work_input={},

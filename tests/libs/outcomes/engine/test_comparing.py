@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CriterionError, CriterionResult, Fault, Provenance
+from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Fault, Provenance
 from aex_outcomes.engine.evaluating import evaluate_criterion
 from aex_outcomes.engine.readings import Reading
 from tests.libs.outcomes.engine.builders import entry
@@ -93,6 +93,35 @@ def test_a_custom_metrics_value_in_percent_is_rescaled() -> None:
     found = evaluated(92, "percentage", "gte", 90, scale="percent", metric="custom.share")
     assert (found.met, found.value) == (True, 0.92)
     assert evaluated(92, "percentage", "gte", 90, scale="percent").error is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "read", "met"),
+    [
+        (95, 90, 0.95, True),
+        (0.95, 90, 0.0095, False),
+        (0.95, 0.9, 0.95, True),
+        (1, 1, 1, True),
+        (1, 1.5, 0.01, False),
+        (95, {"min": 0.5, "max": 96}, 0.95, True),
+        (0.4, {"min": 0.5, "max": 96}, 0.004, False),
+        (0.7, {"min": 0.5, "max": 1}, 0.7, True),
+    ],
+)
+def test_without_a_scale_a_custom_value_is_read_on_that_of_its_threshold(
+    value: float, threshold: Any, read: float, met: bool
+) -> None:
+    comparison = "in_range" if isinstance(threshold, dict) else "gte"
+    found = evaluated(value, "percentage", comparison, threshold, metric="custom.q")
+    assert found.value == pytest.approx(read)
+    assert (found.error, found.met) == (None, met)
+
+
+@pytest.mark.parametrize(("value", "threshold"), [(95, 0.9), (100.5, 90), (-1, 90)])
+def test_a_custom_percentage_beyond_its_scale_is_an_error(value: float, threshold: float) -> None:
+    found = evaluated(value, "percentage", "gte", threshold, metric="custom.q")
+    assert found.error is not None
+    assert (found.error.code, found.met) == (CUSTOM_METRIC_FAILED, False)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from aex_models.results import Verdict, VerificationResult
-from aex_outcomes.catalog import UnknownMetric
+from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.engine.job import verify_candidate
 
@@ -97,6 +97,8 @@ def test_the_configuration_of_the_payload_holds() -> None:
             {"success_criteria": {"criteria": [PAYLOAD["success_criteria"]["criteria"][0] | {"metric": "no"}]}},
             UnknownMetric,
         ),
+        ({"success_criteria": {"criteria": [CRITERIA[0] | {"metric_type": "latency"}]}}, InvalidMetricType),
+        ({"config": {"verification": {"max_criteria_per_task": 1}}}, TooManyCriteria),
     ],
 )
 def test_a_payload_that_is_none_is_refused(changes: dict[str, Any], error: type[Exception]) -> None:

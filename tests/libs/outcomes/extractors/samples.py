@@ -5,6 +5,7 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
+from aex_outcomes.extractors.protocol import MetricExtractor
 
 
 class Sample:
@@ -72,3 +73,69 @@ class Undescribed(Sample):
 
 class NoExtractor:
     """Lacks everything."""
+
+
+class Bare:
+    """No more than the interface: it says nothing of its metrics but their names."""
+
+    def __init__(self, names: Any = ("plain", "simple"), value: Any = 0.5) -> None:
+        self.names = names
+        self.value = value
+
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        return dict.fromkeys(self.names, self.value)
+
+    def supported_metrics(self) -> Any:
+        return self.names
+
+
+class Derived(MetricExtractor):
+    """A subclass of the public protocol."""
+
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        return {"derived": 0.5}
+
+    def supported_metrics(self) -> list[str]:
+        return ["derived"]
+
+
+class Forgetful(MetricExtractor):
+    """A subclass of the public protocol that names no metrics."""
+
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        return {}
+
+
+class Silent(Bare):
+    """Has catalogue entries, and leaves them out."""
+
+    def catalog_entries(self) -> None:
+        return None
+
+
+class Raising(Bare):
+    """Cannot say what it computes."""
+
+    def supported_metrics(self) -> Any:
+        raise RuntimeError("the model is not there")
+
+
+class Awaited(Bare):
+    """Wants to be awaited where nobody awaits."""
+
+    async def supported_metrics(self) -> Any:
+        return self.names
+
+
+class RaisingEntries(Bare):
+    """Cannot describe what it computes."""
+
+    def catalog_entries(self) -> Any:
+        return (MetricEntry(name="a b", unit="", metric_types=()),)
+
+
+class OddEntries(Bare):
+    """Describes its metrics in words."""
+
+    def catalog_entries(self) -> Any:
+        return ["plain"]

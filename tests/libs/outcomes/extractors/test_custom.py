@@ -145,7 +145,8 @@ async def test_a_sandbox_that_is_not_there_is_the_platforms_fault_and_asked_agai
     ("wanted", "met"),
     [
         (own("share", 90, metric_type="percentage", scale="percent"), True),
-        (own("share", 90, metric_type="percentage"), None),
+        (own("share", 90, metric_type="percentage"), True),
+        (own("share", 93, metric_type="percentage"), False),
         (own("share", 0.9, metric_type="percentage"), None),
         (own("good", 1, metric_type="count"), None),
         (criterion("custom.good", "eq", True, metric_type="boolean"), None),

@@ -27,6 +27,10 @@ def test_a_class_path_names_other_peoples_extractors(path: str) -> None:
     assert type(load_extractor("mine", settings(path, value=1))).__name__ == Sample.__name__
 
 
+def test_the_two_methods_of_the_interface_make_an_extractor() -> None:
+    assert load_extractor("mine", settings(f"{SAMPLES}:Bare")) is not None
+
+
 def test_a_package_can_offer_an_extractor_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "offering-1.0.dist-info"
     package.mkdir()
@@ -51,7 +55,7 @@ def test_built_in_sections_without_an_extractor_here_are_no_error(section: str) 
         ("json:dumps", "class", "no class"),
         (f"{SAMPLES}:MetricType.NUMERIC", "class", "cannot be loaded"),
         ("no_such_entry_point", "class", "aex.extractors"),
-        (f"{SAMPLES}:NoExtractor", "class", "no extractor"),
+        (f"{SAMPLES}:NoExtractor", "class", "no extractor: it needs extract and supported_metrics"),
         (f"{SAMPLES}:Sample", "config", "unknown setting colour"),
         ("TextQualityExtractor", "config", "colour"),
     ],

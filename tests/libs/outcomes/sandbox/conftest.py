@@ -13,7 +13,7 @@ RUN = "aex_outcomes.sandbox.job:run_code"
 SELF_TEST = "aex_outcomes.sandbox.selftest:self_test"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 JOBS = "tests.libs.outcomes.sandbox.jobs"
-OWN_JOBS = [f"{JOBS}:{name}" for name in ("without_program", "killed", "interpreters")]
+OWN_JOBS = [f"{JOBS}:{name}" for name in ("with_program", "killed", "idle_one_killed", "interpreters", "processes")]
 EMPTY = Context({}, {}, {})
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,6 @@ from aex_outcomes.sandbox.monty_sandbox import MontySandbox
 from aex_outcomes.sandbox.port import CodeFault, Limits, SandboxUnavailable
 
 CONTEXT = "[{}, {}, {}]"
-
-
-def without_program(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a sandbox says whose interpreter is not installed."""
-    try:
-        MontySandbox([Path(payload["folder"])]).run("", CONTEXT, Limits())
-    except SandboxUnavailable as error:
-        return {"unavailable": str(error)}
-    return {}
 
 
 def killed(payload: dict[str, Any]) -> dict[str, Any]:
@@ -35,6 +27,47 @@ def killed(payload: dict[str, Any]) -> dict[str, Any]:
         return {"kind": fault.kind, "message": fault.message}
     finally:
         killer.join()
+
+
+def processes(payload: dict[str, Any]) -> dict[str, Any]:
+    """Run code so many times; how many interpreters there were meanwhile, one after the other."""
+    others, found = set(_children()), [0]
+    with MontySandbox(busy_s=payload["busy_s"]) as sandbox:
+        for _ in range(payload["times"]):
+            with suppress(CodeFault):
+                sandbox.run(payload["code"], CONTEXT, Limits())
+            found += [child for child in _children() if child not in {*others, found[-1]}]
+    return {"count": len(found) - 1}
+
+
+def idle_one_killed(payload: dict[str, Any]) -> dict[str, Any]:
+    """Run code, kill the interpreter while it has nothing to do, and run the code again."""
+    others = set(_children())
+    with MontySandbox() as sandbox:
+        sandbox.run(payload["code"], CONTEXT, Limits())
+        for child in set(_children()) - others:
+            os.kill(child, signal.SIGKILL)
+        value = sandbox.run(payload["code"], CONTEXT, Limits()).value
+        [child] = set(_children()) - others
+        return {"value": value, "budget_s": _budget_s(child) - time.process_time()}
+
+
+def _budget_s(process: int) -> int:
+    """Seconds of processor time that a process may use."""
+    limits = Path(f"/proc/{process}/limits").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in limits if line.startswith("Max cpu time")).split()[3])
+
+
+def with_program(payload: dict[str, Any]) -> dict[str, Any]:
+    """Run code on a program of that folder."""
+    try:
+        with MontySandbox([Path(payload["folder"])]) as sandbox:
+            sandbox.run("def evaluate(i, o, m): return 1", CONTEXT, Limits())
+    except CodeFault as fault:
+        return {"kind": fault.kind, "message": fault.message}
+    except SandboxUnavailable as error:
+        return {"unavailable": str(error)}
+    return {}
 
 
 def _kill(times: int) -> None:

@@ -1,12 +1,17 @@
 """Custom code runs in an interpreter of its own: quickly, alike each time, and within its limits."""
 
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.sandbox.interpreter import own_folders
 from aex_outcomes.sandbox.monty_sandbox import MontySandbox
-from aex_outcomes.sandbox.port import Context, FaultKind, Limits, SandboxUnavailable
+from aex_outcomes.sandbox.port import Context, FaultKind, Limits, NotJson, SandboxUnavailable
 from tests.libs.outcomes.sandbox.conftest import EMPTY, JOBS, Pooled
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -86,6 +91,40 @@ async def test_printing_is_free_up_to_its_limit(sandbox: Pooled) -> None:
     assert (await sandbox.fault(prints, stdout_bytes=79)).kind is FaultKind.TOO_MUCH_OUTPUT
 
 
+async def test_code_that_prints_too_much_is_stopped_at_once(sandbox: Pooled) -> None:
+    prints = "def evaluate(i, o, m):\n    for i in range(10**7): print('x' * 1000)\n    return 1"
+    began = time.monotonic()
+    fault = await sandbox.fault(prints, timeout_ms=20_000)
+    assert (fault.kind, time.monotonic() - began < 5) == (FaultKind.TOO_MUCH_OUTPUT, True)
+    assert (await sandbox.run("def evaluate(i, o, m): return 7")).value == 7
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import json\nevaluate = eval(\"lambda i, o, m: json.loads('[' * 100_000)\")",
+        "import json\ndef evaluate(i, o, m): return json.loads('[' * 100_000)",
+        "import json\nevaluate = lambda i, o, m: json.loads('[' * 100_000)",
+        "import json\nevaluate = lambda i, o, m: list(map(json.loads, ['[' * 100_000]))[0]",
+        "evaluate = eval('lambda i, o, m: evaluate(i, o, m)')",
+        "import json\nraise ValueError('recursion limit exceeded')",
+    ],
+)
+async def test_code_that_recurses_too_deeply_is_to_blame_itself(sandbox: Pooled, code: str) -> None:
+    assert (await sandbox.fault(code)).kind in {FaultKind.EXCEPTION, FaultKind.SYNTAX}
+
+
+@pytest.mark.parametrize("wrapped", [lambda inner: [inner], lambda inner: {"a": inner}, lambda inner: {"a": [inner]}])
+async def test_however_deep_a_context_may_be_the_interpreter_reads_it(
+    sandbox: Pooled, wrapped: Callable[[object], object]
+) -> None:
+    deep: object = 1
+    with suppress(NotJson):
+        while Context({}, wrapped(deep), {}).as_json():
+            deep = wrapped(deep)
+    assert (await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, deep, {}))).value == 1
+
+
 async def test_what_is_too_large_to_be_told_is_a_fault_of_the_code(sandbox: Pooled) -> None:
     fault = await sandbox.fault("def evaluate(i, o, m): raise ValueError('x' * 100_000_000)", timeout_ms=20_000)
     assert fault.kind is FaultKind.MEMORY
@@ -124,7 +163,7 @@ async def test_a_text_of_many_millions_of_characters_is_handed_over(sandbox: Poo
 
 async def test_deep_and_wide_outputs_are_handed_over(sandbox: Pooled) -> None:
     deep: object = 1
-    for _ in range(90):
+    for _ in range(62):
         deep = {"a": [deep]}
     wide = [{"label": f"l{number % 5}", "id": number} for number in range(20_000)]
     assert (await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, deep, {}))).value == 1
@@ -140,7 +179,7 @@ async def test_lone_surrogates_are_handed_over_as_replacement_characters(sandbox
 async def test_an_interpreter_that_dies_is_replaced_and_the_run_tried_once_more(
     pool: WorkerPool, times: int, end: dict[str, object]
 ) -> None:
-    slow = "def evaluate(i, o, m):\n    for n in range(8_000_000): pass\n    return 3"
+    slow = "def evaluate(i, o, m):\n    for n in range(40_000_000): pass\n    return 3"
     answer = await pool.run(f"{JOBS}:killed", {"code": slow, "times": times})
     assert answer.items() >= end.items()
 
@@ -148,14 +187,58 @@ async def test_an_interpreter_that_dies_is_replaced_and_the_run_tried_once_more(
 async def test_one_interpreter_serves_many_runs_and_has_nothing_of_the_worker(pool: WorkerPool) -> None:
     found = await pool.run(f"{JOBS}:interpreters", {"times": 3})
     assert found["count"] == 1
-    assert found["links"] == ["/dev/null", "pipe", "pipe"], "no socket to answer through"
+    assert found["links"] == ["/dev/null", "pipe", "pipe", "pipe"], "no socket to answer through, and its leash"
     assert found["environment"] == ""
     assert found["status"]["NoNewPrivs"] == "1"
     assert set(found["status"]["CapEff"]) == {"0"}
 
 
-async def test_a_worn_interpreter_is_replaced(pool: WorkerPool) -> None:
-    assert (await pool.run(f"{JOBS}:interpreters", {"times": 1_010}))["count"] == 1
+@pytest.mark.parametrize("ends", ["return 1", "raise ValueError", "return 'no number'"])
+async def test_a_worn_interpreter_is_replaced_however_its_runs_ended(pool: WorkerPool, ends: str) -> None:
+    payload = {"code": f"def evaluate(i, o, m): {ends}", "times": 1_010, "busy_s": 20}
+    assert (await pool.run(f"{JOBS}:processes", payload))["count"] == 2
+
+
+@pytest.mark.parametrize("ends", ["return 1", "raise ValueError"])
+async def test_an_interpreter_that_was_busy_for_long_is_replaced(pool: WorkerPool, ends: str) -> None:
+    busy = f"def evaluate(i, o, m):\n    for n in range(1_000_000): pass\n    {ends}"
+    assert (await pool.run(f"{JOBS}:processes", {"code": busy, "times": 3, "busy_s": 0.001}))["count"] == 3
+    assert (await pool.run(f"{JOBS}:processes", {"code": busy, "times": 3, "busy_s": 20}))["count"] == 1
+
+
+async def test_an_interpreter_that_dies_in_between_is_replaced_within_the_same_bounds(pool: WorkerPool) -> None:
+    found = await pool.run(f"{JOBS}:idle_one_killed", {"code": "def evaluate(i, o, m): return 1"})
+    assert found["value"] == 1
+    assert 0 < found["budget_s"] <= 20 + 2 * 5 + 1, "beside what the worker used itself"
+
+
+BREAKS = """#!{python} -I
+import os, subprocess, sys
+real = subprocess.Popen([{monty!r}, *sys.argv[1:]], stdin=subprocess.PIPE)
+while (read := os.read(0, 65536)) and b"evaluate" not in read:
+    os.write(real.stdin.fileno(), read)
+real.kill()
+real.wait()
+os.abort()
+"""
+
+
+async def test_an_interpreter_that_crashes_on_good_code_too_is_the_platforms_fault(
+    pool: WorkerPool, tmp_path: Path
+) -> None:
+    program = tmp_path / "monty"
+    program.write_text(BREAKS.format(python=sys.executable, monty=str(own_folders()[0] / "monty")), encoding="utf-8")
+    program.chmod(0o755)
+    found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
+    assert found == {"unavailable": "the interpreter fails whatever it runs: Crashed"}
+
+
+async def test_a_program_that_is_no_interpreter_is_the_platforms_fault(pool: WorkerPool, tmp_path: Path) -> None:
+    program = tmp_path / "monty"
+    program.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
+    assert found["unavailable"].startswith("the interpreter does not start")
 
 
 async def test_outside_a_confined_worker_nothing_runs() -> None:
@@ -164,5 +247,5 @@ async def test_outside_a_confined_worker_nothing_runs() -> None:
 
 
 async def test_an_interpreter_that_is_not_installed_is_named(pool: WorkerPool, tmp_path: Path) -> None:
-    found = await pool.run(f"{JOBS}:without_program", {"folder": str(tmp_path)})
+    found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
     assert found["unavailable"] == f"the program monty is not in {tmp_path}: install pydantic-monty-runtime"

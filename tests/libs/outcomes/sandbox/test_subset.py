@@ -141,6 +141,12 @@ def test_every_function_that_can_be_called_will_do(code: str) -> None:
     assert codes(code) == set()
 
 
+def test_what_the_sandbox_lacks_is_named_in_a_whole_sentence() -> None:
+    assert said("x = 1\ndel x" + EVALUATE) == [
+        "Line 2: The sandbox's Python has no del statement (build a new list or dict, or use pop)"
+    ]
+
+
 def test_problems_are_listed_up_to_a_number() -> None:
     assert len(code_problems("import numpy\n" * 1_000)) == 20
 

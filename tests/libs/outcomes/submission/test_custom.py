@@ -102,6 +102,16 @@ def test_where_the_section_is_off_custom_metrics_are_not_available() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["", "#" * 262_145, "#" * 600_000, "#" + "é" * 200_000],
+    ids=["empty", "too long", "longer than all code may be", "too many bytes"],
+)
+def test_code_of_a_wrong_size_is_one_problem(code: str) -> None:
+    problems = check_submission(body(metrics=[metric(code=code), metric("parts")]), CATALOG).problems
+    assert [each.path for each in problems] == [f"{AT}/0/code"]
+
+
 @pytest.mark.parametrize("metrics", [5, "x", [5], [{}], [{"name": 5, "code": 5}], {"a": 1}])
 def test_what_has_no_shape_is_reported_as_such_and_breaks_nothing(metrics: Any) -> None:
     assert all(path.startswith(AT) for path, _ in found(body(metrics=metrics)))

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from aex_models.criteria import SuccessCriterion
 from aex_outcomes import Catalog
+from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
 from aex_outcomes.submission.verify_request import check_verify_request
 
 CATALOG = Catalog.of()
@@ -26,6 +28,23 @@ def test_a_good_request_is_returned() -> None:
 @pytest.mark.parametrize("output", [None, "text", [1], {}, 5, True])
 def test_any_json_is_an_output_null_too(output: Any) -> None:
     assert check_verify_request({**GOOD, "output": output}, CATALOG).request is not None
+
+
+@pytest.mark.parametrize(
+    ("listed", "path", "refusal"),
+    [
+        ([{**CRITERION, "metric": "nope"}], "/success_criteria/criteria/0/metric", UnknownMetric),
+        ([{**CRITERION, "metric_type": "latency"}], "/success_criteria/criteria/0/metric_type", InvalidMetricType),
+        ([{**CRITERION, "threshold": n / 11} for n in range(11)], "/success_criteria/criteria", TooManyCriteria),
+    ],
+)
+def test_criteria_that_the_engine_refuses_are_named_before_it_runs_in_the_same_words(
+    listed: list[dict[str, Any]], path: str, refusal: type[Exception]
+) -> None:
+    [problem] = check_verify_request({**GOOD, "success_criteria": {"criteria": listed}}, CATALOG).problems
+    with pytest.raises(refusal) as refused:
+        CATALOG.check([SuccessCriterion.model_validate(each) for each in listed])
+    assert (problem.path, problem.message) == (path, str(refused.value))
 
 
 def test_problems_of_shape_and_of_sense_come_together_each_once() -> None:

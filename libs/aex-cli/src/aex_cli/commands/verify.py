@@ -18,6 +18,7 @@ from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.comparing import is_custom
+from aex_outcomes.lifecycle.hashing import candidate_hash
 from aex_outcomes.submission.verify_request import VerifyRequest
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -91,8 +92,10 @@ def _hint_at_whole_candidate(output: Document | None) -> None:
 
 
 def _payload(request: VerifyRequest, catalog: Catalog) -> dict[str, Any]:
+    candidate = Candidate(output=request.output, execution_metadata=request.execution_metadata)
     return {
         "contract_id": NO_CONTRACT,
+        "candidate_hash": candidate_hash(candidate),
         "success_criteria": request.success_criteria.model_dump(mode="json"),
         "work_input": request.input,
         "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,

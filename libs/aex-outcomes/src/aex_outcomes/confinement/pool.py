@@ -17,6 +17,9 @@ from aex_outcomes.confinement.errors import JobCrashed, JobFailed, JobNotAllowed
 from aex_outcomes.confinement.settings import Confinement, Setup
 from aex_outcomes.confinement.staff import Hiring
 
+_MAX_JOBS, _MAX_JOBS_OF_PARENTS = 10_000, 1_000
+"""The second where workers start processes: what those may use of the processor grows with the worker's own use."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -28,7 +31,8 @@ class WorkerPool:
     `jobs`: the names, "module:function", that may run; each takes the payload and returns a JSON object, and may be a
     coroutine function. `warm`: further modules to import before the first job. `queue_limit`: jobs that may wait.
     `spares`: warm workers beside the `size`, so that a kill costs nobody a start. `max_jobs`, `retire_above_mb` (half
-    of `memory_mb`): after so many jobs, or so much growth, a worker is replaced; 1 job makes workers disposable.
+    of `memory_mb`): after so many jobs (unless given, 10,000, or 1,000 with `children`), or so much growth, a worker is
+    replaced; 1 job makes workers disposable.
     `max_result_bytes`: longer answers are refused unread. `start_timeout_s`, `start_pause_s`: how long a worker may
     take to be warm, and the first pause after one that failed; after five failures in a row with no worker left,
     waiting jobs raise `WorkersUnavailable`, and the next job makes the pool try again. `network`, `children`: see
@@ -46,7 +50,7 @@ class WorkerPool:
         queue_limit: int = 1_000,
         grace_s: float = 0.25,
         spares: int = 1,
-        max_jobs: int = 10_000,
+        max_jobs: int | None = None,
         retire_above_mb: int | None = None,
         max_result_bytes: int = 1 << 20,
         start_timeout_s: float = 60.0,
@@ -55,7 +59,8 @@ class WorkerPool:
         network: bool = False,
         children: bool = False,
     ) -> None:
-        if min(size, max_jobs) < 1 or min(spares, queue_limit) < 0:
+        most = max_jobs if max_jobs is not None else (_MAX_JOBS_OF_PARENTS if children else _MAX_JOBS)
+        if min(size, most) < 1 or min(spares, queue_limit) < 0:
             raise ValueError("size and max_jobs are at least 1, spares and queue_limit at least 0")
         self._timeout_s = job_timeout_s
         self._jobs = frozenset(jobs)
@@ -66,7 +71,7 @@ class WorkerPool:
             retire_above_mb=memory_mb // 2 if retire_above_mb is None else retire_above_mb,
         )
         hiring = Hiring(size + spares, setup, max_result_bytes, start_timeout_s, start_pause_s)
-        self._desk = Desk(size, queue_limit, grace_s, max_jobs, hiring)
+        self._desk = Desk(size, queue_limit, grace_s, most, hiring)
 
     async def __aenter__(self) -> Self:
         await self.start()

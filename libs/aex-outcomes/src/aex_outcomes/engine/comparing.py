@@ -30,12 +30,11 @@ def is_custom(metric: str) -> bool:
 
 
 def in_fractions(criterion: SuccessCriterion, value: Any) -> Any:
-    """A custom metric's value on the scale of 0 to 1, where its criterion counts in percent.
+    """A custom metric's value on the scale of 0 to 1, where its criterion counts in percent, be it said or inferred.
 
-    Built-in metrics are fractions and never rescaled.
+    All other metrics are fractions and never rescaled.
     """
-    rescaled = is_custom(criterion.metric) and criterion.scale is Scale.PERCENT
-    return value / 100 if rescaled and is_number(value) else value
+    return scaled(criterion, value) if is_custom(criterion.metric) and is_number(value) else value
 
 
 def value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
@@ -110,7 +109,7 @@ def _equal(criterion: SuccessCriterion, value: float, threshold: float) -> bool:
 
 
 def scaled(criterion: SuccessCriterion, bound: Any) -> Any:
-    """A threshold (or one end of a range) as a fraction, where the criterion is about a percentage."""
+    """A threshold (or one end of a range, or a custom value) as a fraction, where the criterion is a percentage's."""
     if bound is None or criterion.metric_type is not MetricType.PERCENTAGE or not is_percent(criterion):
         return bound
     return bound / 100

@@ -25,7 +25,8 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     where ids and time are the caller's.
     Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text}`: the
     `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
-    Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `UnknownMetric`, `KeyError`.
+    Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`, and for criteria that
+    this configuration cannot judge `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`.
     """
     assessment = asyncio.run(_engine(json.dumps(payload.get("config"))).assess(_case(payload)))
     return _answer(assessment)

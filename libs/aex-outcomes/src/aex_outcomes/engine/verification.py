@@ -83,8 +83,9 @@ class VerificationEngine:
     ) -> VerificationResult:
         """The verdict on one candidate, governance's decision included. An indeterminate one is not shown to it.
 
-        Raises `UnknownMetric` for a metric that the catalogue lacks, and pydantic's `ValidationError` for criteria
-        (given as a mapping) that are not valid. Everything else that goes wrong is part of the verdict.
+        Raises `UnknownMetric` for a metric that the catalogue lacks, `InvalidMetricType` for one that a criterion takes
+        for what it is not, `TooManyCriteria`, and pydantic's `ValidationError` for criteria (given as a mapping) that
+        are not valid: all of them `ValueError`s. Everything else that goes wrong is part of the verdict.
         """
         case = Case(
             contract_id=contract_id,
@@ -105,8 +106,12 @@ class VerificationEngine:
         return apply_governance(assessment.result, word_of(decision))
 
     async def assess(self, case: Case) -> Assessment:
-        """The engine's own verdict and the facts for governance, which is not asked. Raises `UnknownMetric`."""
+        """The engine's own verdict and the facts for governance, which is not asked.
+
+        Raises `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`: before anything is extracted.
+        """
         criteria = case.success_criteria.criteria if case.success_criteria else ()
+        self.catalog.check(criteria)
         readings = await self._extraction.readings(criteria, case.task_input, case.work_output, case.metadata)
         facts = facts_of(case, criteria, readings, self._measure)
         return Assessment(judge(case, readings, self.catalog), facts)

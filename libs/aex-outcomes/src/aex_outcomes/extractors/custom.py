@@ -13,10 +13,12 @@ from aex_outcomes.extractors.protocol import AgentFault, MetricValue, PlatformFa
 from aex_outcomes.sandbox.disposable import DisposableSandbox
 from aex_outcomes.sandbox.port import (
     MAX_CODE_BYTES,
+    SANDBOX_UNAVAILABLE,
     CodeFault,
     Context,
     Limits,
     NotJson,
+    Number,
     Returned,
     Sandbox,
     SandboxUnavailable,
@@ -78,7 +80,10 @@ class CustomExtractor:
             if isinstance(found, AgentFault | PlatformFault):
                 metrics |= dict.fromkeys(asked, found)
             else:
-                metrics |= _entries(found, name, asked if self.wanted is not None else _all(found, name))
+                metrics |= {
+                    metric: _entry(found, metric)
+                    for metric in (asked if self.wanted is not None else _all(found, name))
+                }
         return metrics
 
     async def _run(self, name: str, code: str | None, context: Context) -> Returned | AgentFault | PlatformFault:
@@ -92,7 +97,7 @@ class CustomExtractor:
         except NotJson as error:
             return AgentFault("not_json", f"the candidate is {error}")
         except SandboxUnavailable as error:
-            return PlatformFault("sandbox_unavailable", str(error))
+            return PlatformFault(SANDBOX_UNAVAILABLE, str(error))
 
     def supported_metrics(self) -> list[str]:
         """One entry for all: what there is, each work says."""
@@ -154,20 +159,25 @@ def _all(returned: Returned, name: str) -> list[str]:
     return [f"{PREFIX}{name}" if key == name else f"{PREFIX}{name}.{key}" for key in returned.metrics]
 
 
-def _entries(returned: Returned, name: str, asked: Iterable[str]) -> dict[str, MetricValue]:
-    return {
-        metric: _entry(returned, name, metric.removeprefix(f"{PREFIX}{name}").removeprefix(".")) for metric in asked
-    }
-
-
-def _entry(returned: Returned, name: str, key: str) -> MetricValue:
-    """The number returned, or an entry: without a key the one that is called like the code."""
-    if not key and returned.value is not None:
+def value_in(returned: Returned, metric: str) -> Number | None:
+    """What code returned for a metric: the sole number, or the metric's entry; None where there is no such thing."""
+    if metric.count(".") == 1 and returned.value is not None:
         return returned.value
-    entry = key or name
-    if entry in returned.metrics:
-        return returned.metrics[entry]
-    return PlatformFault(CUSTOM_METRIC_FAILED, f"{name}: bad_result: it returned no entry {entry}")
+    return returned.metrics.get(entry_name(metric))
+
+
+def entry_name(metric: str) -> str:
+    """KEY of `custom.NAME.KEY`, and NAME of `custom.NAME`: the entry that is called like the code."""
+    name, _, key = metric.removeprefix(PREFIX).partition(".")
+    return key or name
+
+
+def _entry(returned: Returned, metric: str) -> MetricValue:
+    value = value_in(returned, metric)
+    if value is not None:
+        return value
+    message = f"{code_name(metric)}: bad_result: it returned no entry {entry_name(metric)}"
+    return PlatformFault(CUSTOM_METRIC_FAILED, message)
 
 
 def _all_code_problems(listed: Sequence[Any]) -> Iterator[Problem]:
@@ -176,10 +186,10 @@ def _all_code_problems(listed: Sequence[Any]) -> Iterator[Problem]:
 
 
 def _texts(listed: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    """Each piece of code whose shape is right, with its position."""
+    """Each piece of code whose shape is right, with its position: of the others the shape's problem is enough."""
     for position, each in enumerate(listed):
         code = each.get("code") if isinstance(each, Mapping) else None
-        if isinstance(code, str):
+        if isinstance(code, str) and 0 < len(code) <= MAX_CODE_BYTES:
             yield position, code
 
 

@@ -40,8 +40,8 @@ def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | N
     except Exception as error:  # whatever a class says of its settings is a problem of the settings
         raise InvalidConfig([(f"extractors.{section}.config", str(error) or type(error).__name__)]) from error
     if not isinstance(extractor, MetricExtractor):
-        wanted = "extract, supported_metrics and catalog_entries"
-        raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no extractor: it needs {wanted}")])
+        problem = f"{name} is no extractor: it needs extract and supported_metrics"
+        raise InvalidConfig([(f"extractors.{section}.class", problem)])
     return extractor
 
 

@@ -57,6 +57,10 @@ class MetricExtractor(Protocol):
         """The names of the metrics that `extract` can return."""
         ...
 
+
+class DescribesMetrics(Protocol):
+    """An extractor that can say more of its metrics than their names."""
+
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """The catalogue's entry for each supported metric."""
         ...

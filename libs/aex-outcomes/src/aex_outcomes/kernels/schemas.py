@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from aex_outcomes.kernels.schema_cost import MAX_EVALUATIONS, is_too_complex
+from aex_outcomes.kernels.schema_graph import Unresolvable
 from aex_outcomes.kernels.schema_keywords import keywords_for
 from aex_outcomes.pointer import join
 
@@ -50,13 +52,17 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 
 
 def compile_schema(text: str) -> Validator:
-    """Compile a schema. Raises `InvalidSchema`: for a bad keyword or pattern, and for every reference to outside."""
+    """Compile a schema.
+
+    Raises `InvalidSchema`: for a bad keyword or pattern, for every reference to outside, and for a schema whose
+    subschemas are evaluated too often.
+    """
     import jsonschema_rs  # noqa: PLC0415 loaded by the works that have a schema
 
     if len(text) > MAX_SCHEMA_LENGTH:
         raise InvalidSchema("", "schema_too_large", f"A schema may have {MAX_SCHEMA_LENGTH} characters")
     try:
-        return jsonschema_rs.validator_for(
+        validator: Validator = jsonschema_rs.validator_for(
             text,
             validate_formats=False,
             offline=True,
@@ -67,6 +73,21 @@ def compile_schema(text: str) -> Validator:
         raise _explained(error) from None
     except (ValueError, RecursionError):
         raise InvalidSchema("", "invalid_schema", "Not a valid JSON Schema") from None
+    _check_cost(text)
+    return validator
+
+
+def _check_cost(text: str) -> None:
+    try:
+        too_complex = is_too_complex(text)
+    except Unresolvable:
+        raise InvalidSchema("", "unresolvable_ref", "A $ref must lead to a subschema by its plain address") from None
+    if too_complex:
+        message = (
+            f"An output could cause more than {MAX_EVALUATIONS} evaluations of subschemas at one place: let fewer of "
+            "allOf, anyOf, oneOf, if and not lead to the same definitions"
+        )
+        raise InvalidSchema("", "schema_too_complex", message)
 
 
 def _explained(error: Any) -> InvalidSchema:

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, NotJson, Returned, SandboxUnavailable
+from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
 
 MEMORY_MB = 320
 """What a worker has beside the code's own memory: room for the interpreter itself, and for reading what it sends."""
@@ -40,7 +40,7 @@ class DisposableSandbox:
         except JobOutOfMemory:
             raise CodeFault(FaultKind.MEMORY, "the worker ran out of memory") from None
         except JobFailed as error:
-            raise (NotJson if error.kind == NotJson.__name__ else SandboxUnavailable)(error.message) from None
+            raise SandboxUnavailable(error.message) from None
         except ConfinementError as error:
             raise SandboxUnavailable(str(error)) from None
         return _read(answer)

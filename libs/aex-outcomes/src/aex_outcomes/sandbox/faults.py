@@ -1,9 +1,9 @@
 """How a run of custom code ended, told from what the interpreter's client raised."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from aex_outcomes.sandbox.port import CodeFault, FaultKind, NotJson
+from aex_outcomes.sandbox.port import CodeFault, FaultKind
 
 if TYPE_CHECKING:
     from pydantic_monty import Frame, MontyRuntimeError
@@ -14,7 +14,6 @@ _MESSAGE_CHARACTERS = 500
 _PARSER = "The monty syntax parser does not yet support "
 _OUT_OF_TIME = "feed time limit exceeded"
 _OUT_OF_MEMORY = ("memory limit exceeded", "the worker exceeded its memory limit")
-_TOO_DEEP = "recursion limit exceeded"
 _TOO_LARGE = "what the code returned or raised is too large to be taken"
 
 
@@ -25,8 +24,10 @@ class Crashed(Exception):
 class Output:
     """Counts what code prints, and keeps none of it."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, stop: Callable[[], None]) -> None:
+        """`stop` ends the interpreter, which otherwise runs on to the end of its time, whatever is raised here."""
         self._room = limit
+        self._stop = stop
 
     @property
     def over(self) -> bool:
@@ -34,16 +35,19 @@ class Output:
         return self._room < 0
 
     def __call__(self, stream: str, text: str) -> None:
-        """Takes what was printed. Raises `OverflowError` once it is too much."""
+        """Takes what was printed. Once it is too much, stops the interpreter and raises `OverflowError`."""
         del stream
         self._room -= len(text.encode("utf-8", "replace"))
         if self.over:
+            self._stop()
             raise OverflowError
 
 
 def fault_of(error: BaseException, code: str) -> Exception | None:
-    """The `CodeFault` that an exception of the client's stands for, `NotJson` where the context is too deep, or
-    `Crashed`; None for what is none of the code's doing."""
+    """The `CodeFault` that an exception of the client's stands for, or `Crashed`; None for what is neither.
+
+    None of them is ever the candidate's doing: what is too deep for the interpreter never gets here (`Context`).
+    """
     from pydantic_monty import MontyCrashedError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415 heavy
 
     if isinstance(error, MontySyntaxError):
@@ -57,7 +61,7 @@ def fault_of(error: BaseException, code: str) -> Exception | None:
     return None
 
 
-def _raised(error: "MontyRuntimeError", code: str) -> CodeFault | NotJson:
+def _raised(error: "MontyRuntimeError", code: str) -> CodeFault:
     """What the code raised, or the interpreter in its name. Text tells the two apart; to fake it gains nothing."""
     frames = error.traceback()
     inner, line = error.exception(), _line(frames, code)
@@ -68,8 +72,6 @@ def _raised(error: "MontyRuntimeError", code: str) -> CodeFault | NotJson:
         return CodeFault(FaultKind.MEMORY, said, line)
     if frames and all(frame.function_name is None for frame in frames):  # raised by no code: as it was compiled
         return CodeFault(FaultKind.SYNTAX, f"not in the sandbox's Python: {said.removeprefix(_PARSER)}", line)
-    if line is None and isinstance(inner, ValueError) and said.startswith(_TOO_DEEP):  # as the context was read
-        return NotJson("nested too deeply for custom code")
     if isinstance(inner, UnicodeEncodeError) and not frames:
         return CodeFault(FaultKind.SYNTAX, "the code holds lone surrogates")
     return CodeFault(FaultKind.EXCEPTION, _cut(str(error)), line)

@@ -19,7 +19,7 @@ def run_code(payload: dict[str, Any]) -> dict[str, Any]:
     """Run code once.
 
     `payload`: `code`, `context` (the JSON text of input, output and metadata), `limits` (the fields of `Limits`).
-    Returns `{"value", "metrics"}`, or `{"fault": {"kind", "message", "line"}}`. Raises `NotJson`, `SandboxUnavailable`.
+    Returns `{"value", "metrics"}`, or `{"fault": {"kind", "message", "line"}}`. Raises `SandboxUnavailable`.
     """
     try:
         returned = worker_sandbox().run(payload["code"], payload["context"], Limits(**payload["limits"]))

@@ -15,7 +15,8 @@ from aex_outcomes.confinement.lockdown import address_space
 _HEADROOM = 96 << 20
 """Bytes beyond what is in use already; the client's threads reserve some of it for their stacks."""
 
-_START_S = 300
+_SPARE_S = 20
+"""Seconds that an interpreter may need in all beside one last run: it is replaced after half of them."""
 
 
 @contextmanager
@@ -31,8 +32,9 @@ def reading_budget(expected: int) -> Iterator[None]:
 
 @contextmanager
 def orphan_budget(timeout_s: float) -> Iterator[None]:
-    """A child that starts in this block may use so much processor time: one whose parent was killed ends by itself."""
-    with _lowered(resource.RLIMIT_CPU, math.ceil(time.process_time() + _START_S + 2 * timeout_s)):
+    """A child that starts in this block may use so much processor time: one whose parent was killed ends by itself,
+    also where `Leash` does not hold. This process's own time is added, since the limit is its own for a moment."""
+    with _lowered(resource.RLIMIT_CPU, math.ceil(time.process_time() + _SPARE_S + 2 * timeout_s)):
         yield
 
 

@@ -5,10 +5,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any, Protocol
 
 MAX_CODE_BYTES = 262_144
+SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+"""The code of a criterion's error where no code could be run."""
+
+MAX_DEPTH = 128
+"""Lists and objects within each other in the text that code is given. The interpreter takes over 150, services 64."""
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_OTHERS = re.compile(r"[^][{}]+")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +47,23 @@ class Context:
     def as_json(self) -> str:
         """A JSON list of the three. Lone surrogates become U+FFFD: no UTF-8 holds them.
 
-        Raises `NotJson`.
+        Raises `NotJson`, also where the interpreter could not read it: later nobody could tell whose fault that was.
         """
         try:
             text = json.dumps([self.input, self.output, self.metadata], ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise NotJson(f"not JSON, or nested too deeply ({type(error).__name__})") from None
+        if _depth(text) > MAX_DEPTH:
+            raise NotJson(f"nested too deeply: over {MAX_DEPTH - 1} levels")
         return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def _depth(text: str) -> int:
+    """How deep JSON text is nested, or an upper bound on it where that is small."""
+    opened = text.count("[") + text.count("{")
+    if opened <= MAX_DEPTH:
+        return opened
+    return max(accumulate(map(_STEPS.__getitem__, _OTHERS.sub("", _STRINGS.sub("", text)))))
 
 
 Number = bool | float | int

@@ -51,7 +51,7 @@ _FSTRING = re.compile(r"""\b[rR]?[fF][rR]?["']""")
 _ARGUMENTS = 3
 
 _UNSUPPORTED = {
-    "Delete": "the del statement (build a new list or dict, or use pop)",
+    "Delete": "del statement (build a new list or dict, or use pop)",
     "Yield": "yield (collect the values in a list)",
     "YieldFrom": "yield from (collect the values in a list)",
     "AsyncFor": "async for",

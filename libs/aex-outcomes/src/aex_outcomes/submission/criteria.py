@@ -9,7 +9,7 @@ from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion, identity
 from aex_models.thresholds import MetricType
 from aex_models.work import EVALUATION_KEYS, Problem
-from aex_outcomes.catalog import Catalog, UnknownMetric, is_absent, supplied_by
+from aex_outcomes.catalog import Catalog, InvalidMetricType, TooManyCriteria, UnknownMetric, is_absent, supplied_by
 from aex_outcomes.extractors.custom import ANY_NAME, CUSTOM_METRICS, PREFIX, code_name, declared_names
 from aex_outcomes.extractors.protocol import checks_evaluation
 from aex_outcomes.submission.findings import CRITERIA
@@ -38,7 +38,7 @@ def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Pro
     if not isinstance(listed, list | tuple):
         return
     if len(listed) > catalog.max_criteria:
-        message = f"At most {catalog.max_criteria} criteria; these are {len(listed)}"
+        message = str(TooManyCriteria(catalog.max_criteria, len(listed)))
         yield Problem(path=f"{CRITERIA}/criteria", code="too_many_criteria", message=message)
     evaluation = body.get("evaluation")
     given = evaluation if isinstance(evaluation, Mapping) else {}
@@ -82,8 +82,7 @@ def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catal
         return
     entry = catalog.entry(raw["metric"])
     if raw.get("metric_type") in [each for each in MetricType if each not in entry.metric_types]:
-        taken = ", ".join(entry.metric_types)
-        message = f"Invalid metric_type for metric: {entry.name} (takes {taken})"
+        message = str(InvalidMetricType(entry))
         yield Problem(path=f"{path}/metric_type", code="invalid_metric_type", message=message)
     criterion = _read(raw)
     if criterion is not None:

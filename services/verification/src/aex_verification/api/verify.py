@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
 
-from aex_models.audiences import project
+from aex_models.audiences import Disclosure, project
 from aex_models.results import VerificationResult
 from aex_outcomes.submission.verify_request import VerifyRequest
 from aex_runtime.http.auth import Allow, Principal
@@ -37,9 +37,11 @@ def verify_routes(deps: Deps) -> APIRouter:
         """The verdict that a candidate with this output would get from the engine, at no cost.
 
         Governance is not asked (`governance.action` is `skipped`), so bonuses follow success alone; `contract_id` is
-        `none`. An `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could double.
+        `none`, and `candidate_hash` that of an attempt with this output and metadata and nothing else. An
+        `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could double.
         """
         with turnstile.passed(consumer.id):
-            return project(await try_candidate(deps, consumer, body, size), consumer.role)
+            result = await try_candidate(deps, consumer, body, size)
+        return project(result, consumer.role, Disclosure(output=True))  # it is the consumer's own
 
     return router

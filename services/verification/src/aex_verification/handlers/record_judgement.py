@@ -30,7 +30,7 @@ def record_verdict(
     """Count the verdict; tell the agent of a rejection, and hand what closes to governance."""
     before = stored.record.state
     state = judged(before, result.verdict, result.weighted_score, unit.now)
-    result = result.model_copy(update={"candidate_hash": attempt.record.candidate_hash, "verified_at": unit.now})
+    result = _of_attempt(result, attempt.record, unit)
     passed = result.verdict is Verdict.PASSED
     feedback = (
         None
@@ -92,10 +92,15 @@ def record_failure(
     changes = {
         "status": AttemptStatus.HELD if held else AttemptStatus.WAITING,
         "verdict": Verdict.INDETERMINATE if held else None,
-        "result": judgement.result,
+        "result": _of_attempt(judgement.result, row, unit) if judgement.result else None,
         "facts": judgement.facts,
         "system_retries": state.system_retries,
         "last_error": judgement.error or "indeterminate",
     }
     unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
     return state
+
+
+def _of_attempt(result: VerificationResult, attempt: AttemptRow, unit: Unit) -> VerificationResult:
+    """The worker's result with what the platform alone can say: of which candidate it is, and since when it holds."""
+    return result.model_copy(update={"candidate_hash": attempt.candidate_hash, "verified_at": unit.now})

@@ -21,6 +21,7 @@ from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.timers import VERIFY
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
+from aex_verification.rules.canonical import not_canonical
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
@@ -94,11 +95,7 @@ async def _hashes(candidate: Candidate) -> tuple[str, str]:
     try:
         return await asyncio.to_thread(_hashed, candidate)
     except NotCanonical as error:
-        raise InvalidRequest(
-            "not_canonical",
-            "The candidate holds a value that JSON cannot carry safely",
-            [Problem(path=error.path, code="not_canonical", message=error.problem)],
-        ) from error
+        raise not_canonical(error) from error
 
 
 def _hashed(candidate: Candidate) -> tuple[str, str]:

@@ -5,12 +5,17 @@ from typing import Any
 
 import structlog
 
+from aex_models.canonical import NotCanonical
+from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
-from aex_outcomes.submission.verify_request import CheckedRequest, VerifyRequest, check_verify_request
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
 from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable, Unprocessable, told
 from aex_runtime.identity.principal import Principal
 from aex_verification.deps import Deps
 from aex_verification.ports import Judgement, JudgeRequest
+from aex_verification.rules.canonical import not_canonical
 from aex_verification.rules.records import Facts
 
 NO_CONTRACT = "none"
@@ -31,7 +36,7 @@ async def try_candidate(
     What the verifier could not tell is an indeterminate result. Raises `InvalidRequest` or `Unprocessable` with
     everything that is wrong, and `TemporarilyUnavailable` where no worker came to an end with it.
     """
-    request = _usable(await _checked(deps, body, size))
+    request, candidate = await _looked_at(deps, body, size)
     attempt_id = deps.ids.new("att")
     judgement = await _judged(
         deps,
@@ -51,7 +56,7 @@ async def try_candidate(
     if judgement.result is None:
         _log.warning("verification_lost", attempt_id=attempt_id, error=judgement.error)
         raise _lost(judgement.error)
-    return judgement.result.model_copy(update={"verified_at": deps.clock.now()})
+    return judgement.result.model_copy(update={"candidate_hash": candidate, "verified_at": deps.clock.now()})
 
 
 async def _judged(deps: Deps, request: JudgeRequest, patience_s: float) -> Judgement:
@@ -62,18 +67,24 @@ async def _judged(deps: Deps, request: JudgeRequest, patience_s: float) -> Judge
         return Judgement(None, Facts(), error="JobTimeout")
 
 
-async def _checked(deps: Deps, body: Any, size: int) -> CheckedRequest:
-    # Megabytes of schemas and keywords are looked at off the loop; for little the way to a thread costs more.
+async def _looked_at(deps: Deps, body: Any, size: int) -> tuple[VerifyRequest, str]:
+    """The request, and the hash that an attempt with this candidate would have."""
+    # Megabytes of schemas, keywords and output are looked at off the loop; for little the way to a thread costs more.
     if size <= _OFF_LOOP_BYTES:
-        return check_verify_request(body, deps.catalog)
-    return await asyncio.to_thread(check_verify_request, body, deps.catalog)
+        return _usable(body, deps.catalog)
+    return await asyncio.to_thread(_usable, body, deps.catalog)
 
 
-def _usable(checked: CheckedRequest) -> VerifyRequest:
-    if checked.request is None:
+def _usable(body: Any, catalog: Catalog) -> tuple[VerifyRequest, str]:
+    checked = check_verify_request(body, catalog)
+    request = checked.request
+    if request is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_verification", told(checked.problems), checked.problems)
-    return checked.request
+    try:
+        return request, candidate_hash(Candidate(output=request.output, execution_metadata=request.execution_metadata))
+    except NotCanonical as error:
+        raise not_canonical(error) from error
 
 
 def _lost(error: str | None) -> TemporarilyUnavailable:

@@ -3,6 +3,7 @@
 from aex_models.criteria import SuccessCriteria
 from aex_models.results import CUSTOM_METRIC_FAILED, Fault, VerificationResult
 from aex_models.work import Evaluation
+from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE
 
 PREFIX = "custom."
 _MAX_CUSTOM_S = 600.0
@@ -24,6 +25,11 @@ def custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None)
 def custom_seconds(runs: int, timeout_ms: int) -> float:
     """What so many runs may take in all, bounded."""
     return min(runs * timeout_ms / 1_000, _MAX_CUSTOM_S)
+
+
+def misses_the_sandbox(result: VerificationResult) -> bool:
+    """Whether a worker found that it could run no custom code at all."""
+    return any(each.error is not None and each.error.code == SANDBOX_UNAVAILABLE for each in result.criterion_results)
 
 
 def is_fault_of_custom_code(result: VerificationResult) -> bool:
