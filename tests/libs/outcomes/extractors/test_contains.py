@@ -76,3 +76,27 @@ async def test_what_was_compiled_serves_the_next_candidates() -> None:
         await extractor.extract({"pattern": f"^{number % 100}$"}, {"text": str(number)}, {}) for number in range(200)
     ]
     assert sum(bool(each["matches_pattern"]) for each in found) == 100
+
+
+async def test_a_text_that_unfolds_beyond_its_limit_is_the_agents_fault_and_a_pattern_is_still_matched() -> None:
+    evaluation = {"required_keywords": ["a"], "pattern": "x$"}
+    short = ContainsExtractor(max_text_length=20)
+    assert (await short.extract(evaluation, {"text": "\ufdfa" * 2 + " a x"}, {}))["contains_keywords"] == 1
+    found = await short.extract(evaluation, {"text": "\ufdfa" * 3 + " a x"}, {})
+    assert isinstance(fault := found["contains_keywords"], AgentFault)
+    assert fault.code == "text_too_long"
+    assert found["matches_pattern"] is True
+
+
+async def test_no_more_is_computed_than_is_asked_for() -> None:
+    evaluation = {"required_keywords": ["a"], "pattern": "(", "output_schema": {"type": "?"}, "required_fields": ["b"]}
+    narrowed = ContainsExtractor().only(frozenset({"contains_keywords"}))
+    assert await narrowed.extract(evaluation, {"text": "a"}, {}) == {"contains_keywords": 1}
+
+
+async def test_another_text_is_never_taken_for_the_last_one() -> None:
+    extractor = ContainsExtractor()
+    for text, share in [("cat", 1), ("dog", 0), ("cat dog", 1), ("cat", 1)]:
+        assert await extractor.extract({"required_keywords": ["cat"]}, {"text": text}, {}) == {
+            "contains_keywords": share
+        }

@@ -87,3 +87,18 @@ def test_references_have_a_size_in_all() -> None:
 def test_likeness_to_the_reference_is_secret_and_lengths_are_not() -> None:
     secret = {entry.name for entry in TextQualityExtractor().catalog_entries() if entry.secret}
     assert secret == {"bleu_score", "rouge1", "rouge2", "rougeL"}
+
+
+async def test_a_text_too_long_for_rouge_l_has_all_other_metrics() -> None:
+    found = await extract({"text": "a " * 40_000}, ["a"] * 1_500)
+    assert isinstance(fault := found.pop("rougeL"), AgentFault)
+    assert fault.code == "text_too_long"
+    assert "1500" not in fault.message
+    assert set(found) == {"output_length", "word_count", "rouge1", "rouge2", "bleu_score"}
+
+
+def test_references_have_a_number_of_words_in_all() -> None:
+    extractor = TextQualityExtractor()
+    assert not list(extractor.check_evaluation({"reference": ["a " * 100_000, "b " * 100_000]}))
+    [problem] = extractor.check_evaluation({"reference": ["a " * 100_000, "b " * 100_001]})
+    assert (problem.path, problem.code) == ("/reference", "reference_too_long")

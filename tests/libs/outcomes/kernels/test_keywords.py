@@ -1,12 +1,14 @@
 """Terms match on word boundaries, in normalised text."""
 
 import time
+import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.kernels.keywords import distinct_terms, presence, standing
+from aex_outcomes.kernels.keywords import UnfoldsTooFar, distinct_terms, presence, searchable, standing
 from tests.libs.outcomes.kernels.texts import prose
 
 
@@ -120,3 +122,62 @@ def test_hostile_repeats_finish_quickly() -> None:
     assert presence("a " * 500_000, terms).found == 1
     assert standing("a " * 500_000, terms).found == 1
     assert time.perf_counter() - started < 30
+
+
+MARKS = "\u0301\u0316"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "a" + MARKS * 499_999,
+        MARKS * 500_000,
+        "\u0f75\u0f73" * 500_000,
+        "\uff9e\u0301" * 500_000,
+        "\u05b0\u094d\u3099\u0327\u0345" * 200_000,
+        ("a" + MARKS * 15) * 32_000,
+        "\U0001d15e" * 1_000_000,
+        "a\n" * 500_000,
+        "漢; " * 330_000,
+    ],
+    ids=lambda text: f"{text[:2]!a}",
+)
+def test_no_text_within_the_limit_takes_long(hostile: str) -> None:
+    started = time.perf_counter()
+    assert presence(hostile, ["net present value"]).found == 0
+    assert standing(hostile, ["net present value"]).found == 0
+    assert time.perf_counter() - started < 25  # about 1 s; runs of marks took minutes where they were sorted whole
+
+
+def test_30_combining_characters_in_a_row_count_and_further_ones_do_not() -> None:
+    stack = "a" + "\u0301" * 30
+    assert presence(stack, [stack]).found == 1
+    assert presence(stack[:-1], [stack]).found == 0
+    assert presence(stack + MARKS * 50, [stack]).found == 1
+    assert presence(stack, [stack + MARKS * 50]).found == 1
+
+
+@given(st.text(alphabet="ab é\u0301\u0316\u0327\uff9e\u0344\u0f73", max_size=30))
+def test_within_30_marks_the_text_is_the_normalised_one(text: str) -> None:
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    assert searchable(text) == searchable(plain)
+
+
+def test_every_character_that_unfolds_to_marks_alone_counts_as_one() -> None:
+    everything = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    marks = [each for each in everything if unicodedata.combining(unicodedata.normalize("NFKD", each)[0])]
+    assert len(marks) > 900
+    for each in marks:
+        assert searchable("b" + each * 100) == searchable("b" + each * 30), hex(ord(each))
+
+
+@pytest.mark.parametrize("measured", [presence, standing])
+def test_a_text_may_unfold_to_a_greatest_length(measured: Callable[[str, list[str], int], object]) -> None:
+    measured("\ufdfa" * 10, ["a"], 180)
+    with pytest.raises(UnfoldsTooFar, match="more than 179 characters"):
+        measured("\ufdfa" * 10, ["a"], 179)
+
+
+def test_sentences_are_told_apart_before_the_text_is_normalised() -> None:
+    assert standing("revenue！margin；dividend", ["revenue", "margin"]).list_share == 1
+    assert standing("we saw the revenue rise！margin", ["revenue", "margin"]).list_share == 0.5

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from aex_outcomes.kernels.rouge import RougeReference, is_rouge_type, rouge, tokenize
+from aex_outcomes.kernels.rouge import (
+    MAX_REFERENCE_TOKENS,
+    RougeReference,
+    TooManySteps,
+    is_rouge_type,
+    rouge,
+    tokenize,
+)
 from tests.libs.outcomes.kernels.texts import pairs, prose
 
 TYPES = ("rouge1", "rouge2", "rougeL")
@@ -84,3 +91,38 @@ def test_texts_of_100000_tokens_finish_quickly() -> None:
     scores = ours(prose(4, 100_000), [prose(5, 100_000)])
     assert scores["rouge1"] > 0
     assert time.perf_counter() - started < 30  # about 1 s; the table of dynamic programming would take hours
+
+
+def words(count: int, kinds: int) -> str:
+    """Short words, so that as many as possible fit into a text."""
+    return " ".join(f"{position % kinds:x}" for position in range(count))
+
+
+def test_a_candidate_too_long_for_the_references_is_refused_where_rougel_is_asked_for() -> None:
+    reference = RougeReference.of(words(490_000, 16), TYPES)
+    with pytest.raises(TooManySteps):
+        rouge(words(490_000, 16), [reference], TYPES)
+    assert rouge(words(490_000, 16), [reference], ["rouge1"]) == {"rouge1": 1.0}
+
+
+def test_many_references_count_as_long_ones() -> None:
+    references = [RougeReference.of("1 2", ["rougeL"])] * 10_000
+    assert rouge(words(500, 10), references, ["rougeL"])["rougeL"] > 0
+    with pytest.raises(TooManySteps):
+        rouge(words(7_000, 10), references, ["rougeL"])
+
+
+def test_a_candidate_that_may_be_cut_is_measured_by_its_first_tokens() -> None:
+    reference = RougeReference.of("zz " * MAX_REFERENCE_TOKENS, ["rougeL"])
+    found = rouge("zz " + "a " * 400_000, [reference], ["rougeL"], cut=True)["rougeL"]
+    assert found == pytest.approx(2 / (60_000_000_000 // 201_000 + 200_000), rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("candidate", "reference"), [(490_000, 100_000), (250_000, MAX_REFERENCE_TOKENS)])
+@pytest.mark.parametrize("kinds", [16, 400])
+def test_what_must_never_be_refused_takes_seconds(candidate: int, reference: int, kinds: int) -> None:
+    prepared = RougeReference.of(words(reference, kinds), ["rougeL"])
+    started = time.perf_counter()
+    assert rouge(words(candidate, kinds), [prepared], ["rougeL"])["rougeL"] > 0
+    assert time.perf_counter() - started < 30  # about 4 s

@@ -40,7 +40,7 @@ def test_tokens_without_a_common_one_have_none() -> None:
     assert longest_common_subsequence(["a", "b"], ["c"]) == 0
 
 
-@pytest.mark.parametrize("words", [300, 9_000])
+@pytest.mark.parametrize("words", [300, 4_000, 9_000])
 def test_long_texts_of_many_words_give_what_rapidfuzz_gives(words: int) -> None:
     source = random.Random(5)
     left, right = ([f"w{source.randrange(words)}" for _ in range(21_000)] for _ in range(2))

@@ -10,9 +10,9 @@ from aex_outcomes.catalog import supplied_by
 from aex_outcomes.engine.candidate import CandidateFacts, Case
 from aex_outcomes.engine.readings import Reading
 from aex_outcomes.extractors.protocol import AgentFault
-from aex_outcomes.extractors.text import references_of, text_of
+from aex_outcomes.extractors.text import UNFOLDED, references_of, text_of
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
-from aex_outcomes.kernels.keywords import standing
+from aex_outcomes.kernels.keywords import Standing, UnfoldsTooFar, standing
 
 MAX_TOLD = 200_000
 """Code points of the text that governance is told: rules about likeness need no more, and answers stay small."""
@@ -31,7 +31,7 @@ def facts_of(
         platform_latency_ms=case.platform_latency_ms,
         output_text=text[:MAX_TOLD] if text else text,
         reference_similarity=_similarity(text, references_of(case.task_input), extracted, measure) if text else None,
-        keyword_stats=_keywords(text, case.task_input, criteria) if text else None,
+        keyword_stats=_keywords(text, case.task_input, criteria, measure) if text else None,
     )
 
 
@@ -61,17 +61,27 @@ def _similarity(
         return None
     rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
     return ReferenceSimilarity(
-        rouge_l=measure.rouge(text, references, ["rougeL"])["rougeL"] if rouge_l is None else rouge_l,
+        rouge_l=measure.rouge(text, references, ["rougeL"], cut=True)["rougeL"] if rouge_l is None else rouge_l,
         bleu=measure.bleu(text, references) if bleu is None else bleu,
     )
 
 
-def _keywords(text: str, task_input: Mapping[str, Any], criteria: Sequence[SuccessCriterion]) -> KeywordStats | None:
+def _keywords(
+    text: str, task_input: Mapping[str, Any], criteria: Sequence[SuccessCriterion], measure: TextQualityExtractor
+) -> KeywordStats | None:
     """Over all required terms: the secret ones, and those that thresholds name."""
     terms = [*(task_input.get("required_keywords") or ())]
     for criterion in criteria:
         terms += supplied_by(criterion).get("required_keywords", ())
     if not terms:
         return None
-    stands = standing(text, terms)
+    stands = _standing(text, terms, UNFOLDED * measure.max_text_length)
     return KeywordStats(found=stands.found, density=stands.density, list_share=stands.list_share)
+
+
+def _standing(text: str, terms: Sequence[str], longest: int) -> Standing:
+    """Of a text that unfolds too far for any metric, no more is looked at than governance is told."""
+    try:
+        return standing(text, terms, longest)
+    except UnfoldsTooFar:
+        return standing(text[:MAX_TOLD], terms)

@@ -8,7 +8,11 @@ from aex_outcomes.pointer import is_pointer, resolve
 
 TEXT_POINTER = "/text"
 MAX_TEXT_LENGTH = 1_000_000
-"""Code points of a text, and of all references together: ROUGE-L over two such texts takes seconds, not minutes."""
+"""Code points of a text, and of all references together."""
+
+
+UNFOLDED = 2
+"""Times its greatest length that a text may have once normalised: NFKC makes 18 characters of some."""
 
 
 def checked_pointer(pointer: str) -> str:
@@ -25,8 +29,10 @@ def text_of(output: Any, pointer: str, max_length: int) -> str | None:
         return None
     if len(text) > max_length:
         raise AgentFault("text_too_long", f"the text has more than {max_length} characters")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in set(text)):
-        raise AgentFault("not_unicode", "the text holds lone surrogates")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise AgentFault("not_unicode", "the text holds lone surrogates") from None
     return text
 
 

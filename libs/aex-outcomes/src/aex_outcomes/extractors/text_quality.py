@@ -8,11 +8,18 @@ from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
 from aex_outcomes.extractors.entries import secret_score
-from aex_outcomes.extractors.protocol import MetricValue
+from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.recent import Recent
 from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, checked_pointer, references_of, text_of
 from aex_outcomes.kernels.bleu import BleuReference, bleu
-from aex_outcomes.kernels.rouge import RougeReference, is_rouge_type, rouge
+from aex_outcomes.kernels.rouge import (
+    MAX_REFERENCE_TOKENS,
+    RougeReference,
+    TooManySteps,
+    is_rouge_type,
+    rouge,
+    tokenize,
+)
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
 _LENGTHS = {"output_length": "characters", "word_count": "words"}
@@ -24,6 +31,7 @@ class TextQualityExtractor:
     """Metrics of the text at `text_pointer`; without a text there are none. An empty text has all of them.
 
     `output_length` counts Unicode code points, `word_count` the parts between white space.
+    A text that is too long for ROUGE-L against the references is the agent's error; the other metrics are there.
     """
 
     rouge_types: Sequence[str] = ROUGE_TYPES
@@ -33,7 +41,7 @@ class TextQualityExtractor:
     """None: all of them."""
     _rouge: Recent[tuple[object, ...], list[RougeReference]] = field(default_factory=lambda: Recent(_PREPARED))
     _bleu: Recent[tuple[str, ...], BleuReference] = field(default_factory=lambda: Recent(_PREPARED))
-    version = "1"
+    version = "2"
 
     def __post_init__(self) -> None:
         checked_pointer(self.text_pointer)
@@ -58,23 +66,36 @@ class TextQualityExtractor:
         metrics: dict[str, MetricValue] = {"output_length": len(text), "word_count": len(text.split())}
         references = references_of(task_input)
         if references:
-            metrics |= self.rouge(text, references, self._wanted(self.rouge_types))
+            metrics |= self._rouge_or_faults(text, references)
             if self._wanted(["bleu_score"]):
                 metrics["bleu_score"] = self.bleu(text, references)
         return metrics
+
+    def _rouge_or_faults(self, text: str, references: tuple[str, ...]) -> dict[str, MetricValue]:
+        wanted = self._wanted(self.rouge_types)
+        try:
+            return {**self.rouge(text, references, wanted)}
+        except TooManySteps as error:
+            others = [each for each in wanted if each != "rougeL"]
+            return {**self.rouge(text, references, others), "rougeL": AgentFault("text_too_long", str(error))}
 
     def bleu(self, text: str, references: tuple[str, ...]) -> float:
         """The BLEU score against references that are kept prepared."""
         return bleu(text, self._bleu.get(references, lambda: BleuReference.of(references)))
 
-    def rouge(self, text: str, references: tuple[str, ...], types: Sequence[str]) -> dict[str, float]:
-        """The ROUGE f-measures of these types, against references that are kept prepared."""
+    def rouge(
+        self, text: str, references: tuple[str, ...], types: Sequence[str], *, cut: bool = False
+    ) -> dict[str, float]:
+        """The ROUGE f-measures of these types, against references that are kept prepared.
+
+        Raises `TooManySteps` for a text too long for rougeL, unless it may be `cut`.
+        """
         if not types:
             return {}
         prepared = self._rouge.get(
             (references, *types), lambda: [RougeReference.of(reference, types) for reference in references]
         )
-        return rouge(text, prepared, types)
+        return rouge(text, prepared, types, cut=cut)
 
     def _wanted(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.wanted is None or name in self.wanted]
@@ -93,8 +114,12 @@ class TextQualityExtractor:
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """References are measured whole, so their size has a limit."""
-        if sum(map(len, references_of(evaluation))) > self.max_text_length:
+        references = references_of(evaluation)
+        if sum(map(len, references)) > self.max_text_length:
             message = f"References may have {self.max_text_length} characters in all"
+            yield Problem(path="/reference", code="reference_too_long", message=message)
+        elif sum(len(tokenize(each)) for each in references) > MAX_REFERENCE_TOKENS:
+            message = f"References may have {MAX_REFERENCE_TOKENS} words of a–z and 0–9 in all"
             yield Problem(path="/reference", code="reference_too_long", message=message)
 
 

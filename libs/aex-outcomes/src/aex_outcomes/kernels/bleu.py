@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aex_outcomes.kernels.ngrams import ngrams, overlap, total
+from aex_outcomes.kernels.ngrams import merged, ngrams, overlap, total
 
 ORDERS = (1, 2, 3, 4)
 _LOG_OF_ZERO = -9999999999
@@ -70,15 +70,8 @@ class BleuReference:
     def of(cls, texts: Sequence[str]) -> "BleuReference":
         """Prepare references; there must be at least one."""
         tokenised = [tokenize_13a(text) for text in texts]
-        counts = {order: _merged([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
+        counts = {order: merged([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
         return cls(counts, [len(tokens) for tokens in tokenised])
-
-
-def _merged(counters: Sequence[Counter[Hashable]]) -> Counter[Hashable]:
-    merged = counters[0]
-    for further in counters[1:]:
-        merged |= further
-    return merged
 
 
 def bleu(candidate: str, reference: BleuReference) -> float:

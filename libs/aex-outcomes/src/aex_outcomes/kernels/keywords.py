@@ -4,13 +4,18 @@ Texts are compared NFKC-normalised and case-folded, with invisible format charac
 space as one. A term matches on word boundaries; in scripts that write no spaces every character is a word of its
 own, so that a term matches anywhere. Both texts are cut into the same tokens, and a term is there where its tokens
 follow each other: one linear search for each term.
+
+Canonical ordering takes time quadratic in a run of combining characters, so that no more than 30 in a row count
+(UAX #15, stream-safe text): no writing has as many. One character can unfold to 18 under NFKC: how long a text may
+become is the caller's to say.
 """
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 _UNSPACED = (
     (0x0E00, 0x0FFF),  # Thai, Lao, Tibetan
@@ -34,11 +39,23 @@ _UNSPACED = (
     (0x1AFF0, 0x1B16F),  # Kana extensions
     (0x20000, 0x323AF),  # Han extensions
 )
-_FIRST = [first for first, _ in _UNSPACED]
+_UNSPACED_CHARACTER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _UNSPACED)}]")
+_NO_LETTER = re.compile(r"\W")
+_FURTHEST = 18
+"""Characters that one may become under NFKC."""
+_PIECE = 50_000
 _OPEN, _CLOSE = "\x00", "\x01"
+_LONGEST_RUN = 30
+"""Combining characters in a row that count; further ones are dropped, in texts and in terms."""
+_HIDDEN_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
+"""Characters that are no combining ones themselves, but unfold to nothing else."""
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[\n\r。！？；]+")
 _SCANNED = 1_000
 """Occurrences of one term that are looked at one by one: enough for a share, and bounded for hostile texts."""
+
+
+class UnfoldsTooFar(ValueError):
+    """Normalised, the text is longer than the caller takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +82,20 @@ class Standing:
     """Share of the found terms that stand in lists or repeats alone, never in prose."""
 
 
-def presence(text: str, terms: Sequence[str]) -> Presence:
-    """How many of the terms the text has. Terms that are equal once normalised count as one."""
+def searchable(text: str, longest: int | None = None) -> str:
+    """The text in the form that `presence_in` searches. Raises `UnfoldsTooFar` beyond `longest` code points."""
+    return _marked(_tokens(text, longest))
+
+
+def presence_in(prepared: str, terms: Sequence[str]) -> Presence:
+    """How many of the terms a text that `searchable` prepared has. Terms that are equal once normalised are one."""
     needles = _needles(terms)
-    haystack = _marked(_tokens(text))
-    return Presence(sum(needle in haystack for needle in needles), len(needles))
+    return Presence(sum(needle in prepared for needle in needles), len(needles))
+
+
+def presence(text: str, terms: Sequence[str], longest: int | None = None) -> Presence:
+    """The same of a text that is searched once. Raises `UnfoldsTooFar` beyond `longest` normalised code points."""
+    return presence_in(searchable(text, longest), terms)
 
 
 def distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
@@ -77,14 +103,15 @@ def distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(_tokens(term)) for term in terms))
 
 
-def standing(text: str, terms: Sequence[str]) -> Standing:
-    """How the terms stand in the text.
+def standing(text: str, terms: Sequence[str], longest: int | None = None) -> Standing:
+    """How the terms stand in the text. Raises `UnfoldsTooFar` beyond `longest` normalised code points.
 
     A segment (sentence or line) is a list where at least half of its words belong to terms, and a repeat where
     the same segment came before.
     """
-    segments = [tokens for part in _SENTENCE_END.split(text) if (tokens := _tokens(part))]
-    words = [sum(_is_word(token) for token in tokens) for tokens in segments]
+    segments = _segments(text, longest)
+    is_word = {token: _is_word(token) for token in set(chain.from_iterable(segments))}
+    words = [sum(map(is_word.__getitem__, tokens)) for tokens in segments]
     if not sum(words):
         return Standing(0, 0.0, 0.0)
     marked = [_marked(tokens) + "\x02" for tokens in segments]
@@ -145,29 +172,76 @@ def _marked(tokens: Sequence[str]) -> str:
     return f"{_OPEN}{(_CLOSE + _OPEN).join(tokens)}{_CLOSE}" if tokens else ""
 
 
-def _tokens(text: str) -> list[str]:
+def _tokens(text: str, longest: int | None = None) -> list[str]:
     """Words, and single characters of everything else. A single blank stands for each run of white space."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    unseen = {ord(each): _UNSEEN[kind] for each in set(folded) if (kind := unicodedata.category(each)) in _UNSEEN}
-    plain = " ".join(folded.translate(unseen).split())
-    apart = {ord(each): f"{_OPEN}{each}{_OPEN}" for each in set(plain) if _stands_alone(each)}
-    return [token for token in plain.translate(apart).split(_OPEN) if token]
+    return _cut(_apart(" ".join(_seen(_folded(text, longest)).split())))
+
+
+def _segments(text: str, longest: int | None) -> list[list[str]]:
+    """The tokens of each sentence or line. Normalised as one text: a call for each of many lines would take long."""
+    lines = _seen(_folded(_SENTENCE_END.sub("\n", text), longest)).split("\n")
+    plain = "\n".join([" ".join(line.split()) for line in lines])
+    return [tokens for line in _apart(plain).split("\n") if (tokens := _cut(line))]
+
+
+def _cut(apart: str) -> list[str]:
+    return [token for token in apart.split(_OPEN) if token]
+
+
+def _folded(text: str, longest: int | None) -> str:
+    safe = _stream_safe(text)
+    if longest is not None:
+        _check_unfolding(safe, longest)
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", safe).casefold())
+
+
+def _check_unfolding(text: str, longest: int) -> None:
+    """In pieces, so that no more than the greatest length is ever unfolded to find out."""
+    if text.isascii() or len(text) * _FURTHEST <= longest:
+        return
+    left = longest
+    for start in range(0, len(text), _PIECE):
+        left -= len(unicodedata.normalize("NFKC", text[start : start + _PIECE]))
+        if left < 0:
+            raise UnfoldsTooFar(f"normalised, the text has more than {longest} characters")
+
+
+def _stream_safe(text: str) -> str:
+    """The text without what follows the first 30 of a run of combining characters, in linear time."""
+    if text.isascii():
+        return text
+    marks = [each for each in _NO_LETTER.findall("".join(set(text))) if unicodedata.combining(each)]
+    marks += [each for each in _HIDDEN_MARKS if each in text]
+    if not marks:
+        return text
+    mark = f"[{''.join(map(re.escape, marks))}]"
+    # A set in front, not a repeat: re looks for the first mark quickly.
+    return re.sub(f"({mark}{mark}{{{_LONGEST_RUN - 1}}}){mark}+", r"\1", text)
+
+
+def _seen(folded: str) -> str:
+    """Without format characters, and with blanks for control characters other than line feeds."""
+    odd = [each for each in _NO_LETTER.findall("".join(set(folded))) if each != "\n"]
+    unseen = {ord(each): _UNSEEN[kind] for each in odd if (kind := unicodedata.category(each)) in _UNSEEN}
+    return folded.translate(unseen) if unseen else folded
+
+
+def _apart(plain: str) -> str:
+    """With a mark on either side of each character that is a token of its own; line feeds stay what they are."""
+    distinct = "".join(set(plain))
+    alone = [each for each in _NO_LETTER.findall(distinct) if each != "\n" and not _is_mark(each)]
+    alone += _UNSPACED_CHARACTER.findall(distinct)
+    return plain.translate({ord(each): f"{_OPEN}{each}{_OPEN}" for each in alone})
 
 
 _UNSEEN = {"Cf": "", "Cc": " "}
 """Format characters (soft hyphens, joiners, zero-width blanks) are dropped; control characters are blanks."""
 
 
-def _stands_alone(character: str) -> bool:
-    return not _is_word(character) or _is_unspaced(character)
-
-
 def _is_word(token: str) -> bool:
     """Whether a token is (part of) a word: it begins with a letter, a digit, a mark or an underscore."""
-    return token[:1].isalnum() or token[:1] == "_" or unicodedata.category(token[:1] or " ").startswith("M")
+    return token[:1].isalnum() or token[:1] == "_" or _is_mark(token[:1] or " ")
 
 
-def _is_unspaced(character: str) -> bool:
-    code = ord(character)
-    position = bisect_left(_FIRST, code + 1) - 1
-    return position >= 0 and code <= _UNSPACED[position][1]
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"

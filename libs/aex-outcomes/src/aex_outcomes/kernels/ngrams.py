@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 
 def ngrams(tokens: Sequence[str], order: int) -> Iterable[Hashable]:
@@ -22,3 +22,26 @@ def overlap(reference: Mapping[Hashable, int], candidate: Iterable[Hashable]) ->
     """
     shared = Counter(filter(reference.__contains__, candidate))
     return sum(map(min, shared.values(), map(reference.__getitem__, shared)))
+
+
+def overlaps(references: Sequence[Mapping[Hashable, int]], candidate: Iterable[Hashable]) -> list[int]:
+    """The same for each of several references; the candidate is counted once for all of them."""
+    if len(references) == 1:
+        return [overlap(references[0], candidate)]
+    known = set(chain.from_iterable(references))
+    shared = Counter(filter(known.__contains__, candidate))
+    return [
+        sum(min(count, shared[each]) for each, count in reference.items() if each in shared) for reference in references
+    ]
+
+
+def merged(counters: Sequence[Mapping[Hashable, int]]) -> Mapping[Hashable, int]:
+    """Every n-gram with its largest count in any one counter."""
+    if len(counters) == 1:
+        return counters[0]
+    largest: dict[Hashable, int] = {}
+    for counter in counters:
+        for each, count in counter.items():
+            if count > largest.get(each, 0):
+                largest[each] = count
+    return largest

@@ -2,6 +2,8 @@
 
 The tokens are rouge-score's: the text in lower case, split at everything but a–z and 0–9. Text in other scripts
 has therefore no tokens, and scores 0.
+
+ROUGE-L takes time with the product of two lengths: it is refused beyond `MAX_STEPS`, some seconds of work.
 """
 
 import re
@@ -9,11 +11,22 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aex_outcomes.kernels.ngrams import ngrams, overlap, total
+from aex_outcomes.kernels.ngrams import ngrams, overlaps, total
 from aex_outcomes.kernels.subsequence import longest_common_subsequence
 
 _TOKEN = re.compile(r"[a-z0-9]+")
+MAX_STEPS = 60_000_000_000
+"""Tokens of the candidate times (tokens of all references, and 1,000 for each reference), for ROUGE-L."""
+MAX_REFERENCE_TOKENS = 200_000
+"""Of all references together. A candidate of as many tokens as they have, and half as many again, is never refused;
+with references of up to 100,000 tokens no candidate of ten times their length that fits into 1,000,000 characters."""
+_STEPS_OF_A_REFERENCE = 1_000
+"""What looking through a candidate for one reference's tokens costs, in steps for each of its tokens."""
 _TYPE = re.compile(r"rouge([1-9]|L)")
+
+
+class TooManySteps(ValueError):
+    """The candidate is too long for ROUGE-L against these references."""
 
 
 def is_rouge_type(name: str) -> bool:
@@ -42,22 +55,41 @@ class RougeReference:
         return cls(tokens, {order: Counter(ngrams(tokens, order)) for order in orders})
 
 
-def rouge(candidate: str, references: Sequence[RougeReference], types: Sequence[str]) -> dict[str, float]:
+def rouge(
+    candidate: str, references: Sequence[RougeReference], types: Sequence[str], *, cut: bool = False
+) -> dict[str, float]:
     """The f-measure of each type, in [0, 1]; with several references the best one for each type.
 
     Formula and choice as `rouge_score.RougeScorer(types).score_multi(references, candidate)`.
+    Raises `TooManySteps` where rougeL is among the types and the candidate too long for it; with `cut` all types are
+    those of as many of its first tokens as are not.
     """
-    tokens = tokenize(candidate)
-    return {each: max(_score(tokens, reference, each) for reference in references) for each in types}
+    tokens, most = tokenize(candidate), _most_tokens(references)
+    if len(tokens) > most and "rougeL" in types:
+        if not cut:
+            raise TooManySteps("the text has too many words for ROUGE-L against the references")
+        tokens = tokens[:most]
+    return {each: max(_scores(tokens, references, each)) for each in types}
 
 
-def _score(candidate: Sequence[str], reference: RougeReference, rouge_type: str) -> float:
+def _scores(candidate: Sequence[str], references: Sequence[RougeReference], rouge_type: str) -> list[float]:
     if rouge_type == "rougeL":
-        shared = longest_common_subsequence(reference.tokens, candidate)
-        return _f_measure(shared, len(candidate), len(reference.tokens))
+        return [_rouge_l(candidate, reference.tokens) for reference in references]
     order = int(rouge_type[5:])
-    shared = overlap(reference.counts[order], ngrams(candidate, order))
-    return _f_measure(shared, total(candidate, order), total(reference.tokens, order))
+    shared = overlaps([reference.counts[order] for reference in references], ngrams(candidate, order))
+    length = total(candidate, order)
+    return [
+        _f_measure(each, length, total(reference.tokens, order))
+        for each, reference in zip(shared, references, strict=True)
+    ]
+
+
+def _most_tokens(references: Sequence[RougeReference]) -> int:
+    return MAX_STEPS // sum(len(reference.tokens) + _STEPS_OF_A_REFERENCE for reference in references)
+
+
+def _rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
+    return _f_measure(longest_common_subsequence(reference, candidate), len(candidate), len(reference))
 
 
 def _f_measure(shared: int, candidate: int, reference: int) -> float:

@@ -12,7 +12,10 @@ _FEW_TOKENS = 256
 _LONG = 400_000_000
 """Product of the two lengths above which rapidfuzz's hash maps no longer fit into the processor's cache."""
 BLOCK_BITS = 16_384
-"""Width of a big integer: the masks of a block take 16 MB at most."""
+"""Least width of a big integer: the masks of a block take 32 MB at most."""
+_WIDEST = 65_536
+_MASK_BITS = 16 << 23
+"""Bits of all masks of a block: with few tokens, wider integers fit in, which are quicker."""
 
 
 def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
@@ -24,7 +27,7 @@ def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int
     ours = [numbers[token] for token in left if token in numbers]
     theirs = [numbers[token] for token in right if token in numbers]
     if len(numbers) > _FEW_TOKENS and len(ours) * len(theirs) > _LONG:
-        return by_big_integers(ours, theirs)
+        return by_big_integers(ours, theirs, max(BLOCK_BITS, min(_WIDEST, _MASK_BITS // len(numbers))))
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415 tens of milliseconds that only ROUGE-L needs
 
     return LCSseq.similarity(ours, theirs)
