@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from aex_models import catalog as cat
 from aex_models import contract as c
+from aex_models import contract_events as ce
 from aex_models import criteria as cr
 from aex_models import events as e
 from aex_models import governance as g
@@ -81,6 +82,12 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         consumer="candidate_hash output_hash result candidate feedback",
         agent="candidate_hash output_hash result candidate feedback errors",
         operator="candidate_hash output_hash result candidate feedback errors system_retries",
+    ),
+    ce.ContractEvent: _row(
+        "contract_id seq type attempt_id attempts_used max_attempts attempt_counted code occurred_at",
+        consumer="message",
+        agent="message",
+        operator="message",
     ),
     # results
     r.VerificationResult: _row(

@@ -110,6 +110,7 @@ _UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_sco
 
 _UNPAID = {
     "Contract": frozenset({"last_feedback"}),
+    "ContractEvent": frozenset({"message"}),
     "Attempt": frozenset({"candidate", "result", "feedback", "candidate_hash", "output_hash"}),
     "OutcomeRecord": frozenset({"final_result", "execution_metadata"}),
     "VerificationResult": frozenset({"candidate_hash"}),

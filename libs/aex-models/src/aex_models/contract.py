@@ -13,7 +13,7 @@ from aex_models.governance import Party
 from aex_models.money import ZERO, Currency, Money, Rate
 from aex_models.numbers import is_number
 from aex_models.results import Verdict, VerificationResult
-from aex_models.work import BasePolicy, Budget, FeedbackLevel
+from aex_models.work import BasePolicy, Budget, FeedbackLevel, Problem
 
 
 class Terms(Frozen):
@@ -202,7 +202,7 @@ class Attempt(Frozen):
     feedback: str | None = None
     counted: bool = False
     replay: bool = False
-    errors: tuple[dict[str, Any], ...] = ()
+    errors: tuple[Problem, ...] = ()
     """Why the output did not validate into the verifier's output type (status `invalid`)."""
     result: VerificationResult | None = None
     candidate: Candidate | None = None

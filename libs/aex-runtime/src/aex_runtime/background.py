@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 from opentelemetry.trace import TracerProvider
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 from aex_runtime.bus.consumer import Consumer
 from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock

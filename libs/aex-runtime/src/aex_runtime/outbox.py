@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from aex_models.backoff import Backoff
 from aex_models.events import Event
-from aex_runtime.backoff import Backoff
 from aex_runtime.bus.port import Bus, BusError, BusUnavailable, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.clock import Clock, epoch_micros

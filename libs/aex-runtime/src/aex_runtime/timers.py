@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.failures import describe_failure
 from aex_runtime.handlers import Poison, RetryLater, TimerHandler

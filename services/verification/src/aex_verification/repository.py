@@ -3,9 +3,11 @@
 from typing import Any
 
 from aex_models.contract import Candidate
+from aex_models.contract_events import ContractEvent
 from aex_models.events import ContractAwarded
 from aex_models.outcome import OutcomeRecord
 from aex_runtime.clock import epoch_micros
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
 from aex_verification.rules.checks import WorkCheck
@@ -41,6 +43,15 @@ def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
     }
 
 
+def _event_index(event: ContractEvent) -> dict[str, Any]:
+    return {"contract_id": event.contract_id, "seq": event.seq}
+
+
+def event_key(contract_id: str, seq: int) -> str:
+    """Where the numbered event of a contract lies."""
+    return f"{key_of(contract_id)}-{seq:06d}"
+
+
 CONTRACTS = Table(Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS), ContractRow, _contract_index)
 AWARDS = Table(Collection("verification-awards"), ContractAwarded)
 ATTEMPTS = Table(
@@ -48,6 +59,9 @@ ATTEMPTS = Table(
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)
+EVENTS = Table(
+    Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)), ContractEvent, _event_index
+)
 CHECKS = Table(Collection("verification-checks"), WorkCheck)
-COLLECTIONS = tuple(table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, OUTCOMES, CHECKS))
+COLLECTIONS = tuple(table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, OUTCOMES, EVENTS, CHECKS))
 """All of them, for the indexes that Firestore needs."""

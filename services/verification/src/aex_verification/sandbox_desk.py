@@ -9,9 +9,9 @@ from typing import Any, Protocol, Self
 
 import structlog
 
+from aex_models.backoff import Backoff
 from aex_outcomes.confinement.errors import ConfinementError, JobFailed, PoolClosed, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
-from aex_runtime.backoff import Backoff
 from aex_runtime.ids import Ids
 
 SELF_TEST = "aex_outcomes.sandbox.selftest:self_test"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 from aex_runtime.clock import Clock
 from aex_runtime.handlers import TimerHandler
 from aex_runtime.ids import SeededIds

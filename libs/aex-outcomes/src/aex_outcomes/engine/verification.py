@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from aex_models.contract import ExecutionMetadata
@@ -12,6 +11,7 @@ from aex_models.governance import ValidationDecision
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Evaluation
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.clock import Clock, WallClock
 from aex_outcomes.config import OutcomeConfig, parse_config
 from aex_outcomes.engine.candidate import Assessment, CandidateFacts, Case
 from aex_outcomes.engine.extracting import Extraction
@@ -21,21 +21,6 @@ from aex_outcomes.engine.judging import judge
 from aex_outcomes.engine.result_cache import ResultCache
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.sandbox.port import Sandbox
-
-
-class Clock(Protocol):
-    """Tells the time."""
-
-    def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
-        ...
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
 
 class Governance(Protocol):

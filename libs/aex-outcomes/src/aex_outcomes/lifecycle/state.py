@@ -1,5 +1,6 @@
 """The state of a contract under verification: one document, changed by compare-and-set alone."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,6 +9,9 @@ from pydantic import Field
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.results import Verdict
+
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""The deadline of a loop on a laptop."""
 
 
 class LastOutcome(StrEnum):
@@ -26,6 +30,13 @@ class Judged(Frozen):
     weighted_score: float
     ordinal: int
     """The how-manieth judged candidate of the contract it is, from 1."""
+
+
+class InvalidCandidate(Frozen):
+    """A candidate whose output the verifier's output type does not take: no attempt, and nothing to do twice."""
+
+    attempt_id: str
+    candidate_hash: Sha256
 
 
 class VerificationState(Frozen):
@@ -74,6 +85,7 @@ class ContractState(Frozen):
     """Of the current attempt."""
     received: int = 0
     """How many candidates were taken in."""
+    last_invalid: InvalidCandidate | None = None
     last_feedback: str | None = None
     state_version: int = 0
     updated_at: Instant

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from aex_models.contract import ContractStatus
 from aex_models.results import Verdict
-from aex_outcomes.lifecycle.state import ContractState, Judged, LastOutcome, VerificationState
+from aex_outcomes.lifecycle.state import ContractState, InvalidCandidate, Judged, LastOutcome, VerificationState
 
 
 class Refused(Exception):
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 def opened(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
-    """The state of a fresh award: it waits for the agent."""
+    """The state of a fresh award, or of a loop that begins: it waits for the agent."""
     return ContractState(
         contract_id=contract_id,
         verification=VerificationState(max_attempts=max_attempts),
@@ -56,13 +56,19 @@ def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
     if state.current_hash == candidate_hash:
         return state.current_attempt
     judged = state.verification.judged.get(candidate_hash)
-    return judged.attempt_id if judged else None
+    if judged is not None:
+        return judged.attempt_id
+    invalid = state.last_invalid
+    return invalid.attempt_id if invalid is not None and invalid.candidate_hash == candidate_hash else None
 
 
-def judged(state: ContractState, verdict: Verdict, weighted_score: float, now: datetime) -> ContractState:
+def judged(
+    state: ContractState, verdict: Verdict, weighted_score: float, now: datetime, *, fatal: bool = False
+) -> ContractState:
     """The current candidate has its verdict: it is counted, once, and the contract revises or closes.
 
-    Where it closes, `closing` says how, and `current_attempt` becomes the attempt that the outcome rests on.
+    `fatal`: the verifier has rejected it and wants no further one. Where the contract closes, `closing` says how, and
+    `current_attempt` becomes the attempt that the outcome rests on.
     """
     if verdict is Verdict.INDETERMINATE:
         raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
@@ -70,16 +76,34 @@ def judged(state: ContractState, verdict: Verdict, weighted_score: float, now: d
     state = _next(state, now, verification=counted, system_retries=0)
     if verdict is Verdict.PASSED:
         return _next(state, now, closing=ContractStatus.PASSED)
+    if fatal:
+        return _close(state, ContractStatus.FAILED, now)
+    return _revising(state, now)
+
+
+def found_invalid(state: ContractState, now: datetime) -> ContractState:
+    """The current candidate's output is of a shape that the verifier does not take: no attempt, and no verdict.
+
+    The contract is back where it was, unless it has been over meanwhile.
+    """
+    if state.current_hash is None or state.current_attempt is None:
+        raise Refused("nothing_under_verification", "There is no candidate under verification")
+    seen = InvalidCandidate(attempt_id=state.current_attempt, candidate_hash=state.current_hash)
+    return _revising(_next(state, now, last_invalid=seen, system_retries=0), now)
+
+
+def _revising(state: ContractState, now: datetime) -> ContractState:
+    """The agent may try again, unless the contract is over."""
     if state.finalise_asked:  # before an operator had the candidate verified anew
         return _close(state, ContractStatus.FINALISED, now)
-    if counted.exhausted:
+    if state.verification.exhausted:
         return _close(state, ContractStatus.EXHAUSTED, now)
     if now >= state.deadline:  # from this moment on its timer may have fired already
         return _close(state, ContractStatus.EXPIRED, now)
     return _next(
         state,
         now,
-        status=ContractStatus.AWAITING_REVISION,
+        status=ContractStatus.AWAITING_REVISION if state.verification.judged else ContractStatus.AWARDED,
         current_attempt=None,
         current_hash=None,
         waiting_since=now,

@@ -9,8 +9,8 @@ import structlog
 from pydantic import ValidationError
 from structlog.contextvars import bound_contextvars
 
+from aex_models.backoff import Backoff
 from aex_models.events import TOPICS, Event, Topic, UnreadableEvent
-from aex_runtime.backoff import Backoff
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
 from aex_runtime.bus.wire import Undecodable, decode, describe

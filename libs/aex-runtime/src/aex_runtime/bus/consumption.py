@@ -8,7 +8,7 @@ from typing import Protocol
 
 import structlog
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 from aex_runtime.bus.port import BusUnavailable, Delivery, Disposition, Receiver, Retry
 from aex_runtime.failures import describe_failure
 from aex_runtime.ids import Ids

@@ -16,8 +16,8 @@ from google.pubsub_v1.services.publisher.transports.grpc_asyncio import Publishe
 from google.pubsub_v1.services.subscriber.transports.grpc_asyncio import SubscriberGrpcAsyncIOTransport
 from google.pubsub_v1.types import StreamingPullRequest, StreamingPullResponse
 
+from aex_models.backoff import Backoff
 from aex_models.events import Topic
-from aex_runtime.backoff import Backoff
 from aex_runtime.bus.port import BusError, BusUnavailable
 from aex_runtime.bus.pubsub_emulator import create_missing
 from aex_runtime.ids import Ids

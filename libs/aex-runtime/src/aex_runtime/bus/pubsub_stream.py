@@ -14,7 +14,7 @@ import grpc
 import structlog
 from google.pubsub_v1.types import StreamingPullRequest, StreamingPullResponse
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 from aex_runtime.bus.port import BusError
 from aex_runtime.bus.pubsub_connection import PubSubConnection, Stream
 from aex_runtime.bus.pubsub_topology import ACK_DEADLINE

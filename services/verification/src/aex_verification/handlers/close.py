@@ -6,7 +6,6 @@ import structlog
 
 from aex_models.contract import ContractStatus
 from aex_models.events import ContractCancelled
-from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import Refused, cancelled, expiring, finalising
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
@@ -17,6 +16,7 @@ from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
 from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
@@ -33,7 +33,7 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
 
     async def finalise(unit: Unit) -> str:
         stored = await _stored(unit, contract_id)
-        _save(unit, stored, finalising(stored.record.state, unit.now))
+        save_contract(unit, stored, finalising(stored.record.state, unit.now))
         # Concluded right after this commit; the timer is for the case that the process ends in between.
         unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
@@ -51,7 +51,7 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
 
     async def cancel(unit: Unit) -> str:
         stored = await _stored(unit, contract_id)
-        _save(unit, stored, cancelled(stored.record.state, unit.now))
+        save_contract(unit, stored, cancelled(stored.record.state, unit.now))
         unit.cancel_timer(DEADLINE, contract_id)
         event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id)
         unit.emit("contract.cancelled", contract_id, event)
@@ -80,7 +80,7 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
             await write_outcome(unit, awarded.record, state, None, None)
         else:
             unit.set_timer(CONCLUDE, contract_id, unit.now)
-        _save(unit, stored, state)
+        save_contract(unit, stored, state)
         return True
 
     if await deps.unit_of_work.run(expire):
@@ -104,10 +104,6 @@ async def _stored(unit: Unit, contract_id: str) -> Stored[ContractRow]:
     if stored is None:
         raise NotFound("contract_not_found", "No such contract")
     return stored
-
-
-def _save(unit: Unit, stored: Stored[ContractRow], state: ContractState) -> None:
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
 
 
 def _conflict(refusal: Refused) -> Conflict:

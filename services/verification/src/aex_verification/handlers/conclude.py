@@ -13,6 +13,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE
 from aex_verification.ports import GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS
@@ -119,7 +120,7 @@ async def finish_contract(
     result = apply_governance(_judged(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
     await write_outcome(unit, awarded.record, state, result, candidate.record)
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    save_contract(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
 
@@ -127,7 +128,7 @@ async def finish_contract(
 def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: ValidationDecision) -> None:
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
     state = held(stored.record.state, unit.now)
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    save_contract(unit, stored, state)
     result = apply_governance(_judged(attempt.record), word_of(decision))
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))

@@ -10,9 +10,10 @@ from aex_outcomes.lifecycle.transitions import failed_to_verify, judged
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
+from aex_verification.handlers.save_contract import Rejecting, save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement
-from aex_verification.repository import ATTEMPTS, CONTRACTS
+from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.custom_code import is_fault_of_custom_code
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow
@@ -55,11 +56,13 @@ def record_verdict(
             "last_error": None,
         }
     )
+    rejecting = None
     if not passed:
         state = state.model_copy(update={"last_feedback": feedback})
+        rejecting = Rejecting(row.attempt_id, row.counted, "criteria_not_met", None)
         event = OutputRejected(contract_id=row.contract_id, attempt_id=row.attempt_id, code="criteria_not_met")
         unit.emit("output.rejected", row.contract_id, event, row.attempt_id)
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    save_contract(unit, stored, state, rejecting)
     unit.update(ATTEMPTS, attempt, row)
     unit.cancel_timer(VERIFY, row.attempt_id)
     if state.closing is not None:
@@ -88,7 +91,7 @@ def record_failure(
     else:
         delay = SYSTEM_BACKOFF.delay(state.system_retries, deps.ids.jitter())
         unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    save_contract(unit, stored, state)
     changes = {
         "status": AttemptStatus.HELD if held else AttemptStatus.WAITING,
         "verdict": Verdict.INDETERMINATE if held else None,

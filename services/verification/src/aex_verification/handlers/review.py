@@ -12,6 +12,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import finish_contract
+from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.submit_output import enqueue
 from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.records import AttemptRow, ContractRow
@@ -75,7 +76,7 @@ def _retry(
         }
     )
     state = retried(stored.record.state, attempt_id, row.candidate_hash, unit.now)
-    unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": state}))
+    save_contract(unit, stored, state)
     unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
     unit.create(ATTEMPTS, key_of(attempt_id), again)
     enqueue(unit, deps, row.contract_id, attempt_id)

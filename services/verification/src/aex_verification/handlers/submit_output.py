@@ -19,6 +19,7 @@ from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import expire_contract
+from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import VERIFY
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
 from aex_verification.rules.canonical import not_canonical
@@ -56,7 +57,7 @@ async def submit_output(
         if earlier is not None:
             return earlier
         taken = received(state, attempt_id, whole, unit.now)
-        unit.update(CONTRACTS, stored, stored.record.model_copy(update={"state": taken}))
+        save_contract(unit, stored, taken)
         await unit.create_large(CANDIDATES, key_of(attempt_id), candidate)
         attempt = AttemptRow(
             attempt_id=attempt_id,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from aex_runtime.backoff import Backoff
+from aex_models.backoff import Backoff
 
 SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
 """Between the platform's own tries: after a verifier that broke down, while governance cannot be reached."""

@@ -16,6 +16,8 @@ class ContractRow(Frozen):
     agent_id: str
     awarded_at: Instant
     state: ContractState
+    events: int = 0
+    """How many contract events there are: the `seq` of the last one."""
 
 
 class Facts(Frozen):
