@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from aex_models.backoff import Backoff
 from aex_outcomes.confinement.errors import JobCrashed, JobFailed, JobTimeout, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
-from aex_models.backoff import Backoff
 from aex_runtime.ids import SeededIds
 from aex_verification.sandbox_desk import SELF_TEST, SandboxDesk, SandboxPolicy
 

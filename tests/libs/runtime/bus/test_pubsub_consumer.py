@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from aex_models.events import Event, WorkChecked
 from aex_models.backoff import Backoff
+from aex_models.events import Event, WorkChecked
 from aex_runtime.bus.consumer import Consumer, ConsumerPolicy
 from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.pubsub import PubSubBus
