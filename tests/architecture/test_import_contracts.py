@@ -45,6 +45,7 @@ BREAKS = {
     "services stand on": ("aex_governance/handlers/planted.py", "import aex_settlement.repository"),
     "the command line": ("aex_cli/planted.py", "import aex_settlement.main"),
     "services do not use": ("aex_settlement/handlers/planted.py", "import aex_client"),
+    "the client stands": ("aex_client/planted.py", "import aex_runtime.clock"),
     "inside a service": ("aex_settlement/rules/planted.py", "import aex_settlement.repository"),
     "models and outcomes": ("aex_outcomes/planted.py", "import httpx"),
     "ports know no": ("aex_runtime/store/port.py", "import sqlite3"),

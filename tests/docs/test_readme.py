@@ -35,6 +35,21 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_gating_ones_own_agent_prints_what_is_shown(tmp_path: Path) -> None:
+    section = README[README.index("## Gate your own agent") :]
+    code, shown = (
+        re.search(rf"^```{kind}\n(.*?)^```", section, re.DOTALL | re.MULTILINE) for kind in ("python", "text")
+    )
+    assert code
+    assert shown
+    (tmp_path / "gate.py").write_text(code[1], encoding="utf-8")
+    told = subprocess.run(
+        [sys.executable, "gate.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (told.stdout, told.stderr) == (shown[1], "")
+    assert sum(1 for line in code[1].splitlines() if line) <= 20
+
+
 @pytest.mark.e2e
 def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
     with live_suite(tmp_path / ".aex") as live:

@@ -47,6 +47,7 @@ from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.handlers.read_work import get_awarded_contract
+from tests.parts.verifiers import VerifiersInHand
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NO_KEY = IdempotentRequest("test", None, "")
@@ -63,7 +64,7 @@ class SimulatedSandbox:
         fault = self.meets(code)
         if fault is not None:
             raise fault
-        return Returned(len(context.output["text"].split()), {})
+        return Returned(len(str(context.output["text"]).split()), {})
 
 
 class EngineJudge:
@@ -168,6 +169,7 @@ class VerificationBench:
         self.store: Store = store or MemoryStore()
         self.blobs = open_blobs("memory:")
         self.judge = EngineJudge()
+        self.verifiers = VerifiersInHand(self.clock)
         self.trials = TrialsInHand()
         self.awards = AwardsInHand()
         self.events: list[Event] = []
@@ -181,8 +183,9 @@ class VerificationBench:
             clock=self.clock,
             ids=SeededIds(seed),
             judge=self.judge,
+            verifiers=self.verifiers,
             trials=self.trials,
-            custom_places=Turnstile(3, 6),
+            slow_places=Turnstile(3, 6),
             governance=self.governance,
             awards=self.awards,
             waits=Waits(),

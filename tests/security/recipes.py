@@ -112,6 +112,7 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/contracts/{contract_id}/outputs": Recipe("awarded", body=lambda _: candidate(GOOD), spends=True),
     "GET /v1/contracts/{contract_id}/attempts": Recipe("settled", query=_MANY, shows="attempt_id"),
     "GET /v1/contracts/{contract_id}/attempts/{attempt_id}": Recipe("settled"),
+    "GET /v1/contracts/{contract_id}/events": Recipe("settled"),
     "POST /v1/contracts/{contract_id}/finalize": Recipe("judged", spends=True),
     "POST /v1/contracts/{contract_id}/cancel": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),

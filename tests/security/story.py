@@ -134,7 +134,7 @@ def _cancelled(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
 
 
 def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
-    """What an agent sees of a contract while it is under way."""
+    """What an agent sees of a contract while it is under way (its events are read once it is over: they stay)."""
     contract = f"/v1/contracts/{ids['contract_id']}"
     for path in (contract, f"{contract}/attempts", f"{contract}/attempts/{ids['attempt_id']}"):
         assert agent.get("verification", path).is_success

@@ -3,13 +3,16 @@
 from typing import Any
 from xml.etree import ElementTree
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aex_models.criteria import SuccessCriteria
 from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Verdict, VerificationResult
 from aex_models.thresholds import ComparisonOperator
-from aex_models.work import FeedbackLevel
-from aex_outcomes.feedback import render_feedback
+from aex_models.work import FeedbackLevel, Problem
+from aex_outcomes import VerificationEngine
+from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated
 from tests.libs.models.results import a_criterion, a_result
 
 MAX_BYTES = 4_096
@@ -38,6 +41,14 @@ errors = st.none() | st.builds(CriterionError, code=texts | st.just(CUSTOM_METRI
 values = st.none() | st.booleans() | st.integers() | st.floats()
 
 
+members = texts | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+"""What a verifier puts into a rejection's metadata, quoting its candidate."""
+
+
 @st.composite
 def unmet(draw: st.DrawFn) -> CriterionResult:
     comparison, threshold = draw(thresholds)
@@ -60,6 +71,7 @@ def feedbacks(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
         "level": draw(st.sampled_from(FeedbackLevel)),
         "code": draw(texts),
         "message": draw(st.none() | texts),
+        "metadata": draw(st.none() | st.dictionaries(texts, members, max_size=10)),
     }
     return render_feedback(draw(st.none() | rejections()), **told), told
 
@@ -87,6 +99,34 @@ def test_no_value_makes_a_line_of_its_own(made: tuple[str, dict[str, Any]]) -> N
         assert all(line.startswith("- ") for line in middle[1:])
 
 
+@given(st.lists(st.builds(Problem, path=texts, code=texts, message=texts), max_size=60))
+def test_the_answer_to_an_invalid_output_is_one_well_formed_element_too(problems: list[Problem]) -> None:
+    text = render_invalid(problems)
+    assert len(text.encode("utf-8")) <= MAX_BYTES
+    root = ElementTree.fromstring(text)  # noqa: S314 our own text
+    assert (root.tag, len(root), root.attrib) == ("output_invalid", 0, {"errors": str(len(problems))})
+    assert all(line.startswith("- ") for line in text.splitlines()[1:-1])
+
+
+@given(st.tuples(*[st.integers(0, 10**9)] * 4))
+def test_the_answer_to_a_repeat_is_one_well_formed_element_too(numbers: tuple[int, int, int, int]) -> None:
+    names = ("attempt", "max_attempts", "replays", "max_replays")
+    told = dict(zip(names, numbers, strict=True))
+    text = render_repeated(**told)
+    assert len(text.encode("utf-8")) <= MAX_BYTES
+    assert ElementTree.fromstring(text).attrib == {name: str(number) for name, number in told.items()}  # noqa: S314
+
+
+@pytest.mark.parametrize("filler", ["x", "<", "\x00", "\ud800", "\udfff\n", "𝕱", "]]>"])
+def test_megabytes_make_no_more_than_four_kilobytes(filler: str) -> None:
+    huge = filler * (1_000_000 // len(filler))
+    told: dict[str, Any] = {"attempt": 1, "max_attempts": 3, "level": FeedbackLevel.FULL, "code": huge, "message": huge}
+    problem = Problem(path=huge, code="c", message=huge)
+    for text in (render_feedback(None, **told, metadata={huge: huge, "x": [huge]}), render_invalid([problem] * 3)):
+        assert len(text.encode("utf-8")) <= MAX_BYTES
+        ElementTree.fromstring(text)  # noqa: S314 our own text
+
+
 @given(rejections(), st.sampled_from([FeedbackLevel.NONE, FeedbackLevel.CRITERIA]))
 def test_below_full_no_value_threshold_or_error_message_changes_the_text(
     found: VerificationResult, level: FeedbackLevel
@@ -98,3 +138,70 @@ def test_below_full_no_value_threshold_or_error_message_changes_the_text(
     changed = found.model_copy(update={"criterion_results": tuple(map(other, found.criterion_results))})
     texts_told = {render_feedback(each, attempt=1, max_attempts=3, level=level) for each in (found, changed)}
     assert len(texts_told) == 1
+
+
+WANTED = SuccessCriteria.model_validate(
+    {
+        "criteria": [
+            {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.5},
+            {"metric": "bleu_score", "metric_type": "bleu_score", "comparison": "gte", "threshold": 0.2},
+            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "gte", "threshold": 1},
+            {"metric": "matches_pattern", "metric_type": "boolean", "comparison": "eq", "threshold": True},
+            {"metric": "accuracy", "metric_type": "accuracy", "comparison": "gte", "threshold": 0.6},
+            {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 99},
+        ]
+    }
+)
+TEXT = "the cat sat on the mat"
+outputs = st.sampled_from(
+    [
+        {"text": TEXT, "predictions": ["a", "b", "a", "b"]},
+        {"text": TEXT, "predictions": ["a", None, {}, "b"]},
+        {"text": TEXT, "predictions": [{"id": each, "label": "a"} for each in range(4)]},
+        {"predictions": "none"},
+        {"text": "\ud800"},
+        {},
+    ]
+)
+words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat", "dog", "ran", "away"]), min_size=1, max_size=12)
+hidden: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "reference": words.map(" ".join),
+        "required_keywords": st.lists(st.sampled_from(["cat", "mat", "dog", "hush"]), min_size=1, max_size=3),
+        "pattern": st.sampled_from(["cat", "dog", "^the", "hush$"]),
+        "ground_truth": st.lists(st.sampled_from("ab"), min_size=3, max_size=5)
+        | st.lists(st.builds(dict, id=st.integers(0, 5), label=st.sampled_from("ab")), min_size=3, max_size=5),
+    }
+)
+
+
+async def judged(output: Any, evaluation: dict[str, Any]) -> VerificationResult:
+    return await VerificationEngine().verify(
+        contract_id="ctr_1", work_input={}, work_output=output, success_criteria=WANTED, evaluation=evaluation
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(outputs, hidden, hidden)
+async def test_two_hidden_data_sets_that_meet_the_same_criteria_make_the_same_text(
+    output: Any, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    found = [await judged(output, each) for each in (one, other)]
+    assert {each.verdict for each in found} == {Verdict.REJECTED}
+    met = [[each.met for each in result.criterion_results] for result in found]
+    told = {level: [told_of(result, level) for result in found] for level in FeedbackLevel}
+    assert len(set(told[FeedbackLevel.NONE])) == 1
+    assert (len(set(told[FeedbackLevel.CRITERIA])) == 1) == (met[0] == met[1])
+
+
+def told_of(result: VerificationResult, level: FeedbackLevel) -> str:
+    return render_feedback(result, attempt=1, max_attempts=3, level=level)
+
+
+async def test_these_data_sets_do_differ_in_values_that_full_tells() -> None:
+    texts = ("the cat ran far away", "dog ran far away")
+    rest = {"required_keywords": ["cat"], "pattern": "cat", "ground_truth": list("abab")}
+    data = [{"reference": text, **rest} for text in texts]
+    found = [await judged({"text": TEXT, "predictions": list("abab")}, each) for each in data]
+    assert len({told_of(each, FeedbackLevel.FULL) for each in found}) == 2
+    assert len({told_of(each, FeedbackLevel.CRITERIA) for each in found}) == 1

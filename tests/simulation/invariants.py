@@ -20,10 +20,12 @@ from aex_verification.handlers.read import outcome_of
 from aex_verification.repository import CONTRACTS
 from aex_verification.rules.records import ContractRow
 from aex_work_publisher.repository import WORKS
+from tests.simulation.histories import check_final_result, check_history
 from tests.simulation.services import SOUND
+from tests.simulation.wishes import Offer
 
 if TYPE_CHECKING:
-    from tests.simulation.world import Offer, World
+    from tests.simulation.world import World
 
 FAR = 2**62
 M = TypeVar("M", bound=Frozen)
@@ -54,6 +56,7 @@ async def check_quiescent(world: "World") -> None:
         outcome = await outcome_of(world.suite.verification_deps, deal.contract_id)
         assert row is not None, f"{deal.contract_id} was lost"
         assert row.state.final, f"{deal.contract_id} is {row.state.status}"
+        await check_history(world.suite.verification.store, row)
         if row.state.status is ContractStatus.CANCELLED:
             assert outcome is None
             assert settlement is None
@@ -61,13 +64,14 @@ async def check_quiescent(world: "World") -> None:
         assert outcome is not None, f"{deal.contract_id} ended without an outcome"
         assert settlement is not None, f"{deal.contract_id} was not settled"
         _check_outcome(outcome, settlement, Decimal(deal.least), Decimal(deal.most))
+        check_final_result(outcome, deal.verifier)
     for offer in world.offers:
         await _check_offer(world, offer)
     for service in world.suite.services:
         assert await service.dead_letters.count() == 0, f"{service.name} has dead letters"
 
 
-async def _check_offer(world: "World", offer: "Offer") -> None:
+async def _check_offer(world: "World", offer: Offer) -> None:
     """However often the sandbox was away, sound code was not refused for it, and no other was let through."""
     record = await _found(WORKS, world.suite.publisher.store, key_of(offer.work_id))
     assert record is not None, f"{offer.work_id} was lost"
@@ -80,6 +84,7 @@ async def _check_offer(world: "World", offer: "Offer") -> None:
 def _check_contract(seen: Ledger, row: ContractRow) -> None:
     used = row.state.verification.attempts_used
     assert seen.attempts.get(row.contract_id, 0) <= used <= row.state.verification.max_attempts
+    assert used == len(row.state.verification.judged), "every attempt is a judged candidate, and no other is"
     seen.attempts[row.contract_id] = used
     if row.contract_id in seen.finals:
         assert row.state.status is seen.finals[row.contract_id], "a final status changed"

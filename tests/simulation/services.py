@@ -41,6 +41,7 @@ from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.subscriptions import subscriptions as publisher_subscriptions
 from tests.parts.verification import AwardsFrom, EngineJudge
+from tests.parts.verifiers import VERIFIERS, VerifiersInHand
 from tests.simulation.faults import Crash, FaultyStore, Odds, SimulatedBus
 
 Subscriptions = Mapping[str, EventHandler]
@@ -168,7 +169,7 @@ class Suite:
             store=self.publisher.store,
             blobs=self.around.blobs,
             ids=self.publisher.ids,
-            check=lambda body: check_submission(body, catalog),
+            check=lambda body: check_submission(body, catalog, verifiers=VERIFIERS),
             fee_rate=self.around.fee_rate,
         )
 
@@ -181,8 +182,8 @@ class Suite:
         return CodeFault(FaultKind.EXCEPTION, "KeyError") if failed else None
 
     def _verification(self) -> VerificationDeps:
-        judge = EngineJudge()
-        judge.breaks = lambda: self.around.dice.random() < self.around.odds().verifier_breaks
+        judge, verifiers = EngineJudge(), VerifiersInHand(self.around.clock)
+        judge.breaks = verifiers.breaks = lambda: self.around.dice.random() < self.around.odds().verifier_breaks
         judge.sandbox.meets = self._code_meets
         return VerificationDeps(
             unit_of_work=self.verification.unit_of_work,
@@ -191,8 +192,9 @@ class Suite:
             clock=self.around.clock,
             ids=self.verification.ids,
             judge=judge,
+            verifiers=verifiers,
             trials=SimulatedTrials(self.around),
-            custom_places=Turnstile(3, 6),
+            slow_places=Turnstile(3, 6),
             governance=SimulatedGovernance(self.governance_deps, self.around),
             awards=AwardsFrom(self.publisher_deps),
             waits=Waits(),

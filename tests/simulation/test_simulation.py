@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from aex_models.contract import ContractStatus
 from aex_models.events import Event, OutcomeVerified
 from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.handlers import EventHandler
@@ -11,7 +12,10 @@ from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository import create_transaction
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import recomputed_cost
+from aex_verification.handlers.read import outcome_of
 from aex_work_publisher.repository import find_work
+from tests.simulation.histories import attempts_of
+from tests.simulation.wishes import Shares
 from tests.simulation.world import World
 
 STEPS = 150
@@ -49,13 +53,32 @@ async def test_runs_reach_every_kind_of_end() -> None:
 async def test_custom_code_meets_every_fate() -> None:
     fates, causes = set(), set()
     for seed in range(8):
-        world = World(seed, custom_share=0.9)
+        world = World(seed, shares=Shares(custom=0.9))
         await world.run(2 * STEPS)
         records = [await find_work(world.suite.publisher.store, offer.work_id) for offer in world.offers]
         fates |= {each.record.status.value for each in records if each is not None}
         causes |= {str(event.data["cause"]) for event in world.suite.verification.emitted if "cause" in event.data}
     assert {"refused", "open", "completed"} <= fates
     assert "custom_metric_failed" in causes
+
+
+async def test_named_verifiers_meet_every_fate() -> None:
+    codes, causes, statuses, final_results = set(), set(), set(), set()
+    for seed in range(8):
+        world = World(seed, shares=Shares(custom=0.1, verifier=0.9))
+        await world.run(2 * STEPS)
+        service = world.suite.verification
+        codes |= {str(event.data["code"]) for event in service.emitted if event.type == "output.rejected"}
+        causes |= {str(event.data["cause"]) for event in service.emitted if event.type == "outcome.held"}
+        for deal in world.deals:
+            statuses |= {attempt.status.value for attempt in await attempts_of(service.store, deal.contract_id)}
+            outcome = await outcome_of(world.suite.verification_deps, deal.contract_id)
+            passed = outcome is not None and outcome.final_status is ContractStatus.PASSED
+            final_results |= {type(outcome.final_result) for _ in [1] if outcome is not None and passed}
+    assert {"too_dull", "fatal", "criteria_not_met"} <= codes
+    assert "system_retries_exhausted" in causes
+    assert {"invalid", "judged"} <= statuses
+    assert final_results == {dict, type(None)}
 
 
 async def test_a_settlement_that_forgets_what_it_settled_is_caught() -> None:

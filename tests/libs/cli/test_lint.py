@@ -116,12 +116,49 @@ def test_a_work_that_was_read_back_from_the_service_is_taken_as_it_is(
         "success_criteria": {
             "criteria": [{"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3}]
         },
-        "verification": {"max_attempts": 3, "verifier": "theirs"},
+        "verification": {"max_attempts": 3, "verifier": None},
         "budget": {"max_cpc": "0.50"},
     }
     code, found = linted(capsys, written(tmp_path, "work.json", json.dumps(work)))
     assert (code, found["problems"], found["warnings"]) == (0, [], [])
     assert found["quote"]["maximum"]["total"] == "0.50"
+
+
+NAMING = {
+    "criteria": "criteria: [{metric: word_count, metric_type: count, comparison: gte, threshold: 3}]",
+    "work": "budget: {max_cpc: 1}\nverification: {verifier: tone}",
+    "config": "verifiers: {tone: 'nowhere.installed:verify'}",
+    "other": "verifiers: {tune: 'nowhere.installed:verify'}",
+}
+
+
+def test_a_verifier_is_known_where_the_services_configuration_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: written(tmp_path, f"{name}.yaml", text) for name, text in NAMING.items()}
+    arguments = (files["criteria"], "--work", files["work"], "--config")
+    assert plainly(capsys, *arguments, files["config"])[0] == 0
+    code, out, err = plainly(capsys, *arguments, files["other"])
+    told = f"{files['work']} /verification/verifier: Unknown verifier; registered here: tune (unknown_verifier)"
+    assert (code, err) == (1, [])
+    assert any(told in line for line in out), out
+
+
+def test_without_it_any_name_is_taken_and_the_user_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: written(tmp_path, f"{name}.yaml", text) for name, text in NAMING.items()}
+    code, _, err = plainly(capsys, files["criteria"], "--work", files["work"])
+    assert code == 0
+    assert [line for line in err if "whether there is a verifier tone was not checked" in line] == err != []
+
+
+def test_criteria_beside_a_verifier_need_not_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loose = NAMING["criteria"].replace("threshold: 3", "threshold: 3, required: false, bonus: 1")
+    criteria = written(tmp_path, "criteria.yaml", loose)
+    work = written(tmp_path, "work.yaml", NAMING["work"])
+    config = written(tmp_path, "config.yaml", NAMING["config"])
+    alone = written(tmp_path, "alone.yaml", "budget: {max_cpc: 1}")
+    assert plainly(capsys, criteria, "--work", work, "--config", config, "--strict")[0] == 0
+    assert plainly(capsys, criteria, "--work", alone, "--config", config, "--strict")[0] == 1
 
 
 def test_all_problems_are_told_at_once_with_their_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

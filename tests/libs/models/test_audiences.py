@@ -267,6 +267,21 @@ def test_an_agent_is_told_secret_values_at_full_alone() -> None:
     assert values(project(result(), Audience.AGENT, full)) == {"rougeL": 0.123, "word_count": 7}
 
 
+@pytest.mark.parametrize(
+    ("code", "fault", "told"),
+    [("prediction_count", "agent", False), ("metric_missing", "agent", True), ("judge_unreachable", "platform", True)],
+)
+def test_an_error_that_depends_on_evaluation_data_is_told_to_the_agent_at_full_alone(
+    code: str, fault: str, told: bool
+) -> None:
+    error = {"code": code, "message": "3 predictions for 77 labels", "fault": fault}
+    found = result(criterion_results=[criterion_result(secret=True, value=None, error=error)])
+    [shown] = project(found, Audience.AGENT)["criterion_results"]
+    assert shown.get("error", {}).get("code") == (code if told else None)
+    [whole] = project(found, Audience.AGENT, Disclosure(level=FeedbackLevel.FULL))["criterion_results"]
+    assert whole["error"]["code"] == code
+
+
 def test_an_agent_sees_metrics_that_its_criteria_name_and_no_secret_ones() -> None:
     shown = project(result(), Audience.AGENT)
     assert shown["metrics"] == {"word_count": 7}

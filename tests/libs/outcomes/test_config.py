@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config, parse_config
+from aex_outcomes.config import InvalidConfig, OutcomeConfig, VerifierConfig, load_config, parse_config
 
 
 @pytest.mark.parametrize("raw", [None, {}, {"extractors": {}}])
@@ -26,6 +26,10 @@ def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
           text_quality: {enabled: true, class: TextQualityExtractor, config: {rouge_types: [rouge1]}}
           custom: {sandbox: {timeout_ms: 100, memory_limit_mb: 64}}
           mine: {class: "package.module:Class", config: {a: 1}}
+        verifiers:
+          summary_check: my_package.verifiers:verify_summary
+          other: {path: "pkg.mod:fn", output_type: "pkg.mod:Model", enabled: false, timeout_ms: 2000}
+          offered: {}
         verification: {governance_check: false, store_outcomes: false, max_criteria_per_task: 20}
         caching: {extractor_results_ttl: 0}
         """
@@ -35,6 +39,13 @@ def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
     assert config.sections()["custom"].sandbox.timeout_ms == 100
     assert config.sections()["mine"].class_ == "package.module:Class"
     assert config.verification.max_criteria_per_task == 20
+    assert config.verifiers["summary_check"] == VerifierConfig(path="my_package.verifiers:verify_summary")
+    assert config.verifiers["summary_check"].timeout_ms == 30_000
+    other = config.verifiers["other"]
+    assert (other.path, other.output_type, other.enabled, other.timeout_ms) == (
+        "pkg.mod:fn", "pkg.mod:Model", False, 2000,
+    )  # fmt: skip
+    assert config.verifiers["offered"] == VerifierConfig()
     assert parse_config(config.as_json()) == config
 
 
@@ -52,6 +63,17 @@ def test_without_a_file_all_defaults_hold() -> None:
         ({"extractors": {"mine": {}}}, "extractors.mine.class"),
         ({"verification": {"governance_check": "no"}}, "verification.governance_check"),
         ({"verification": {"max_criteria_per_task": 101}}, "verification.max_criteria_per_task"),
+        ({"verifiers": {"mine": {"colour": 1}}}, "verifiers.mine.colour"),
+        ({"verifiers": {"mine": {"timeout_ms": 0}}}, "verifiers.mine.timeout_ms"),
+        ({"verifiers": {"mine": {"timeout_ms": "100"}}}, "verifiers.mine.timeout_ms"),
+        ({"verifiers": {"mine": {"enabled": "yes"}}}, "verifiers.mine.enabled"),
+        ({"verifiers": {"mine": {"path": 1}}}, "verifiers.mine.path"),
+        ({"verifiers": {"mine": ""}}, "verifiers.mine.path"),
+        ({"verifiers": {"mine": None}}, "verifiers.mine"),
+        ({"verifiers": {"mine": ["pkg.mod:fn"]}}, "verifiers.mine"),
+        ({"verifiers": {"a name": "pkg.mod:fn"}}, "verifiers.a name"),
+        ({"verifiers": {1: "pkg.mod:fn"}}, "verifiers.1"),
+        ({"verifiers": ["pkg.mod:fn"]}, "verifiers"),
         ({"caching": {"extractor_results_ttl": -1}}, "caching.extractor_results_ttl"),
         ({"extractors": []}, "extractors"),
         ([], ""),

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.results import CriterionError, Fault, VerificationResult
-from aex_models.work import FeedbackLevel
-from aex_outcomes.feedback import MAX_BYTES, render_feedback
+from aex_models.work import FeedbackLevel, Problem
+from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated, summary_of
+from aex_outcomes.xml_text import MAX_BYTES
 from tests.libs.outcomes.engine.builders import criteria, criterion, result, verify
 
 WANTED = criteria(
@@ -94,12 +95,70 @@ def test_a_missing_metric_is_told_from_an_unmet_one() -> None:
     assert "- m0: not met (metric_missing)" in feedback(result(CriterionError(code="metric_missing", message="")))
 
 
+def test_why_a_secret_metric_has_no_value_is_told_at_full_alone_unless_the_candidate_lacks_it() -> None:
+    found = result(CriterionError(code="prediction_count"), CriterionError(code="metric_missing"))
+    hidden = tuple(each.model_copy(update={"secret": True}) for each in found.criterion_results)
+    found = found.model_copy(update={"criterion_results": hidden})
+    assert feedback(found).splitlines()[2:-1] == ["- m0: not met", "- m1: not met (metric_missing)"]
+    assert "prediction_count" in feedback(found, FeedbackLevel.FULL)
+
+
 def test_a_verifiers_own_words_are_the_summary() -> None:
     told = feedback(None, code='too "short"', message="Write <more>\nplease & thanks", attempt=2)
     assert told.splitlines() == [
         '<verification_rejected code="too &quot;short&quot;" attempt="2" max_attempts="3">',
         "Summary: Write &lt;more&gt; please &amp; thanks",
         "</verification_rejected>",
+    ]
+
+
+def test_metadata_is_told_at_full_in_the_order_of_its_keys() -> None:
+    metadata = {"words": 812, "share": 0.25, "late": True, "why": "too <long>", "where": {"b": [1, None], "a": "ü"}}
+    told = feedback(None, FeedbackLevel.FULL, message="No.", metadata=metadata)
+    assert told.splitlines()[1:-1] == [
+        "Summary: No.",
+        "- late: true",
+        "- share: 0.25",
+        "- where: {&quot;a&quot;: &quot;ü&quot;, &quot;b&quot;: [1, null]}",
+        "- why: too &lt;long&gt;",
+        "- words: 812",
+    ]
+
+
+@pytest.mark.parametrize("level", [FeedbackLevel.CRITERIA, FeedbackLevel.NONE])
+def test_metadata_is_told_at_full_alone(level: FeedbackLevel) -> None:
+    assert feedback(None, level, message="No.", metadata={"hush": 1}) == feedback(None, level, message="No.")
+
+
+async def test_metadata_comes_behind_the_criteria() -> None:
+    lines = feedback(await rejected(), FeedbackLevel.FULL, metadata={"a": 1}).splitlines()
+    assert [line.split(":")[0] for line in lines[2:-1]] == ["- rougeL", "- output_length", "- a"]
+
+
+async def test_the_summary_for_events_is_what_the_first_line_says_as_plain_text() -> None:
+    assert summary_of(await rejected(), None) == "2 of 4 criteria not met."
+    assert summary_of(await rejected(), "Write <more>\nplease \ud800") == "Write <more> please \ufffd"
+    assert len(summary_of(None, "x" * 1_000_000).encode()) <= 2_010
+
+
+def test_invalid_outputs_are_told_where_and_why() -> None:
+    problems = [
+        Problem(path="/output/a", code="missing", message="Field <required>"),
+        Problem(path="", code="c", message="m"),
+    ]
+    assert render_invalid(problems).splitlines() == [
+        '<output_invalid errors="2">',
+        "- /output/a: Field &lt;required&gt;",
+        "- /: m",
+        "</output_invalid>",
+    ]
+
+
+def test_repeats_are_told_how_many_are_left() -> None:
+    assert render_repeated(attempt=1, max_attempts=3, replays=2, max_replays=3).splitlines() == [
+        '<candidate_repeated attempt="1" max_attempts="3" replays="2" max_replays="3">',
+        "This candidate was rejected before: it was not judged again and used no attempt. Change it.",
+        "</candidate_repeated>",
     ]
 
 

@@ -85,6 +85,21 @@ def test_a_success_that_is_certain() -> None:
     assert codes(lengths(5, aggregation="weighted", minimum_weighted_score=0.1)) == []
 
 
+def test_beside_a_verifier_criteria_need_not_decide_anything() -> None:
+    certain = lengths(5, aggregation="weighted", minimum_weighted_score=0.0)
+    assert codes(certain, verified=True) == []
+    assert codes(criteria(criterion(required=False, bonus="1")), verified=True) == []
+
+
+def test_what_no_candidate_can_meet_is_told_beside_a_verifier_too() -> None:
+    exclusive = (criterion("word_count", "gt", 4), criterion("word_count", "lt", 5))
+    expected = ["criteria_exclude_each_other", "success_unreachable"]
+    assert codes(criteria(*exclusive), verified=True) == expected
+    weighted = criteria(*exclusive, aggregation="weighted", minimum_weighted_score=0.6)
+    assert codes(weighted, verified=True) == ["criteria_exclude_each_other", "minimum_unreachable"]
+    assert codes(criteria(criterion("accuracy", "gt", 1, **SCORE)), verified=True)[0] == "never_met"
+
+
 @pytest.mark.parametrize(
     ("cap", "expected"), [("0", ["bonus_unreachable"]), ("2.99", ["bonus_unreachable"]), ("3", []), (None, [])]
 )

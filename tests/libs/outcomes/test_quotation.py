@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from aex_models.contract import Terms
 from aex_models.cost import cost
 from aex_models.criteria import BonusPolicy, SuccessCriteria
-from aex_models.results import Verdict
+from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Budget, Quote
 from aex_outcomes import quote
 from aex_outcomes.engine.aggregating import Scale
+from aex_outcomes.engine.combining import under_verifier
+from aex_outcomes.engine.incentives import verified_bonus, verified_penalty
+from aex_outcomes.lifecycle.ruling import Rejected, Rejection
 from tests.libs.outcomes.engine.builders import criteria, criterion, result
 
 METRICS = ("output_length", "word_count", "latency_ms", "num_predictions")
@@ -146,3 +149,33 @@ def test_every_judged_total_lies_within_the_range(work: tuple[SuccessCriteria, B
     assert found.minimum.total == 0 <= found.maximum.total
     case = found.maximum
     assert case.base + case.bonus - case.penalty == case.total
+
+
+@given(works())
+def test_a_verifiers_rejection_never_costs_more_than_its_word_that_the_output_is_good(
+    work: tuple[SuccessCriteria, Budget],
+) -> None:
+    """So that the range of a work with a verifier is that of its criteria alone."""
+    wanted, money = work
+    terms = Terms.of(money, money.max_cpc)
+    for met in product((True, False), repeat=len(wanted.criteria)):
+        accepted = _judged(wanted, met)
+        denied = under_verifier(accepted, Rejected(rejection=Rejection(message="no")), wanted.bonus_policy)
+        assert not denied.success
+        assert cost(terms, denied).total <= cost(terms, accepted).total
+
+
+def _judged(wanted: SuccessCriteria, met: tuple[bool, ...]) -> VerificationResult:
+    """What the engine says of a candidate that meets these criteria."""
+    passed = Scale.of(wanted).succeeds(met)
+    plain = result(*met, verdict=Verdict.PASSED if passed else Verdict.REJECTED, success=passed)
+    paid = [
+        each.model_copy(update={"bonus": criterion.bonus, "penalty": criterion.penalty})
+        for each, criterion in zip(plain.criterion_results, wanted.criteria, strict=True)
+    ]
+    sums = {
+        "bonus": verified_bonus(paid, wanted.bonus_policy, success=passed),
+        "penalty": verified_penalty(paid),
+        "criterion_results": tuple(paid),
+    }
+    return plain.model_copy(update=sums)

@@ -1,11 +1,9 @@
 """Code that answers with what is no metric, raises what is no message, is no code, or leaves something behind."""
 
 from aex_outcomes.sandbox.port import FaultKind
-from tests.security.sandbox.case import SPENT, Abuse, body, returns
+from tests.security.sandbox.case import NO_SYNTAX, SPENT, Abuse, E, body, returns, using
 
-E = FaultKind.EXCEPTION
 BAD = FaultKind.BAD_RESULT
-NO_SYNTAX = FaultKind.SYNTAX
 
 RESULTS = (
     Abuse("nothing", body("pass"), BAD),
@@ -29,7 +27,7 @@ RESULTS = (
     Abuse("an instance", returns("A()", "class A: pass"), BAD),
     Abuse("a class", returns("A", "class A: pass"), BAD),
     Abuse("a function", returns("evaluate"), BAD),
-    Abuse("a module", returns("json", "import json"), BAD),
+    Abuse("a module", using("json", "json"), BAD),
     Abuse("a coroutine", returns("f()", "async def f(): return 1"), BAD),
     Abuse("itself", body("x = {}\nx['m'] = x\nreturn x"), BAD),
     Abuse("one list ten billion times", body("x = [1]\nfor _ in range(60): x = [x, x]\nreturn {'m': x}"), BAD),
@@ -83,9 +81,9 @@ LEFT_BEHIND = (
     Abuse("and whether it is as it was", returns("len([])"), 0),
     Abuse("a module changed", body("json.loads = lambda x: [{}, {}, {}]\nreturn 1", "import json"), E),
     Abuse("a module's list changed", body("sys.argv.append('left')\nreturn len(sys.argv)", "import sys"), 2),
-    Abuse("and whether it is as it was", returns("len(sys.argv)", "import sys"), 1),
+    Abuse("and whether it is as it was", using("sys", "len(sys.argv)"), 1),
     Abuse("the random numbers", body("random.seed(7)\nrandom.random()\nreturn 1", "import random"), 1),
-    Abuse("and whether they begin anew", returns("round(random.random(), 6)", "import random"), 0.844422),
+    Abuse("and whether they begin anew", using("random", "round(random.random(), 6)"), 0.844422),
     Abuse("the sandbox's own names", "__json = None\n__context = '[0, 0, 0]'\n" + returns("1"), 1),
     Abuse("an attribute of a function", body("evaluate.left = 1\nreturn 1"), E),
     Abuse("the arguments", body("input['left'] = 1\nreturn len(input)"), 2),

@@ -28,6 +28,8 @@ class Abuse:
 
 SPENT = frozenset({FaultKind.TIMEOUT, FaultKind.MEMORY})
 """The end of what uses up both: which one is over first, the machine's load decides."""
+E = FaultKind.EXCEPTION
+NO_SYNTAX = FaultKind.SYNTAX
 
 
 def body(statements: str, before: str = "") -> str:
@@ -39,3 +41,8 @@ def body(statements: str, before: str = "") -> str:
 def returns(expression: str, before: str = "") -> str:
     """The code whose `evaluate` returns the expression."""
     return body(f"return {expression}", before)
+
+
+def using(module: str, expression: str) -> str:
+    """The code that imports a module, and whose `evaluate` returns the expression."""
+    return returns(expression, f"import {module}")

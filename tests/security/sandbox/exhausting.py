@@ -1,9 +1,8 @@
 """Code that uses up what there is: time, memory, stack, and what it may print."""
 
 from aex_outcomes.sandbox.port import FaultKind
-from tests.security.sandbox.case import SPENT, Abuse, body, returns
+from tests.security.sandbox.case import NO_SYNTAX, SPENT, Abuse, E, body, returns, using
 
-E = FaultKind.EXCEPTION
 TIME = FaultKind.TIMEOUT
 MEMORY = FaultKind.MEMORY
 PRINTED = FaultKind.TOO_MUCH_OUTPUT
@@ -36,8 +35,8 @@ LOOPS = (
         TIME,
     ),
     Abuse("a long count", returns("sum(1 for _ in range(10**12))"), SPENT),
-    Abuse("a long product", returns("len(list(itertools.product(range(1000), repeat=4)))", "import itertools"), SPENT),
-    Abuse("an endless count", returns("max(itertools.count())", "import itertools"), TIME),
+    Abuse("a long product", using("itertools", "len(list(itertools.product(range(1000), repeat=4)))"), SPENT),
+    Abuse("an endless count", using("itertools", "max(itertools.count())"), TIME),
     Abuse("a search in a long text", returns("sum('a' * i + 'b' in 'a' * 1_000_000 for i in range(100_000))"), TIME),
 )
 
@@ -45,8 +44,8 @@ INTEGERS = (
     Abuse("a tower of powers", returns("9 ** 9 ** 9 % 10"), SPENT),
     Abuse("a long power", returns("7 ** 10_000_000 % 2"), TIME),
     Abuse("a long shift", returns("(1 << 10 ** 10) % 2"), MEMORY),
-    Abuse("a factorial", returns("math.factorial(10 ** 6) % 2", "import math"), TIME),
-    Abuse("a binomial", returns("math.comb(10 ** 7, 5 * 10 ** 6) % 2", "import math"), TIME),
+    Abuse("a factorial", using("math", "math.factorial(10 ** 6) % 2"), TIME),
+    Abuse("a binomial", using("math", "math.comb(10 ** 7, 5 * 10 ** 6) % 2"), TIME),
     Abuse("doubling digits", body("x = 3\nwhile True: x = x * x"), SPENT),
     Abuse("many digits to text", returns("len(str(1 << 1_000_000))"), E),
     Abuse("text to many digits", returns("int('9' * 1_000_000) % 2"), E),
@@ -91,18 +90,16 @@ MEMORY_BOMBS = (
         ),
         SPENT,
     ),
-    Abuse("a substitution that grows", returns("len(re.sub('x', 'y' * 100_000, 'x' * 100_000))", "import re"), SPENT),
+    Abuse("a substitution that grows", using("re", "len(re.sub('x', 'y' * 100_000, 'x' * 100_000))"), SPENT),
 )
 
 PATTERNS = (
-    Abuse("nested repeats", returns("int(bool(re.match('(a+)+$', 'a' * 5_000 + 'b')))", "import re"), 0),
-    Abuse("overlapping choices", returns("int(bool(re.match('(a|aa)+$', 'a' * 5_000 + 'b')))", "import re"), 0),
-    Abuse("many stars", returns("int(bool(re.match('(.*a){25}b', 'a' * 3_000)))", "import re"), 0),
-    Abuse(
-        "a repeat of repeats", returns("int(bool(re.match('(((a{1,1000}){1,1000}){1,1000})', 'a')))", "import re"), E
-    ),
-    Abuse("back references", returns("int(bool(re.match(r'(a*)*\\1b', 'a' * 5_000)))", "import re"), E),
-    Abuse("looking ahead", returns("int(bool(re.match('(?=(a+)+b)(a+)+c', 'a' * 5_000)))", "import re"), 0),
+    Abuse("nested repeats", using("re", "int(bool(re.match('(a+)+$', 'a' * 5_000 + 'b')))"), 0),
+    Abuse("overlapping choices", using("re", "int(bool(re.match('(a|aa)+$', 'a' * 5_000 + 'b')))"), 0),
+    Abuse("many stars", using("re", "int(bool(re.match('(.*a){25}b', 'a' * 3_000)))"), 0),
+    Abuse("a repeat of repeats", using("re", "int(bool(re.match('(((a{1,1000}){1,1000}){1,1000})', 'a')))"), E),
+    Abuse("back references", using("re", "int(bool(re.match(r'(a*)*\\1b', 'a' * 5_000)))"), E),
+    Abuse("looking ahead", using("re", "int(bool(re.match('(?=(a+)+b)(a+)+c', 'a' * 5_000)))"), 0),
 )
 
 RECURSION = (
@@ -119,13 +116,13 @@ RECURSION = (
         body("x = []\nfor _ in range(100_000): x = [x]\nreturn len(copy.deepcopy(x))", "import copy"),
         E,
     ),
-    Abuse("JSON that is deep", returns("len(json.loads('[' * 100_000 + ']' * 100_000))", "import json"), E),
+    Abuse("JSON that is deep", using("json", "len(json.loads('[' * 100_000 + ']' * 100_000))"), E),
     Abuse(
         "JSON that is deep, and no line of the code's own",
         "import json\nevaluate = eval(\"lambda input, output, metadata: json.loads('[' * 100_000)\")",
         E,
     ),
-    Abuse("code that is deep", returns("eval('(' * 50_000 + '1' + ')' * 50_000)"), FaultKind.SYNTAX),
+    Abuse("code that is deep", returns("eval('(' * 50_000 + '1' + ')' * 50_000)"), NO_SYNTAX),
 )
 
 PRINTS = (

@@ -1,17 +1,13 @@
 """Code that reaches for the host: files, environment, sockets, processes, and the interpreter's own insides."""
 
-from aex_outcomes.sandbox.port import FaultKind
-from tests.security.sandbox.case import FILE, PORT, Abuse, body, returns
-
-E = FaultKind.EXCEPTION
-NO_SYNTAX = FaultKind.SYNTAX
+from tests.security.sandbox.case import FILE, NO_SYNTAX, PORT, Abuse, E, body, returns, using
 
 FILES = (
     Abuse("open a file", returns(f"int(open('{FILE}').read())"), E),
     Abuse("open it as bytes", returns(f"int(open('{FILE}', 'rb').read())"), E),
     Abuse("read it by its path", returns(f"int(Path('{FILE}').read_text())", "from pathlib import Path"), E),
     Abuse("ask whether it is there", returns(f"Path('{FILE}').exists()", "from pathlib import Path"), E),
-    Abuse("list a folder", returns("len(os.listdir('/'))", "import os"), E),
+    Abuse("list a folder", using("os", "len(os.listdir('/'))"), E),
     Abuse("walk a folder", returns("len(list(Path('/').iterdir()))", "from pathlib import Path"), E),
     Abuse("climb out of the folder", returns(f"int(open('../../../../../../..{FILE}').read())"), E),
     Abuse("read the process's environment", returns("len(open('/proc/self/environ').read())"), E),
@@ -21,31 +17,31 @@ FILES = (
     Abuse("write a file", returns(f"open('{FILE}', 'w').write('1')"), E),
     Abuse("append to a file", returns(f"open('{FILE}', 'a').write('1')"), E),
     Abuse("delete a file", returns(f"Path('{FILE}').unlink()", "from pathlib import Path"), E),
-    Abuse("rename a file", returns(f"os.rename('{FILE}', '{FILE}.moved')", "import os"), E),
-    Abuse("make a folder", returns(f"os.mkdir('{FILE}.folder')", "import os"), E),
-    Abuse("another module that opens files", returns(f"io.open('{FILE}').read()", "import io"), E),
-    Abuse("files in memory", returns("tempfile.mkstemp()", "import tempfile"), E),
+    Abuse("rename a file", using("os", f"os.rename('{FILE}', '{FILE}.moved')"), E),
+    Abuse("make a folder", using("os", f"os.mkdir('{FILE}.folder')"), E),
+    Abuse("another module that opens files", using("io", f"io.open('{FILE}').read()"), E),
+    Abuse("files in memory", using("tempfile", "tempfile.mkstemp()"), E),
 )
 
 ENVIRONMENT = (
-    Abuse("read a variable", returns("int(os.getenv('AEX_CANARY'))", "import os"), E),
-    Abuse("read all variables", returns("int(os.environ['AEX_CANARY'])", "import os"), E),
-    Abuse("count the variables", returns("len(os.environ)", "import os"), E),
-    Abuse("read the arguments", returns("len(sys.argv)", "import sys"), 1),
-    Abuse("the user and the host", returns("os.uname()", "import os"), E),
-    Abuse("random bytes of the host", returns("len(os.urandom(16))", "import os"), E),
-    Abuse("the host's clock", returns("time.time()", "import time"), 1_767_225_600.0),
+    Abuse("read a variable", using("os", "int(os.getenv('AEX_CANARY'))"), E),
+    Abuse("read all variables", using("os", "int(os.environ['AEX_CANARY'])"), E),
+    Abuse("count the variables", using("os", "len(os.environ)"), E),
+    Abuse("read the arguments", using("sys", "len(sys.argv)"), 1),
+    Abuse("the user and the host", using("os", "os.uname()"), E),
+    Abuse("random bytes of the host", using("os", "len(os.urandom(16))"), E),
+    Abuse("the host's clock", using("time", "time.time()"), 1_767_225_600.0),
 )
 
 SOCKETS = (
-    Abuse("connect", returns(f"socket.create_connection(('127.0.0.1', {PORT}))", "import socket"), E),
+    Abuse("connect", using("socket", f"socket.create_connection(('127.0.0.1', {PORT}))"), E),
     Abuse(
         "connect by the engine's own module",
-        returns(f"_socket.socket().connect(('127.0.0.1', {PORT}))", "import _socket"),
+        using("_socket", f"_socket.socket().connect(('127.0.0.1', {PORT}))"),
         E,
     ),
-    Abuse("fetch", returns(f"urllib.request.urlopen('http://127.0.0.1:{PORT}').read()", "import urllib.request"), E),
-    Abuse("speak HTTP", returns(f"http.client.HTTPConnection('127.0.0.1', {PORT})", "import http.client"), E),
+    Abuse("fetch", using("urllib.request", f"urllib.request.urlopen('http://127.0.0.1:{PORT}').read()"), E),
+    Abuse("speak HTTP", using("http.client", f"http.client.HTTPConnection('127.0.0.1', {PORT})"), E),
     Abuse(
         "connect within a coroutine",
         body(
@@ -57,18 +53,18 @@ SOCKETS = (
 )
 
 PROCESSES = (
-    Abuse("run a program", returns("subprocess.check_output(['id'])", "import subprocess"), E),
-    Abuse("run a shell", returns("os.system('id')", "import os"), E),
-    Abuse("read from a shell", returns("os.popen('id').read()", "import os"), E),
-    Abuse("fork", returns("os.fork()", "import os"), E),
-    Abuse("become another program", returns("os.execv('/bin/sh', ['sh'])", "import os"), E),
-    Abuse("kill the service", returns("os.kill(os.getppid(), 9)", "import os"), E),
-    Abuse("exit the process", returns("os._exit(0)", "import os"), E),
-    Abuse("exit the interpreter", returns("sys.exit(0)", "import sys"), E),
-    Abuse("start threads", returns("threading.Thread(target=print).start()", "import threading"), E),
-    Abuse("start processes", returns("multiprocessing.Process(target=print).start()", "import multiprocessing"), E),
-    Abuse("call into C", returns("ctypes.string_at(0)", "import ctypes"), E),
-    Abuse("handle signals", returns("signal.alarm(1)", "import signal"), E),
+    Abuse("run a program", using("subprocess", "subprocess.check_output(['id'])"), E),
+    Abuse("run a shell", using("os", "os.system('id')"), E),
+    Abuse("read from a shell", using("os", "os.popen('id').read()"), E),
+    Abuse("fork", using("os", "os.fork()"), E),
+    Abuse("become another program", using("os", "os.execv('/bin/sh', ['sh'])"), E),
+    Abuse("kill the service", using("os", "os.kill(os.getppid(), 9)"), E),
+    Abuse("exit the process", using("os", "os._exit(0)"), E),
+    Abuse("exit the interpreter", using("sys", "sys.exit(0)"), E),
+    Abuse("start threads", using("threading", "threading.Thread(target=print).start()"), E),
+    Abuse("start processes", using("multiprocessing", "multiprocessing.Process(target=print).start()"), E),
+    Abuse("call into C", using("ctypes", "ctypes.string_at(0)"), E),
+    Abuse("handle signals", using("signal", "signal.alarm(1)"), E),
 )
 
 INTROSPECTION = (
@@ -82,12 +78,12 @@ INTROSPECTION = (
     Abuse("a built-in's module", returns("len.__self__.open('/etc/passwd')"), E),
     Abuse("the built-ins", returns("__builtins__['open']"), E),
     Abuse("import by name", returns("__import__('os').system('id')"), E),
-    Abuse("import machinery", returns("importlib.import_module('os').system('id')", "import importlib"), E),
-    Abuse("the loaded modules", returns("len(sys.modules)", "import sys"), E),
-    Abuse("the frame", returns("len(sys._getframe().f_back.f_globals)", "import sys"), E),
+    Abuse("import machinery", using("importlib", "importlib.import_module('os').system('id')"), E),
+    Abuse("the loaded modules", using("sys", "len(sys.modules)"), E),
+    Abuse("the frame", using("sys", "len(sys._getframe().f_back.f_globals)"), E),
     Abuse("globals", returns("len(globals())"), E),
     Abuse("variables of an object", returns("len(vars(output))"), E),
-    Abuse("the collector's objects", returns("len(gc.get_objects())", "import gc"), E),
+    Abuse("the collector's objects", using("gc", "len(gc.get_objects())"), E),
     Abuse("attributes in a format string", returns("len('{0.__class__.__mro__}'.format(()))"), E),
     Abuse("attributes in a format map", returns("len('{a.__class__}'.format_map({'a': 1}))"), E),
     Abuse(
@@ -111,7 +107,7 @@ INTROSPECTION = (
         body(f"def f(x: \"open('{FILE}')\"): pass\nreturn len(typing.get_type_hints(f))", "import typing"),
         E,
     ),
-    Abuse("pickled code", returns("pickle.loads(b'cos\\nsystem\\n(S\"id\"\\ntR.')", "import pickle"), E),
-    Abuse("reduce", returns("len(copy.copy.__reduce_ex__(4))", "import copy"), E),
+    Abuse("pickled code", using("pickle", "pickle.loads(b'cos\\nsystem\\n(S\"id\"\\ntR.')"), E),
+    Abuse("reduce", using("copy", "len(copy.copy.__reduce_ex__(4))"), E),
     Abuse("the sandbox's own context", returns("int(len(__context) < 200)"), 1),
 )

@@ -187,7 +187,7 @@ class TrialsThatHang:
 
 
 async def test_works_under_trial_leave_room_for_other_events(bench: VerificationBench) -> None:
-    bench.rewire(replace(bench.deps, trials=TrialsThatHang(), custom_places=Turnstile(1, 1)))
+    bench.rewire(replace(bench.deps, trials=TrialsThatHang(), slow_places=Turnstile(1, 1)))
     event = await submitted(bench)
     hanging = asyncio.ensure_future(bench.handlers["work.submitted"](event))
     await asyncio.sleep(0.05)

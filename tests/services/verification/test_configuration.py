@@ -59,6 +59,34 @@ def test_a_configuration_that_cannot_be_used_is_refused_with_file_and_place(
     assert place in str(refused.value)
 
 
+OPERATORS = "tests.services.verification.operators"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (f"{OPERATORS}:wants_a_database", "'database'"),
+        (f"{OPERATORS}:says_nothing_of_its_output", "'output' has no annotation"),
+        (f"{OPERATORS}:nowhere", "cannot be loaded"),
+        ("no.such.module:verify", "cannot be loaded"),
+    ],
+)
+def test_a_verifier_that_cannot_be_served_stops_the_start_with_one_line_that_names_it(
+    tmp_path: Path, path: str, why: str
+) -> None:
+    settings = configured(tmp_path, f"verifiers: {{good: '{OPERATORS}:obey', bad_one: '{path}'}}")
+    with pytest.raises(BadConfiguration) as refused:
+        create_app(settings)
+    told = str(refused.value)
+    assert told.startswith(f"AEX_OUTCOME_CONFIG: {settings.outcome_config}: verifiers.bad_one: {path}")
+    assert why in told
+    assert "\n" not in told
+
+
+def test_verifiers_that_can_be_served_are_taken(tmp_path: Path) -> None:
+    assert create_app(configured(tmp_path, f"verifiers: {{good: '{OPERATORS}:obey'}}")).title
+
+
 def test_a_configuration_that_is_not_there_is_refused(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / ".aex", outcome_config=tmp_path / "missing.yaml")
     with pytest.raises(BadConfiguration, match=r"missing\.yaml: No such file"):

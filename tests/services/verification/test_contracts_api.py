@@ -65,6 +65,17 @@ async def test_a_wait_ends_when_the_candidate_is_held_and_the_answer_is_202() ->
         assert (answer.status_code, answer.json()["status"], answer.json()["verdict"]) == (202, "held", None)
 
 
+async def test_a_wait_ends_when_the_output_is_found_invalid_and_the_answer_says_why() -> None:
+    bench = VerificationBench()
+    await bench.award(verification={"verifier": "strict"})
+    async with counter(bench) as client:
+        await judge(bench, client, "one two three")
+        answer = await post(client, "one two three", wait_s=30)
+    told = answer.json()
+    assert (answer.status_code, told["status"], told["verdict"], told["counted"]) == (200, "invalid", None, False)
+    assert [(each["path"], each["code"]) for each in told["errors"]] == [("/output/title", "missing")]
+
+
 @pytest.mark.parametrize(("terms", "told"), [(PAID, True), (FREE, False)])
 async def test_a_consumer_reads_the_feedback_once_it_pays_for_the_delivery(terms: dict[str, str], told: bool) -> None:
     bench = VerificationBench()

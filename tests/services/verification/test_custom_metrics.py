@@ -134,8 +134,8 @@ async def test_attempts_that_find_no_place_come_again_uncounted_and_leave_others
     bench: VerificationBench,
 ) -> None:
     meeting(bench)
-    bench.rewire(replace(bench.deps, custom_places=Turnstile(1, 1)))
-    with bench.deps.custom_places.passed("acme"):  # somebody's code runs, and runs
+    bench.rewire(replace(bench.deps, slow_places=Turnstile(1, 1)))
+    with bench.deps.slow_places.passed("acme"):  # somebody's code runs, and runs
         row = await post(bench)
         await bench.pass_time(timedelta(minutes=10))
         assert (bench.judge.judged, await status(bench)) == (0, ContractStatus.VERIFYING)

@@ -11,7 +11,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
-from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, VerificationResult
+from aex_models.results import (
+    CUSTOM_METRIC_FAILED,
+    METRIC_MISSING,
+    CriterionError,
+    CriterionResult,
+    Fault,
+    VerificationResult,
+)
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 
@@ -99,10 +106,16 @@ def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozense
     if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
         return _UNTOLD
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
-        return frozenset({"value"})
+        return frozenset({"value"}) | ({"error"} if _tells_of_evaluation(model) else frozenset())
     if isinstance(model, CriterionError):
         return frozenset({"message"})  # it may count what is in the evaluation data
     return frozenset()
+
+
+def _tells_of_evaluation(model: CriterionResult | CostLine) -> bool:
+    """Whether an error may depend on evaluation data: that there are more predictions than true labels does."""
+    error = getattr(model, "error", None)
+    return error is not None and error.fault is Fault.AGENT and error.code != METRIC_MISSING
 
 
 _UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"})

@@ -38,6 +38,8 @@ class Fault(StrEnum):
     PLATFORM = "platform"
 
 
+METRIC_MISSING = "metric_missing"
+"""The code of a metric that the candidate gives nothing to compute from."""
 CUSTOM_METRIC_FAILED = "custom_metric_failed"
 """The code of a fault in the consumer's own metric code."""
 

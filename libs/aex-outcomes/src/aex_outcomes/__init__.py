@@ -19,22 +19,44 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
     from aex_outcomes.extractors.protocol import PlatformFault as PlatformFault
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
+    from aex_outcomes.lifecycle.context import AgentContext as AgentContext
+    from aex_outcomes.lifecycle.context import ExecutionContext as ExecutionContext
+    from aex_outcomes.lifecycle.criteria_verifier import CriteriaVerifier as CriteriaVerifier
+    from aex_outcomes.lifecycle.endings import Exhausted as Exhausted
+    from aex_outcomes.lifecycle.endings import Failed as Failed
+    from aex_outcomes.lifecycle.endings import Passed as Passed
+    from aex_outcomes.lifecycle.endings import Reason as Reason
+    from aex_outcomes.lifecycle.rejection import FatalAgentError as FatalAgentError
+    from aex_outcomes.lifecycle.rejection import VerificationRejected as VerificationRejected
+    from aex_outcomes.lifecycle.revision_loop import RevisionLoop as RevisionLoop
+    from aex_outcomes.lifecycle.signature import InvalidVerifier as InvalidVerifier
     from aex_outcomes.lifecycle.state import VerificationState as VerificationState
     from aex_outcomes.linter import lint as lint
     from aex_outcomes.quotation import quote as quote
 
 _HOMES = {
+    "AgentContext": "lifecycle.context",
     "AgentFault": "extractors.protocol",
     "Catalog": "catalog",
     "ClassificationExtractor": "extractors.classification",
     "ContainsExtractor": "extractors.contains",
+    "CriteriaVerifier": "lifecycle.criteria_verifier",
     "CustomExtractor": "extractors.custom",
+    "ExecutionContext": "lifecycle.context",
+    "Exhausted": "lifecycle.endings",
+    "Failed": "lifecycle.endings",
+    "FatalAgentError": "lifecycle.rejection",
+    "InvalidVerifier": "lifecycle.signature",
     "LatencyExtractor": "extractors.latency",
     "MetricExtractor": "extractors.protocol",
     "OutcomeConfig": "config",
+    "Passed": "lifecycle.endings",
     "PlatformFault": "extractors.protocol",
+    "Reason": "lifecycle.endings",
+    "RevisionLoop": "lifecycle.revision_loop",
     "TextQualityExtractor": "extractors.text_quality",
     "VerificationEngine": "engine.verification",
+    "VerificationRejected": "lifecycle.rejection",
     "VerificationState": "lifecycle.state",
     "lint": "linter",
     "load_config": "config",

@@ -12,7 +12,8 @@ from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
-from aex_outcomes.extractors.custom import ANY_NAME, CustomExtractor, code_name, custom_entry
+from aex_outcomes.custom_names import ANY_NAME
+from aex_outcomes.extractors.custom import CustomExtractor, code_name, custom_entry
 from aex_outcomes.extractors.describing import described
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor

@@ -1,13 +1,14 @@
-"""`outcome-verification.yaml`: which extractors there are, how they are set, and what verification does."""
+"""`outcome-verification.yaml`: extractors and verifiers, how they are set, and what verification does."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MAX_CRITERIA
-from aex_models.frozen import Frozen, StrictBool, StrictInt
+from aex_models.frozen import Frozen, Identifier, StrictBool, StrictInt
 
 BUILT_IN = {
     "latency": "LatencyExtractor",
@@ -48,6 +49,36 @@ class ExtractorConfig(Frozen):
     sandbox: SandboxConfig = SandboxConfig()
 
 
+class VerifierConfig(Frozen):
+    """One section below `verifiers`, under the name that works give in `verification.verifier`.
+
+    The short form is the path alone: `summary_check: my_package.verifiers:verify_summary`.
+    """
+
+    enabled: StrictBool = True
+    """False: there is no verifier of this name here, also where an installed package offers one."""
+    path: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    """Of the callable (`package.module:function`), or the name of an entry point; unset: the one of the same name."""
+    output_type: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    """Path of the output's type; unset: the annotation of the verifier's first parameter."""
+    timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 30_000
+    """After this time the verifier is killed: a system error, never the agent's fault."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, raw: Any) -> Any:
+        if isinstance(raw, str):
+            return {"path": raw}
+        if not isinstance(raw, Mapping | VerifierConfig):
+            raise PydanticCustomError(
+                "verifier", "expected a path (package.module:function), or a mapping of {keys}", {"keys": _KEYS}
+            )
+        return raw
+
+
+_KEYS = ", ".join(VerifierConfig.model_fields)
+
+
 class VerificationConfig(Frozen):
     """What verification does besides judging. The two switches can be off offline and embedded alone."""
 
@@ -67,6 +98,7 @@ class OutcomeConfig(Frozen):
     """The whole file. Every section has a default: an empty file is a valid one."""
 
     extractors: dict[str, ExtractorConfig] = {}
+    verifiers: dict[Identifier, VerifierConfig] = {}
     verification: VerificationConfig = VerificationConfig()
     caching: CachingConfig = CachingConfig()
 
@@ -84,7 +116,7 @@ def parse_config(raw: Any) -> OutcomeConfig:
     if raw is None:
         return OutcomeConfig()
     if not isinstance(raw, Mapping):
-        raise InvalidConfig([("", "expected a mapping of extractors, verification and caching")])
+        raise InvalidConfig([("", "expected a mapping of extractors, verifiers, verification and caching")])
     try:
         config = OutcomeConfig.model_validate(raw)
     except ValidationError as error:
@@ -113,5 +145,5 @@ def load_config(path: Path | None) -> OutcomeConfig:
 
 
 def _explained(error: Any) -> tuple[str, str]:
-    path = ".".join(str(segment) for segment in error["loc"])
+    path = ".".join(str(segment) for segment in error["loc"] if segment != "[key]")
     return path, "unknown key" if error["type"] == "extra_forbidden" else error["msg"]

@@ -1,15 +1,17 @@
-"""What an agent is told of a rejection: compact, deterministic XML, at most 4 kB (spec file 3)."""
+"""What an agent is told of a candidate that did not pass: compact, deterministic XML, at most 4 kB (spec file 3)."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriterion
 from aex_models.numbers import is_number, text_of
-from aex_models.results import CUSTOM_METRIC_FAILED, CriterionResult, VerificationResult
-from aex_models.work import FeedbackLevel
+from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
+from aex_models.work import FeedbackLevel, Problem
+from aex_outcomes.xml_text import element, escaped, one_line
 
-METRIC_MISSING = "metric_missing"
-MAX_BYTES = 4_096
+CRITERIA_NOT_MET = "criteria_not_met"
+"""The code of a rejection by the criteria alone."""
 MAX_MESSAGE = 2_000
 """Bytes of a verifier's own message."""
 _MAX_CODE = 300
@@ -17,7 +19,6 @@ _MAX_LINE = 1_200
 _MAX_DETAIL = 300
 _CLOSING = "</verification_rejected>"
 _NEEDS = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "eq": "", "neq": "anything but"}
-_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def render_feedback(
@@ -26,49 +27,73 @@ def render_feedback(
     attempt: int,
     max_attempts: int,
     level: FeedbackLevel,
-    code: str = "criteria_not_met",
+    code: str = CRITERIA_NOT_MET,
     message: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> str:
     """The feedback on a rejected candidate.
 
-    `code` and `message` are a named verifier's; without a message the summary counts the unmet criteria.
-    Below level `full` no value is told, and at `none` nothing but the first line: code and attempts.
+    `code`, `message` and `metadata` (JSON) are a verifier's; without a message the summary counts the unmet criteria.
+    Below level `full` no value is told and no metadata, and at `none` nothing but the first line: code and attempts.
     """
     opening = (
-        f'<verification_rejected code="{_escaped(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
+        f'<verification_rejected code="{escaped(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
     )
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
-    results = result.criterion_results if result else ()
-    unmet = [each for each in results if not each.met]
-    lines = _fitting(
-        [opening, f"Summary: {_summary(message, len(unmet), len(results))}"],
-        [f"- {_line(each, level)}" for each in unmet],
-    )
-    return "\n".join([*lines, _CLOSING])
+    lines = [f"- {_line(each, level)}" for each in _unmet(result)]
+    if level is FeedbackLevel.FULL:
+        lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
+    summary = _counted(result) if message is None else escaped(message, MAX_MESSAGE)
+    return element(opening, [f"Summary: {summary}"], lines, _CLOSING)
 
 
-def _summary(message: str | None, unmet: int, total: int) -> str:
-    return f"{unmet} of {total} criteria not met." if message is None else _escaped(message, MAX_MESSAGE)
+def render_invalid(errors: Sequence[Problem]) -> str:
+    """The answer to an output that is not of the verifier's output type: it was not judged, and used no attempt."""
+    lines = [escaped(f"- {each.path or '/'}: {each.message}", _MAX_LINE) for each in errors]
+    return element(f'<output_invalid errors="{len(errors)}">', [], lines, "</output_invalid>")
 
 
-def _fitting(head: Sequence[str], items: Sequence[str]) -> list[str]:
-    """As many lines as fit into the limit, and how many did not."""
-    rest = "- … and {} more"
-    room = MAX_BYTES - len("\n".join([*head, rest.format(10**6), _CLOSING]).encode())
-    lines = list(head)
-    for position, item in enumerate(items):
-        room -= len(item.encode()) + 1
-        if room < 0:
-            return [*lines, rest.format(len(items) - position)]
-        lines.append(item)
-    return lines
+def render_repeated(*, attempt: int, max_attempts: int, replays: int, max_replays: int) -> str:
+    """The answer to a candidate that was rejected before. `replays`: how often in a row it has been repeated by now."""
+    told = f'attempt="{attempt}" max_attempts="{max_attempts}" replays="{replays}" max_replays="{max_replays}"'
+    sentence = "This candidate was rejected before: it was not judged again and used no attempt. Change it."
+    return element(f"<candidate_repeated {told}>", [sentence], [], "</candidate_repeated>")
+
+
+def summary_of(result: VerificationResult | None, message: str | None) -> str:
+    """What the summary says, for contract events: bounded like it, but plain text."""
+    return _counted(result) if message is None else one_line(message, MAX_MESSAGE)
+
+
+def _counted(result: VerificationResult | None) -> str:
+    return f"{len(_unmet(result))} of {len(result.criterion_results) if result else 0} criteria not met."
+
+
+def _unmet(result: VerificationResult | None) -> list[CriterionResult]:
+    return [each for each in result.criterion_results if not each.met] if result else []
+
+
+def _member(key: str, value: Any) -> str:
+    """One member of a rejection's metadata."""
+    plain = isinstance(value, str) or is_number(value)
+    written = _written(value) if plain else _short(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
+    return escaped(f"{_short(key)}: {written}", _MAX_LINE)
 
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
     if level is not FeedbackLevel.FULL:
-        return _escaped(f"{result.metric}: not met" + (f" ({result.error.code})" if result.error else ""), _MAX_LINE)
-    return _escaped(f"{result.metric}: {_found(result)}, needs {needed(result)}", _MAX_LINE)
+        return escaped(f"{result.metric}: not met{_why(result)}", _MAX_LINE)
+    return escaped(f"{result.metric}: {_found(result)}, needs {needed(result)}", _MAX_LINE)
+
+
+def _why(result: CriterionResult) -> str:
+    """The code of what went wrong. A secret metric's is told only where the candidate lacks what it is about:
+    any other may depend on the evaluation data, as whether there are as many predictions as true labels does.
+    """
+    if result.error is None or (result.secret and result.error.code != METRIC_MISSING):
+        return ""
+    return f" ({result.error.code})"
 
 
 def _found(result: CriterionResult) -> str:
@@ -112,23 +137,3 @@ def _written(value: Any) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}…"
-
-
-def _escaped(text: str, max_bytes: int) -> str:
-    """Text for XML 1.0 in one line: what XML cannot hold becomes U+FFFD, line breaks and tabs become blanks."""
-    written: list[str] = []
-    room = max_bytes
-    for character in text:
-        written.append(_ESCAPES.get(character) or _allowed(character))
-        room -= len(written[-1].encode())
-        if room < 0:
-            return "".join([*written[:-1], "…"])
-    return "".join(written)
-
-
-def _allowed(character: str) -> str:
-    if character in "\t\n\r\x85\u2028\u2029":
-        return " "
-    code = ord(character)
-    held = 0x20 <= code < 0x7F or 0xA0 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
-    return character if held else "\ufffd"

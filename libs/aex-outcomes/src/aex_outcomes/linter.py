@@ -32,6 +32,8 @@ class Linted:
     reached: Sequence[Met]
     """Every combination of met criteria that can occur; empty where there are too many criteria to enumerate."""
     root: str
+    verified: bool = False
+    """Whether a verifier decides beside the criteria: both have to be met."""
 
     def path(self, position: int) -> str:
         """The JSON pointer of a criterion."""
@@ -45,11 +47,12 @@ def lint(
     evaluation: Mapping[str, Any] | None = None,
     catalog: Catalog | None = None,
     root: str = "/success_criteria",
+    verified: bool = False,
 ) -> tuple[LintWarning, ...]:
     """Warnings about valid criteria, in the order of the rules. Raises `UnknownMetric`.
 
-    `root`: the JSON pointer under which the criteria lie. Warnings may tell about evaluation data: they are the
-    consumer's alone.
+    `root`: the JSON pointer under which the criteria lie. `verified`: whether the work names a verifier too.
+    Warnings may tell about evaluation data: they are the consumer's alone.
     """
     if criteria is None:
         return ()
@@ -57,7 +60,7 @@ def lint(
     found = groups(criteria.criteria, known, evaluation)
     count = len(criteria.criteria)
     reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-    return lint_reached(Linted(criteria, budget, evaluation or {}, known, found, reached, root))
+    return lint_reached(Linted(criteria, budget, evaluation or {}, known, found, reached, root, verified))
 
 
 def lint_reached(linted: Linted) -> tuple[LintWarning, ...]:
@@ -108,8 +111,10 @@ def exclusive(linted: Linted) -> Iterator[LintWarning]:
 
 
 def nothing_required(linted: Linted) -> Iterator[LintWarning]:
-    """`all` over no required criterion."""
+    """`all` over no required criterion. Beside a verifier, criteria may be there for the money alone."""
     criteria = linted.criteria
+    if linted.verified:
+        return
     if criteria.aggregation is Aggregation.ALL and not any(
         effective_required(criteria, each) for each in criteria.criteria
     ):
@@ -122,7 +127,7 @@ def nothing_required(linted: Linted) -> Iterator[LintWarning]:
 
 
 def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
-    """A minimum that no combination reaches, or a success that none has, or that all have."""
+    """A minimum that no combination reaches, or a success that none has, or that all have and no verifier denies."""
     criteria, reached = linted.criteria, linted.reached
     if not reached:
         return
@@ -143,7 +148,7 @@ def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
             message="No candidate can pass: what success needs cannot be met together",
             suggestion="Relax a required criterion, or unset `required`",
         )
-    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL:
+    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.verified:
         yield LintWarning(
             code="success_certain",
             path=linted.root,

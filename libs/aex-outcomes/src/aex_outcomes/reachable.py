@@ -16,11 +16,11 @@ from aex_models.numbers import is_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_by
+from aex_outcomes.custom_names import is_custom
 from aex_outcomes.engine.comparing import (
     EQUALITY_TOLERANCE,
     in_fractions,
     is_boolean,
-    is_custom,
     meets,
     scaled,
     value_problem,

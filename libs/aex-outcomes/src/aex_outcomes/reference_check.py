@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.results import CriterionResult, Fault, Provenance
+from aex_models.results import METRIC_MISSING, CriterionResult, Fault, Provenance
 from aex_models.work import Evaluation, LintWarning
 from aex_outcomes.engine.aggregating import Scale
 from aex_outcomes.engine.verification import VerificationEngine
@@ -17,7 +17,6 @@ from aex_outcomes.linter import said
 CODE = "reference_fails_criteria"
 _OF_THE_WHOLE_OUTPUT = frozenset({"matches_schema", "has_required_fields"})
 """A reference is a text: what else an output has to hold, it cannot show."""
-_NOT_GIVEN = "metric_missing"
 
 
 def check_reference(payload: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def _fails(result: CriterionResult) -> bool:
     """Whether the text itself fails the criterion, and not what it lacks beside it."""
     if result.met or result.metric in _OF_THE_WHOLE_OUTPUT or result.provenance is not Provenance.COMPUTED:
         return False
-    return result.error is None or (result.error.fault is not Fault.PLATFORM and result.error.code != _NOT_GIVEN)
+    return result.error is None or (result.error.fault is not Fault.PLATFORM and result.error.code != METRIC_MISSING)
 
 
 def _warning(criteria: SuccessCriteria, failed: Sequence[set[int]]) -> LintWarning:

@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -19,6 +20,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from aex_runtime.data_dir import UnknownLayout
+from aex_runtime.http.event_stream import OpenStreams
 from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
@@ -44,11 +46,16 @@ _BOUNDS = StopBounds()
 
 
 class _Server(uvicorn.Server):
-    """Ends within bounds, whatever hangs."""
+    """Ends within bounds, whatever hangs, and at once what would never end by itself."""
 
-    def __init__(self, config: uvicorn.Config, hard_exit_s: int) -> None:
+    def __init__(self, config: uvicorn.Config, hard_exit_s: int, open_streams: OpenStreams) -> None:
         super().__init__(config)
         self._hard_exit_s = hard_exit_s
+        self._open_streams = open_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._open_streams.end()  # the server waits for all answers, and these would take minutes
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         _bound_the_end(self._hard_exit_s)
@@ -78,7 +85,8 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         _refuse(f"{_path(problem['loc'])}: {problem['msg']}" for problem in error.errors(include_input=False))
     except (BadConfiguration, UnknownLayout, UnsafeKey) as error:
         _refuse([str(error)])
-    _Server(_configuration(app, settings, service, bounds), bounds.hard_exit_s).run()
+    configuration = _configuration(app, settings, service, bounds)
+    _Server(configuration, bounds.hard_exit_s, app.state.open_streams).run()
 
 
 def follow_parent(descriptor: int, hard_exit_s: int) -> None:

@@ -1,6 +1,6 @@
 """What every handler is given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aex_outcomes.catalog import Catalog
 from aex_runtime.blobs.port import Blobs
@@ -8,7 +8,9 @@ from aex_runtime.clock import Clock
 from aex_runtime.ids import Ids
 from aex_runtime.store.port import Store
 from aex_runtime.unit_of_work import UnitOfWork
-from aex_verification.ports import Awards, Governance, Judge, Trials
+from aex_verification.followers import Followers
+from aex_verification.ports import Awards, Governance, Judge, Trials, Verifiers
+from aex_verification.replay_limit import ReplayLimit
 from aex_verification.rules.policy import Policy
 from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
@@ -25,12 +27,16 @@ class Deps:
     clock: Clock
     ids: Ids
     judge: Judge
+    verifiers: Verifiers
     trials: Trials
-    custom_places: Turnstile
-    """Runs of custom code that event and timer handlers wait for at once: they take long, and others have to go on."""
+    slow_places: Turnstile
+    """Runs of custom code and of named verifiers that event and timer handlers wait for at once: they take long, and
+    others have to go on."""
     governance: Governance
     awards: Awards
     waits: Waits
     under_way: UnderWay
     policy: Policy
     catalog: Catalog
+    followers: Followers = field(default_factory=Followers)
+    replays: ReplayLimit = field(default_factory=ReplayLimit)

@@ -1,15 +1,18 @@
-"""What verification asks of others: a verdict, a trial of custom code, governance's word, an award."""
+"""What verification asks of others: verdicts, rulings of named verifiers, trials, governance's word, awards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
-from aex_models.contract import ExecutionMetadata
+from aex_models.contract import Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.results import VerificationResult
 from aex_models.work import Evaluation
+from aex_outcomes.lifecycle.context import AgentContext
+from aex_outcomes.lifecycle.ruling import Ruling
 from aex_verification.rules.checks import Findings
 from aex_verification.rules.records import Facts
 
@@ -34,12 +37,15 @@ class JudgeRequest:
 class Judgement:
     """A result, which may be indeterminate, and what governance needs beside it.
 
-    `result` is None where the verifier itself broke down; `error` then says how, in a word or two.
+    `result` is None where the engine or the work's named verifier broke down (`error` then says how, in a word or
+    two), and where the output is invalid.
     """
 
     result: VerificationResult | None
     facts: Facts
     error: str | None = None
+    ruling: Ruling | None = None
+    """What the work's named verifier said, where it has one and it came to an end; `result` respects it."""
 
 
 class Judge(Protocol):
@@ -47,6 +53,37 @@ class Judge(Protocol):
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         """Never raises for what a candidate does: a worker that breaks down is an indeterminate judgement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierRequest:
+    """All that a named verifier is told of an attempt: no evaluation data are among it."""
+
+    name: str
+    consumer_id: str
+    """Whose jobs take turns with those of others."""
+    candidate: Candidate
+    agent: AgentContext
+    contract_id: str
+    work_id: str
+    agent_id: str
+    attempt_id: str
+    deadline: datetime
+
+
+class VerifierLost(Exception):
+    """The verifier came to no ruling: it ran out of time, died or raised, or there is none of that name.
+
+    Never the agent's fault. The message names the kind alone: what a verifier raises may quote anything.
+    """
+
+
+class Verifiers(Protocol):
+    """The verifiers that the operator registered, run away from the event loop."""
+
+    async def rule(self, request: VerifierRequest) -> Ruling:
+        """What the verifier says of the candidate. Raises `VerifierLost`."""
         ...
 
 

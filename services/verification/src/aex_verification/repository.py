@@ -11,7 +11,7 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
 from aex_verification.rules.checks import WorkCheck
-from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.records import AttemptRow, ContractRow, FinalResult
 
 _PARTIES = (
     Index(("agent_id",), "created_at", "desc"),
@@ -58,10 +58,14 @@ ATTEMPTS = Table(
     Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)), AttemptRow, _attempt_index
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
+FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
+"""What named verifiers returned, under the key of the attempt."""
 OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)
 EVENTS = Table(
     Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)), ContractEvent, _event_index
 )
 CHECKS = Table(Collection("verification-checks"), WorkCheck)
-COLLECTIONS = tuple(table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, OUTCOMES, EVENTS, CHECKS))
+COLLECTIONS = tuple(
+    table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, FINAL_RESULTS, OUTCOMES, EVENTS, CHECKS)
+)
 """All of them, for the indexes that Firestore needs."""

@@ -10,20 +10,27 @@ RETRY_AFTER_S = 1
 
 
 class Turnstile:
-    """Counts who is inside."""
+    """Counts who is inside. `what` they come for, in the plural, and the code for whom there is no place."""
 
-    def __init__(self, of_one: int, of_all: int) -> None:
+    def __init__(self, of_one: int, of_all: int, what: str = "verifications", full: str = "verifier_busy") -> None:
         self._of_one, self._of_all = of_one, of_all
+        self._what, self._full = what, full
         self._inside: Counter[str] = Counter()
+
+    @property
+    def inside(self) -> int:
+        """How many there are."""
+        return self._inside.total()
 
     @contextmanager
     def passed(self, caller: str) -> Iterator[None]:
         """The caller is inside until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
         if self._inside[caller] >= self._of_one:
-            message = f"at most {self._of_one} of your verifications run at once"
-            raise RateLimited("too_many_verifications", message, retry_after_s=RETRY_AFTER_S)
-        if self._inside.total() >= self._of_all:
-            raise TemporarilyUnavailable("verifier_busy", "the verifier is busy", retry_after_s=RETRY_AFTER_S)
+            message = f"at most {self._of_one} of your {self._what} run at once"
+            raise RateLimited(f"too_many_{self._what}", message, retry_after_s=RETRY_AFTER_S)
+        if self.inside >= self._of_all:
+            message = f"no place for further {self._what}: this instance is busy"
+            raise TemporarilyUnavailable(self._full, message, retry_after_s=RETRY_AFTER_S)
         self._inside[caller] += 1
         try:
             yield

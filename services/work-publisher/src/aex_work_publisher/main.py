@@ -6,6 +6,7 @@ from fastapi import FastAPI
 
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
+from aex_outcomes.lifecycle.registry import verifier_names
 from aex_outcomes.submission import check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
@@ -27,12 +28,13 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     parts = assemble(SERVICE, chosen, backends)
     with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
+        verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code
     deps = Deps(
         unit_of_work=parts.unit_of_work,
         store=parts.backends.store,
         blobs=parts.backends.blobs,
         ids=parts.backends.ids,
-        check=partial(check_submission, catalog=catalog),
+        check=partial(check_submission, catalog=catalog, verifiers=verifiers),
         fee_rate=chosen.fee_rate,
     )
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps))

@@ -6,7 +6,10 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """What every service has, and the catalogue that submissions are checked against."""
+    """What every service has, and the catalogue and verifiers that submissions are checked against."""
 
     outcome_config: Path | None = None
-    """`outcome-verification.yaml`, the same as verification's; unset: the built-in metrics with their defaults."""
+    """`outcome-verification.yaml`, the same as verification's; unset: the built-in metrics with their defaults.
+
+    Of its verifiers the names alone are read: none of their code is imported here, so it need not be installed.
+    """

@@ -53,7 +53,7 @@ def test_built_in_sections_without_an_extractor_here_are_no_error(section: str) 
         ("nowhere.at.all:Extractor", "class", "cannot be loaded"),
         (f"{SAMPLES}:Absent", "class", "cannot be loaded"),
         ("json:dumps", "class", "no class"),
-        (f"{SAMPLES}:MetricType.NUMERIC", "class", "cannot be loaded"),
+        (f"{SAMPLES}:MetricType.NUMERIC", "class", "no class"),
         ("no_such_entry_point", "class", "aex.extractors"),
         (f"{SAMPLES}:NoExtractor", "class", "no extractor: it needs extract and supported_metrics"),
         (f"{SAMPLES}:Sample", "config", "unknown setting colour"),

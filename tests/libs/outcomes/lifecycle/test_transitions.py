@@ -1,5 +1,6 @@
 """The state machine of bounded revision."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from aex_outcomes.lifecycle.transitions import (
     expiring,
     failed_to_verify,
     finalising,
+    found_invalid,
     judged,
     known_attempt,
     opened,
@@ -164,6 +166,48 @@ def test_a_retried_candidate_is_counted_once() -> None:
     assert known_attempt(state, hash_of("a")) == "att_again"
 
 
+def found_invalid_once(state: ContractState, name: str) -> ContractState:
+    return found_invalid(received(state, f"att_{name}", hash_of(name), SOON), SOON)
+
+
+def test_an_invalid_output_costs_nothing_and_leaves_the_contract_where_it_was() -> None:
+    state = found_invalid_once(fresh(), "a")
+    assert (state.status, state.verification) == (ContractStatus.AWARDED, fresh().verification)
+    assert (state.current_attempt, state.waiting_since) == (None, SOON)
+    later = found_invalid_once(try_once(state, "b", Verdict.REJECTED), "c")
+    assert later.status is ContractStatus.AWAITING_REVISION
+    assert later.verification.attempts_used == 1
+
+
+def test_an_invalid_output_is_known_until_the_next_one() -> None:
+    state = found_invalid_once(fresh(), "a")
+    assert known_attempt(state, hash_of("a")) == "att_a"
+    state = found_invalid_once(state, "b")
+    assert (known_attempt(state, hash_of("a")), known_attempt(state, hash_of("b"))) == (None, "att_b")
+
+
+def test_an_invalid_output_past_the_deadline_expires_and_rests_on_what_was_judged() -> None:
+    state = received(try_once(fresh(), "a", Verdict.REJECTED, 0.4), "att_b", hash_of("b"), SOON)
+    state = found_invalid(state, LATER)
+    assert (state.closing, state.current_attempt) == (ContractStatus.EXPIRED, "att_a")
+    assert found_invalid(received(fresh(), "att_a", hash_of("a"), SOON), LATER).status is ContractStatus.EXPIRED
+
+
+def test_a_fatal_rejection_closes_as_failed_with_attempts_left_and_is_counted() -> None:
+    state = judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, SOON, fatal=True)
+    assert (state.closing, state.current_attempt) == (ContractStatus.FAILED, "att_a")
+    assert state.verification.attempts_used == 1
+
+
+@pytest.mark.parametrize(
+    "change", [lambda state: judged(state, Verdict.PASSED, 1, SOON), lambda state: found_invalid(state, SOON)]
+)
+def test_nothing_is_said_of_a_candidate_that_is_not_there(change: Callable[[ContractState], ContractState]) -> None:
+    with pytest.raises(Refused) as refusal:
+        change(fresh())
+    assert refusal.value.code == "nothing_under_verification"
+
+
 class Contracts(RuleBasedStateMachine):
     """Any order of candidates, verdicts, failures, deadlines and requests."""
 
@@ -192,9 +236,21 @@ class Contracts(RuleBasedStateMachine):
             assert self.state.busy or self.state.final or self.now > self.state.deadline
 
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
-    @rule(passed=st.booleans(), score=st.floats(0, 1))
-    def verdict_comes(self, passed: bool, score: float) -> None:
-        self.apply(judged(self.state, Verdict.PASSED if passed else Verdict.REJECTED, score, self.now))
+    @rule(passed=st.booleans(), score=st.floats(0, 1), fatal=st.booleans())
+    def verdict_comes(self, passed: bool, score: float, fatal: bool) -> None:
+        verdict = Verdict.PASSED if passed else Verdict.REJECTED
+        self.apply(judged(self.state, verdict, score, self.now, fatal=fatal and not passed))
+        if fatal and not passed:
+            assert self.state.closing is ContractStatus.FAILED
+
+    @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
+    @rule()
+    def verifier_finds_the_output_invalid(self) -> None:
+        before = self.state
+        self.apply(found_invalid(self.state, self.now))
+        assert self.state.verification.judged == before.verification.judged
+        assert known_attempt(self.state, before.current_hash or "") is not None
+        self.finals += self.state.final
 
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
     @rule()

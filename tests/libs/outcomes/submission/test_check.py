@@ -247,6 +247,35 @@ def test_claims_are_allowed_where_only_success_is_paid_and_registered_verifiers_
     assert found(body, verifiers={"house-style"}) == set()
 
 
+def test_an_unknown_verifier_is_told_with_those_that_there_are() -> None:
+    body = changed(verification__verifier="hose-style")
+    [problem] = check_submission(body, CATALOG, verifiers=["tone", "house-style"]).problems
+    assert problem.message == "Unknown verifier; registered here: house-style, tone"
+    [problem] = check_submission(body, CATALOG).problems
+    assert problem.message.endswith("none")
+
+
+def test_with_a_verifier_criteria_are_not_the_whole_verdict_and_cost_the_same() -> None:
+    certain = changed(success_criteria__aggregation="weighted", success_criteria__minimum_weighted_score=0)
+    alone = check_submission(certain, CATALOG)
+    both = check_submission({**certain, "verification": {"verifier": "tone"}}, CATALOG, verifiers=["tone"])
+    assert "success_certain" in [each.code for each in alone.warnings]
+    assert [each.code for each in both.warnings] == [
+        each.code for each in alone.warnings if each.code != "success_certain"
+    ]
+    assert both.quote == alone.quote
+    assert both.quote is not None
+
+
+def test_the_linter_is_told_of_the_verifier_however_many_criteria_there_are() -> None:
+    many = [criterion(threshold=number, required=False) for number in range(11)]
+    body = changed(success_criteria={"criteria": many}, verification__verifier="tone")
+    catalog = Catalog.of(parse_config({"verification": {"max_criteria_per_task": 20}}))
+    checked = check_submission(body, catalog, verifiers=["tone"])
+    assert checked.submission is not None
+    assert "nothing_required" not in [each.code for each in checked.warnings]
+
+
 def test_the_number_of_criteria_is_configurable() -> None:
     body = changed(criteria=[criterion(threshold=number) for number in range(12)])
     catalog = Catalog.of(parse_config({"verification": {"max_criteria_per_task": 12}}))

@@ -43,6 +43,8 @@ async def test_pubsub_url_names_its_project(url: str) -> None:
         "pubsub://",
         "pubsub:a-project",
         "pubsub://A-Project",
+        "pubsub://short",
+        "pubsub://" + "a" * 31,
         "pubsub://a-project/topic",
         "memory:x",
     ],

@@ -57,6 +57,17 @@ async def test_a_token_of_each_algorithm_names_its_principal(tmp_path: Path, clo
     assert await verifier.verify(signing.sign(aud="settlement")) == Principal("acme", Audience.CONSUMER, None)
 
 
+async def test_a_principal_knows_when_its_token_is_over_however_often_it_is_asked(
+    tmp_path: Path, clock: SetClock
+) -> None:
+    signing = signer("EdDSA")
+    verifier = trusting(tmp_path, signing, clock=clock)
+    token = signing.sign(exp=int((NOW + timedelta(seconds=300)).timestamp()))
+    for _ in range(2):
+        assert (await verifier.verify(token)).expires_at == NOW.replace(microsecond=0) + timedelta(seconds=300) + LEEWAY
+        clock.advance(timedelta(seconds=5))
+
+
 @pytest.mark.parametrize(
     ("claims", "code"),
     [

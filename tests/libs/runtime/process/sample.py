@@ -1,13 +1,16 @@
-"""A service that hangs where the environment says so."""
+"""A service that hangs where the environment says so, and streams events that have no end."""
 
+import asyncio
 import os
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
 
+from aex_runtime.http.event_stream import EventStream, OpenStreams
 from aex_runtime.process import StopBounds, serve
 
 HANGS = "SAMPLE_HANGS"
@@ -27,12 +30,22 @@ def create_app() -> FastAPI:
         sys.stderr.flush()
         time.sleep(HANG_S)
     app = FastAPI(lifespan=_lifespan)
+    app.state.open_streams = OpenStreams()
 
     @app.get("/readyz")
     def ready() -> str:
         return "ready"
 
+    @app.get("/events")
+    def events(request: Request) -> Response:
+        return EventStream(_ticks(), streams=request.app.state.open_streams, lifetime_s=HANG_S)
+
     return app
+
+
+async def _ticks() -> AsyncIterator[bytes]:
+    yield b": begins\n\n"
+    await asyncio.sleep(HANG_S)
 
 
 if __name__ == "__main__":

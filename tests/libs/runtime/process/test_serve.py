@@ -102,6 +102,20 @@ def test_a_signal_stops_the_service_and_stdout_stays_empty(number: signal.Signal
         assert {json.loads(line)["service"] for line in err.splitlines()} == {"tests"}
 
 
+def test_streams_of_events_end_at_once_when_the_service_is_asked_to_stop() -> None:
+    with served() as service:
+        service.until_ready()
+        url = f"http://127.0.0.1:{service.port}/events"
+        with httpx.Client(trust_env=False) as client, client.stream("GET", url, timeout=PATIENCE_S) as answer:
+            pieces = answer.iter_bytes()
+            assert next(pieces) == b": begins\n\n"
+            service.process.send_signal(signal.SIGTERM)
+            assert list(pieces) == []  # to its proper end: the drain would cut it after a second
+        code, _, err = service.ended()
+        assert code == 0
+        assert "Cancel" not in err
+
+
 def test_a_service_that_hangs_at_its_end_ends_itself_and_shows_where_it_hung() -> None:
     with served(**{HANGS: "at the end"}) as service:
         service.until_ready()

@@ -43,7 +43,10 @@ def lint(
         raise UserError("standard input can be one of the files", "name the other one")
     catalog = load_catalog(config)
     linted = lint_files(
-        read_document("the command", criteria), None if work is None else read_document("--work", work), catalog
+        read_document("the command", criteria),
+        None if work is None else read_document("--work", work),
+        catalog,
+        configured=config is not None,
     )
     if as_json:
         write_json(project(linted.found, Audience.CONSUMER))

@@ -1,15 +1,16 @@
 """`aex verify`: one output against criteria, offline, with the verdict that the services would give."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from aex_cli.errors import UserError
-from aex_cli.offline.confined import custom_ms, load_catalog, run_confined
+from aex_cli.offline.confined import custom_ms, for_custom, load_catalog, run_confined
 from aex_cli.offline.documents import STDIN, Document, read_document
-from aex_cli.offline.requests import Given, verify_request
+from aex_cli.offline.named_verifier import Word, as_json, combined, in_full, in_short, verifiers_word
+from aex_cli.offline.requests import Asked, Given, asked_of
 from aex_cli.offline.verdicts import COLUMNS, FOLDED, NUMBERS, amounts, criterion_rows, decided, reasons
 from aex_cli.output import complain, write_json
 from aex_cli.report import Report, report_on
@@ -17,9 +18,9 @@ from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.comparing import is_custom
+from aex_outcomes.custom_names import is_custom
 from aex_outcomes.lifecycle.hashing import candidate_hash
-from aex_outcomes.submission.verify_request import VerifyRequest
+from aex_outcomes.submission.verify_request import Trial
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 JOB = "aex_outcomes.engine.job:verify_candidate"
@@ -48,30 +49,37 @@ def verify(
     config: Annotated[
         Path | None, typer.Option(envvar="AEX_OUTCOME_CONFIG", help="outcome-verification.yaml, as the services use.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The VerificationResult as JSON.")] = False,
+    verifier_network: Annotated[
+        bool, typer.Option(envvar="AEX_VERIFIER_NETWORK", help="The work's verifier may open connections.")
+    ] = False,
+    json_alone: Annotated[bool, typer.Option("--json", help="The VerificationResult as JSON.")] = False,
 ) -> None:
     """Judge an output by success criteria, and explain each criterion. No service is needed, nothing is stored.
 
-    Files are JSON or YAML; `-` is standard input. Governance is not asked: bonuses follow success alone.
+    Files are JSON or YAML; `-` is standard input. A verifier that the work names is run too, as `--config` or an
+    installed package has it, and decides with the criteria. Governance is not asked: bonuses follow success alone.
 
-    Exit codes: 0 passed, 1 rejected, 2 a file or an option is wrong, 3 indeterminate.
+    Exit codes: 0 passed, 1 rejected, 2 a file or an option is wrong, 3 indeterminate: the verifier itself has failed.
     """
     files = _read(output=output, criteria=criteria, work=work, metadata=metadata)
     _hint_at_whole_candidate(files["output"])
     catalog = load_catalog(config)
     given = Given(files["criteria"], files["work"], files["output"], files["metadata"], platform_latency_ms)
-    request, budget = verify_request(given, catalog)
+    asked = asked_of(given, catalog)
+    candidate = Candidate(output=asked.trial.output, execution_metadata=asked.trial.execution_metadata)
     try:
-        answer = run_confined(JOB, _payload(request, catalog), "verifying", custom_ms(_custom_runs(request), catalog))
+        word = verifiers_word(asked, candidate, catalog, network=verifier_network)
+        found = _judged(asked.trial, candidate, catalog)
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None  # 1 would say that the output was rejected
-    result = VerificationResult.model_validate(answer["result"])
-    if as_json:
-        write_json(project(result, Audience.CONSUMER, Disclosure(output=True)))
+    result = combined(found, word, asked)
+    if json_alone:
+        told = project(result, Audience.CONSUMER, Disclosure(output=True))
+        write_json(told | ({"verifier": as_json(str(asked.policy.verifier), word)} if word else {}))
     else:
         report = report_on(Console())
-        _tell(request, result, catalog, report)
-        report.step("money", amounts(result, budget))
+        _tell(asked, found, result, word, catalog, report)
+        report.step("money", amounts(result, asked.budget))
         report.step("governance", f"{result.governance.action}: it is asked only where contracts run")
     raise typer.Exit(EXIT_CODES[result.verdict])
 
@@ -91,32 +99,44 @@ def _hint_at_whole_candidate(output: Document | None) -> None:
         complain(f"note: {name} looks like a whole candidate; --output takes what stands below `output` there")
 
 
-def _payload(request: VerifyRequest, catalog: Catalog) -> dict[str, Any]:
-    candidate = Candidate(output=request.output, execution_metadata=request.execution_metadata)
-    return {
+def _judged(trial: Trial, candidate: Candidate, catalog: Catalog) -> VerificationResult:
+    """What the criteria say: those of a work without any say that it passes as delivered."""
+    criteria = trial.success_criteria
+    payload = {
         "contract_id": NO_CONTRACT,
         "candidate_hash": candidate_hash(candidate),
-        "success_criteria": request.success_criteria.model_dump(mode="json"),
-        "work_input": request.input,
-        "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
-        "output": request.output,
-        "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
-        "platform_latency_ms": request.platform_latency_ms,
+        "success_criteria": criteria.model_dump(mode="json") if criteria else None,
+        "work_input": trial.input,
+        "evaluation": trial.evaluation.model_dump(mode="json", exclude_none=True) if trial.evaluation else None,
+        "output": trial.output,
+        "execution_metadata": trial.execution_metadata.model_dump(mode="json", exclude_none=True),
+        "platform_latency_ms": trial.platform_latency_ms,
         "config": catalog.config.as_json(),
     }
+    runs = sum(is_custom(each.metric) for each in criteria.criteria) if criteria else 0
+    answer = run_confined(JOB, payload, "verifying", for_custom(custom_ms(runs, catalog)))
+    return VerificationResult.model_validate(answer["result"])
 
 
-def _custom_runs(request: VerifyRequest) -> int:
-    """How many runs of custom code the verdict takes at most."""
-    return sum(is_custom(each.metric) for each in request.success_criteria.criteria)
-
-
-def _tell(request: VerifyRequest, result: VerificationResult, catalog: Catalog, report: Report) -> None:
-    told = decided(request.success_criteria, result)
+def _tell(
+    asked: Asked,
+    found: VerificationResult,
+    result: VerificationResult,
+    word: Word | None,
+    catalog: Catalog,
+    report: Report,
+) -> None:
+    """`found` by the criteria alone; `result` as it stands under the verifier's word."""
+    told = decided(asked.trial.success_criteria, found)
+    if word is not None:
+        told = f"{in_short(str(asked.policy.verifier), word)}; {told}"
     if result.verdict is Verdict.INDETERMINATE:
         report.step("verdict", f"{result.verdict}: {told}")
     else:
         report.step(result.verdict.value, told)
-    report.table(COLUMNS, criterion_rows(result), NUMBERS, FOLDED)
+    for label, text in in_full(word) if word else []:
+        report.step(label, text)
+    if result.criterion_results:
+        report.table(COLUMNS, criterion_rows(result), NUMBERS, FOLDED)
     for reason in reasons(result, catalog):
         report.step("not met", reason)

@@ -1,6 +1,7 @@
-"""The engine's jobs in a worker process of their own: as the services run them."""
+"""Jobs in a worker process of their own: as the services run them."""
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ _MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 class NotJudged(Failed):
-    """The engine came to no end: nothing is known of the output."""
+    """Who was to judge came to no end: nothing is known of the output."""
 
     exit_code = 3
 
@@ -32,38 +33,53 @@ def load_catalog(config: Path | None) -> Catalog:
         raise UserError(str(error), "correct the configuration given to --config") from None
 
 
-def run_confined(job: str, payload: dict[str, Any], doing: str, custom_ms: int = 0) -> dict[str, Any]:
-    """Run one job and return its answer; on a terminal, say what is being done. Raises `NotJudged`.
+@dataclass(frozen=True, slots=True)
+class Confines:
+    """What a job may do, how long, and what it is called where it fails."""
 
-    `custom_ms`: what the runs of custom code may take in it; with any, the worker may start the sandbox's interpreter.
-    """
+    who: str = "the engine"
+    timeout_s: float = TIMEOUT_S
+    warm: tuple[str, ...] = ()
+    """Modules that the worker imports before the time runs."""
+    children: bool = False
+    network: bool = False
+
+
+def for_custom(ms: int) -> Confines:
+    """The engine's, where runs of custom code may take so long: with any, it may start the sandbox's interpreter."""
+    return Confines(timeout_s=TIMEOUT_S + ms / 1_000, children=ms > 0)
+
+
+def run_confined(job: str, payload: dict[str, Any], doing: str, confines: Confines | None = None) -> dict[str, Any]:
+    """Run one job and return its answer; on a terminal, say what is being done. Raises `NotJudged`."""
     configure_logging("aex", "error", "console")
     with Console(stderr=True).status(doing):
-        return asyncio.run(_run(job, payload, custom_ms))
+        return asyncio.run(_run(job, payload, confines or Confines()))
 
 
-async def _run(job: str, payload: dict[str, Any], custom_ms: int) -> dict[str, Any]:
-    timeout_s = TIMEOUT_S + custom_ms / 1_000
+async def _run(job: str, payload: dict[str, Any], confines: Confines) -> dict[str, Any]:
     pool = WorkerPool(
         1,
-        timeout_s,
+        confines.timeout_s,
         _MEMORY_MB,
         jobs=[job],
+        warm=confines.warm,
         spares=0,
         max_result_bytes=_MAX_RESULT_BYTES,
-        children=custom_ms > 0,
+        children=confines.children,
+        network=confines.network,
     )
     try:
         async with pool:
             return await pool.run(job, payload)
     except JobTimeout:
-        raise NotJudged(f"the engine did not come to an end within {timeout_s:g} s") from None
+        raise NotJudged(f"{confines.who} did not come to an end within {confines.timeout_s:g} s") from None
     except JobFailed as error:
-        raise NotJudged(f"the engine failed: {error}") from None
+        raise NotJudged(f"{confines.who} failed: {error}") from None
     except ConfinementError as error:
-        raise NotJudged(f"the engine's worker broke down: {type(error).__name__}: {error}") from None
+        raise NotJudged(f"the worker of {confines.who} broke down: {type(error).__name__}: {error}") from None
 
 
 def custom_ms(runs: int, catalog: Catalog) -> int:
-    """What so many runs of custom code may take in all."""
+    """What so many runs of custom code may take in all, in milliseconds."""
     return runs * catalog.config.sections()["custom"].sandbox.timeout_ms

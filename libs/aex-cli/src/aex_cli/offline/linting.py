@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aex_cli.offline.confined import NotJudged, custom_ms, run_confined
+from aex_cli.offline.confined import NotJudged, custom_ms, for_custom, run_confined
 from aex_cli.offline.documents import Document
 from aex_cli.offline.sources import CRITERIA, Source, Sources, criteria_in, unknown_fields, work_in
 from aex_cli.output import complain
@@ -12,6 +12,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.extractors.text import references_of
+from aex_outcomes.lifecycle.registry import verifier_names
 from aex_outcomes.linter import lint
 from aex_outcomes.submission import check_submission
 
@@ -32,18 +33,19 @@ class Linted:
     sources: Sources
 
 
-def lint_files(criteria: Document, work: Document | None, catalog: Catalog) -> Linted:
+def lint_files(criteria: Document, work: Document | None, catalog: Catalog, *, configured: bool) -> Linted:
     """Lint success criteria, alone or with their work; a file that is a whole work is both.
 
-    Without a work, evaluation data are taken to be there; without a budget there is no quote. Raises `UserError` for
-    a file that holds nothing of the kind.
+    Without a work, evaluation data are taken to be there; without a budget there is no quote. `configured`: the
+    catalogue is the services', so that its verifiers are theirs too. Raises `UserError` for a file that holds nothing
+    of the kind.
     """
     given, source = criteria_in(criteria)
     whole = work or (criteria if source.pointer else None)
     fields = work_in(whole)
     known = {name: value for name, value in fields.items() if name in WorkSubmission.model_fields}
     body = {**_ASSUMED, **known, CRITERIA: given}
-    checked = check_submission(body, catalog, verifiers=_named_verifier(known))
+    checked = check_submission(body, catalog, verifiers=_verifiers(known, catalog, configured=configured))
     problems = [*unknown_fields(fields), *(each for each in checked.problems if whole or each.code != _NEEDS_WORK)]
     if problems:
         found = WorkValidation(valid=False, problems=tuple(problems))
@@ -75,7 +77,7 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     if metrics:
         payload |= {"evaluation": evaluation, "custom_metrics": metrics}
         time_ms = custom_ms(_RUNS * len(metrics), catalog)
-        found = run_confined(CODE_JOB, payload, "trying the custom code", time_ms)
+        found = run_confined(CODE_JOB, payload, "trying the custom code", for_custom(time_ms))
     elif references_of(evaluation):
         answer = run_confined(REFERENCE_JOB, {**payload, "evaluation": evaluation}, "trying the reference")
         found = {"problems": [], "warnings": [answer["warning"]] if answer["warning"] else []}
@@ -85,8 +87,12 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     return problems, tuple(LintWarning.model_validate(each) for each in found["warnings"])
 
 
-def _named_verifier(work: Mapping[str, Any]) -> Collection[str]:
-    """The verifier that the work names: which ones an operator has registered is not known offline."""
+def _verifiers(work: Mapping[str, Any], catalog: Catalog, *, configured: bool) -> Collection[str]:
+    """What the work may name. Without the services' configuration that is not known, and any name is taken."""
+    registered = verifier_names(catalog.config)
     verification = work.get("verification")
     name = verification.get("verifier") if isinstance(verification, Mapping) else None
-    return [name] if isinstance(name, str) else []
+    if configured or not isinstance(name, str) or name in registered:
+        return registered
+    complain(f"note: whether there is a verifier {name} was not checked: name the services' configuration by --config")
+    return [name]

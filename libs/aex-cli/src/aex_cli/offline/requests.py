@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from aex_cli.errors import UserError
 from aex_cli.offline.documents import BadFile, Document
 from aex_cli.offline.sources import CRITERIA, Source, Sources, criteria_in, unknown_fields, work_in
-from aex_models.work import Budget, Problem
+from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.findings import problems_of
-from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
+from aex_outcomes.submission.verify_request import Trial, check_trial
 
 _LATENCY = "platform_latency_ms"
+Part = TypeVar("Part", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,25 @@ class Given:
     platform_latency_ms: float | None = None
 
 
-def verify_request(given: Given, catalog: Catalog) -> tuple[VerifyRequest, Budget | None]:
-    """The request, and the work's budget where it has one. Raises `UserError` with everything that is wrong."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be judged, and by whom."""
+
+    trial: Trial
+    budget: Budget | None
+    """The work's, where it has one."""
+    policy: VerificationPolicy
+    """The work's: it may name a verifier."""
+    sources: Sources
+    """Where each part comes from."""
+
+
+def asked_of(given: Given, catalog: Catalog) -> Asked:
+    """What the files ask for. Raises `UserError` with everything that is wrong."""
     work = work_in(given.work)
-    criteria, source = _criteria(given, work)
+    budget, wrong = _part(work, "budget", Budget)
+    policy, amiss = _part(work, "verification", VerificationPolicy)
+    criteria, source = _criteria(given, work, needed=policy is None or policy.verifier is None)
     parts = {
         CRITERIA: source,
         "output": Source("--output", given.output),
@@ -43,27 +59,27 @@ def verify_request(given: Given, catalog: Catalog) -> tuple[VerifyRequest, Budge
     body[_LATENCY] = given.platform_latency_ms
     if given.metadata is not None:
         body["execution_metadata"] = given.metadata.value
-    checked = check_verify_request(body, catalog)
-    budget, wrong = _budget(work)
-    problems = [*unknown_fields(work), *wrong, *checked.problems]
+    checked = check_trial(body, catalog, Trial)
+    problems = [*unknown_fields(work), *wrong, *amiss, *checked.problems]
+    sources = Sources(parts, Source("--work", given.work))
     if checked.request is None or problems:
-        sources = Sources(parts, Source("--work", given.work))
         raise BadFile([sources.told(each.path, each.message) for each in problems])
-    return checked.request, budget
+    return Asked(checked.request, budget, policy or VerificationPolicy(), sources)
 
 
-def _criteria(given: Given, work: Mapping[str, Any]) -> tuple[Any, Source]:
+def _criteria(given: Given, work: Mapping[str, Any], *, needed: bool) -> tuple[Any, Source]:
     if given.criteria is not None:
         return criteria_in(given.criteria)
-    if work.get(CRITERIA) is None:
+    if work.get(CRITERIA) is None and needed:
         raise UserError("there are no success criteria", "name their file with --criteria")
-    return work[CRITERIA], Source("--work", given.work, f"/{CRITERIA}")
+    return work.get(CRITERIA), Source("--work", given.work, f"/{CRITERIA}")
 
 
-def _budget(work: Mapping[str, Any]) -> tuple[Budget | None, list[Problem]]:
-    if work.get("budget") is None:
+def _part(work: Mapping[str, Any], name: str, kind: type[Part]) -> tuple[Part | None, list[Problem]]:
+    """A part of the work that the engine is not asked about; None where the work has none."""
+    if work.get(name) is None:
         return None, []
     try:
-        return Budget.model_validate(work["budget"]), []
+        return kind.model_validate(work[name]), []
     except ValidationError as error:
-        return None, problems_of(error, work["budget"], "/budget")
+        return None, problems_of(error, work[name], f"/{name}")

@@ -7,14 +7,22 @@ from aex_models.cost import cost
 from aex_models.criteria import Aggregation, SuccessCriteria
 from aex_models.money import format_amount
 from aex_models.numbers import is_number, text_of
-from aex_models.results import CUSTOM_METRIC_FAILED, CriterionResult, Fault, Provenance, Verdict, VerificationResult
+from aex_models.results import (
+    CUSTOM_METRIC_FAILED,
+    METRIC_MISSING,
+    CriterionResult,
+    Fault,
+    Provenance,
+    Verdict,
+    VerificationResult,
+)
 from aex_models.work import Budget
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.latency import LatencyExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
-from aex_outcomes.feedback import METRIC_MISSING, needed
+from aex_outcomes.feedback import needed
 
 COLUMNS = ("metric", "value", "needs", "met", "must", "weight", "money", "source")
 NUMBERS = ("value", "weight")
@@ -91,9 +99,11 @@ def _absent(result: CriterionResult, catalog: Catalog) -> str:
     return "the metadata do not tell it" if isinstance(extractor, LatencyExtractor) else "the output does not give it"
 
 
-def decided(criteria: SuccessCriteria, result: VerificationResult) -> str:
-    """What the verdict rests on."""
+def decided(criteria: SuccessCriteria | None, result: VerificationResult) -> str:
+    """What the engine's verdict rests on."""
     results = result.criterion_results
+    if criteria is None:
+        return "no criteria: delivered"
     if result.verdict is Verdict.INDETERMINATE:
         unknown = [each.metric for each in results if each.error and each.error.fault is Fault.PLATFORM]
         return f"not the agent's fault: {_listed(unknown)} could not be computed"

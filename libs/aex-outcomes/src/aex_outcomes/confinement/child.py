@@ -134,6 +134,7 @@ class _Greeting:
         del child
         if not self.body.done():
             self.body.set_exception(StartFailed(reason))
+            self.body.exception()  # seen: who has been cancelled meanwhile waits for it no longer
 
 
 async def start(setup: Setup, answer_limit: int, listener: Listener, timeout_s: float) -> tuple[Child, tuple[str, ...]]:

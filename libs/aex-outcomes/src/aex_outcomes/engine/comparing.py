@@ -8,6 +8,7 @@ from aex_models.catalog import MetricEntry
 from aex_models.criteria import Scale, SuccessCriterion
 from aex_models.numbers import is_integer, is_number
 from aex_models.thresholds import UNIT_TYPES, ComparisonOperator, MetricType
+from aex_outcomes.custom_names import is_custom
 
 EQUALITY_TOLERANCE = 1e-4
 """`eq` on fractional quantities: an absolute difference below this. Counts and booleans are compared exactly."""
@@ -22,11 +23,6 @@ def is_boolean(criterion: SuccessCriterion) -> bool:
     if criterion.metric_type is MetricType.CUSTOM:
         return isinstance(criterion.threshold, bool)
     return criterion.metric_type in _BOOLEAN_TYPES
-
-
-def is_custom(metric: str) -> bool:
-    """Whether the consumer's own code computes the metric."""
-    return metric.startswith("custom.")
 
 
 def in_fractions(criterion: SuccessCriterion, value: Any) -> Any:

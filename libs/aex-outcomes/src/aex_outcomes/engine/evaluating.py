@@ -4,8 +4,9 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Fault, Provenance
-from aex_outcomes.engine.comparing import in_fractions, is_custom, meets, value_problem
+from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Fault, Provenance
+from aex_outcomes.custom_names import is_custom
+from aex_outcomes.engine.comparing import in_fractions, meets, value_problem
 from aex_outcomes.engine.readings import Reading
 
 
@@ -48,4 +49,4 @@ def _error(criterion: SuccessCriterion, reading: Reading, value: Any, entry: Met
 def missing(entry: MetricEntry) -> CriterionError:
     """A metric that nobody supplied: the agent's doing, unless the platform alone could have measured it."""
     fault = Fault.PLATFORM if entry.provenance is Provenance.MEASURED else Fault.AGENT
-    return CriterionError(code="metric_missing", message=f"{entry.name} is missing", fault=fault)
+    return CriterionError(code=METRIC_MISSING, message=f"{entry.name} is missing", fault=fault)

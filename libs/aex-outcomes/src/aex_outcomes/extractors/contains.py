@@ -11,7 +11,7 @@ from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.recent import Recent
 from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, UNFOLDED, checked_pointer, text_of
 from aex_outcomes.kernels.keywords import UnfoldsTooFar, presence_in, searchable
-from aex_outcomes.kernels.patterns import InvalidPattern, compile_pattern
+from aex_outcomes.kernels.patterns import InvalidPattern, check_pattern, compile_pattern
 from aex_outcomes.kernels.schemas import InvalidSchema, NotJson, compile_schema, conforms, schema_text
 from aex_outcomes.pointer import MISSING, resolve
 
@@ -125,11 +125,11 @@ class ContainsExtractor:
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Patterns must compile on RE2; schemas must be valid and refer to nothing outside themselves."""
+        """Patterns must compile on RE2 and repeat within bounds; schemas must be valid and refer to nothing outside."""
         pattern, schema = evaluation.get("pattern"), evaluation.get("output_schema")
         if isinstance(pattern, str):
             try:
-                compile_pattern(pattern)
+                check_pattern(pattern)
             except InvalidPattern as error:
                 yield Problem(path="/pattern", code="invalid_pattern", message=str(error))
         if isinstance(schema, Mapping):

@@ -9,6 +9,7 @@ from aex_models.catalog import MetricEntry
 from aex_models.results import CUSTOM_METRIC_FAILED
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
+from aex_outcomes.custom_names import ANY_NAME, PREFIX
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue, PlatformFault
 from aex_outcomes.sandbox.disposable import DisposableSandbox
 from aex_outcomes.sandbox.port import (
@@ -26,9 +27,6 @@ from aex_outcomes.sandbox.port import (
 from aex_outcomes.sandbox.subset import code_problems
 
 CUSTOM_METRICS = "custom_metrics"
-PREFIX = "custom."
-ANY_NAME = "custom.*"
-"""The name under which the catalogue lists what only a work's own code can name."""
 
 MAX_METRICS = 20
 """Pieces of code that one work may bring."""

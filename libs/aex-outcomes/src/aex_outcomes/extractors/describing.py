@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.extractors.custom import PREFIX, CustomExtractor
+from aex_outcomes.custom_names import PREFIX
+from aex_outcomes.extractors.custom import CustomExtractor
 from aex_outcomes.extractors.protocol import MetricExtractor
 
 T = TypeVar("T")

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.named_code import blamed_on, code_named
 from aex_outcomes.sandbox.port import Limits, Sandbox
 
 ENTRY_POINTS = "aex.extractors"
@@ -52,11 +52,8 @@ def _confined(settings: ExtractorConfig, sandbox: Sandbox | None) -> dict[str, A
 
 
 def _found(section: str, name: str) -> Callable[..., Any]:
-    try:
+    with blamed_on(f"extractors.{section}.class", name):
         found = _by_name(name)
-    except Exception as error:  # importing other people's code can fail in any way
-        problem = f"{name} cannot be loaded: {type(error).__name__}: {error}"
-        raise InvalidConfig([(f"extractors.{section}.class", problem)]) from error
     if not isinstance(found, type):
         raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no class")])
     return found
@@ -65,9 +62,4 @@ def _found(section: str, name: str) -> Callable[..., Any]:
 def _by_name(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"aex_outcomes.extractors.{_MODULES[name]}"), name)
-    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
-        return entry_point.load()
-    module, separator, attribute = name.partition(":") if ":" in name else name.rpartition(".")
-    if not separator:
-        raise LookupError(f"there is no entry point {name!r} in the group {ENTRY_POINTS}")
-    return getattr(import_module(module), attribute)
+    return code_named(ENTRY_POINTS, name)

@@ -2,12 +2,19 @@
 
 from typing import Any, Protocol
 
+from aex_outcomes.kernels.pattern_places import places
+
 MAX_PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one compiled pattern: what needs more is refused."""
 
+MAX_PLACES = 256
+"""Of a pattern: with so many, a million hostile characters take some two seconds; with the thousands that a few counted
+repetitions make, minutes."""
+
 
 class InvalidPattern(ValueError):
-    """RE2 does not take the pattern. The message does not quote it: patterns are evaluation data."""
+    """RE2 does not take the pattern, or a search would take too long. The message does not quote it: patterns are
+    evaluation data."""
 
 
 class Pattern(Protocol):
@@ -16,6 +23,17 @@ class Pattern(Protocol):
     def search(self, text: str) -> Any:
         """A match anywhere in the text, or None."""
         ...
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise `InvalidPattern` for what does not compile, and for what repeats too much to be searched in time."""
+    compile_pattern(pattern)
+    found = places(pattern)
+    if found > MAX_PLACES:
+        raise InvalidPattern(
+            f"Classes and repetitions, their counts multiplied out, come to {found} places; at most {MAX_PLACES} are "
+            "taken, for long texts take too long with more: lower the counts ({0,200}), or write + or * instead"
+        )
 
 
 def compile_pattern(pattern: str) -> Pattern:

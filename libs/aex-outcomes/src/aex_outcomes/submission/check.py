@@ -54,11 +54,13 @@ def _examined(
 ) -> tuple[tuple[LintWarning, ...], Quote]:
     """Warnings and quote, over one enumeration of what is reachable."""
     criteria, budget = submission.success_criteria, submission.budget
+    verified = submission.verification.verifier is not None
     if criteria is None or len(criteria.criteria) > MAX_ENUMERATED:
-        return lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog), quote(criteria, budget, catalog)
+        warnings = lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog, verified=verified)
+        return warnings, quote(criteria, budget, catalog)
     found = groups(criteria.criteria, catalog, evaluation)
     reached = list(combinations(found, len(criteria.criteria)))
-    linted = Linted(criteria, budget, evaluation, catalog, found, reached, CRITERIA)
+    linted = Linted(criteria, budget, evaluation, catalog, found, reached, CRITERIA, verified)
     return lint_reached(linted), quote_reached(criteria, budget, reached)
 
 

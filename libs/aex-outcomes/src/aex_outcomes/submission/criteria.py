@@ -10,7 +10,8 @@ from aex_models.criteria import SuccessCriterion, identity
 from aex_models.thresholds import MetricType
 from aex_models.work import EVALUATION_KEYS, Problem
 from aex_outcomes.catalog import Catalog, InvalidMetricType, TooManyCriteria, UnknownMetric, is_absent, supplied_by
-from aex_outcomes.extractors.custom import ANY_NAME, CUSTOM_METRICS, PREFIX, code_name, declared_names
+from aex_outcomes.custom_names import ANY_NAME, is_custom
+from aex_outcomes.extractors.custom import CUSTOM_METRICS, code_name, declared_names
 from aex_outcomes.extractors.protocol import checks_evaluation
 from aex_outcomes.submission.findings import CRITERIA
 
@@ -112,9 +113,9 @@ def _unknown(metric: str, catalog: Catalog) -> tuple[str, str] | None:
     """Why a metric cannot be named here: not at all, or not yet."""
     if metric in catalog and metric != ANY_NAME:
         return None
-    if metric.startswith(PREFIX) and ANY_NAME in catalog:
+    if is_custom(metric) and ANY_NAME in catalog:
         return "unknown_metric", f"{UnknownMetric(metric)} (custom.NAME or custom.NAME.KEY is expected)"
-    if metric.startswith(PREFIX):
+    if is_custom(metric):
         return "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
     if metric in SCIENCE_METRICS or metric.startswith("stat."):
         return "science_unavailable", f"Scientific verification is not available here: {metric}"

@@ -1,6 +1,6 @@
 """What checks find: problems, and whether they are of shape or of sense."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,20 +40,28 @@ def _in_criteria(path: str) -> bool:
     return path == CRITERIA or path.startswith(f"{CRITERIA}/")
 
 
-def problems_of(error: ValidationError, body: Any, root: str = "") -> list[Problem]:
-    """pydantic's errors as problems: real paths, and never a value of the body.
+def problems_of(error: ValidationError, body: Any, root: str = "", most: int | None = None) -> list[Problem]:
+    """pydantic's errors, or the first `most` of them, as problems: real paths, and never a value of the body.
 
     Where a field takes several kinds, pydantic reports each kind's errors under tags of its own. The tags are
     dropped, and so is what a deeper error of the same value says better.
     """
-    found = [_located(each, body, root) for each in error.errors(include_url=False, include_input=False)]
-    paths = [problem.path for _, problem in found]
+    found = [_located(each, body, root) for each in error.errors(include_url=False, include_input=False)[:most]]
+    within = {above for _, problem in found for above in _above(problem.path)}
+    seen: set[str] = set()
     kept: list[Problem] = []
-    for position, (tagged, problem) in enumerate(found):
-        said = problem.path in paths[:position] or any(path.startswith(f"{problem.path}/") for path in paths)
-        if not (tagged and said):
+    for tagged, problem in found:
+        if not (tagged and (problem.path in seen or problem.path in within)):
             kept.append(problem)
+        seen.add(problem.path)
     return kept
+
+
+def _above(path: str) -> Iterator[str]:
+    """The pointers to what a place lies in."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _located(error: Any, body: Any, root: str) -> tuple[bool, Problem]:

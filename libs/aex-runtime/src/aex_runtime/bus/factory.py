@@ -6,10 +6,10 @@ from pathlib import Path
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Bus
+from aex_runtime.google_project import PROJECT_ID
 
 _ACCEPTED = "embedded:///relative/folder, embedded:////absolute/folder, pubsub://project or memory:"
-_PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{1,61}[a-z0-9]")
-"""A project's id, with its domain where it has one."""
+_PROJECT = re.compile(PROJECT_ID, re.ASCII)
 
 
 def open_bus(url: str, emulator: str | None = None) -> Bus:

@@ -10,6 +10,7 @@ from fastapi.routing import iter_route_contexts
 from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.http.docs import docs_routes
 from aex_runtime.http.envelope import Envelope
+from aex_runtime.http.event_stream import OpenStreams
 from aex_runtime.http.idempotency import InFlight
 from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.http.openapi import describe_api
@@ -65,6 +66,7 @@ def build_app(
     app.state.verifier = parts.verifier
     app.state.cursor_key = parts.cursor_key
     app.state.in_flight = InFlight()
+    app.state.open_streams = OpenStreams()
     probes = operation_routes({**parts.probes(), **(ready or {})}, metrics, dispensable)
     # Taken over as they are: `include_router` would build each route once more and match each request twice.
     app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]

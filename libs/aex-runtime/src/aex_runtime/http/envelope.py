@@ -1,4 +1,7 @@
-"""What surrounds every request: its id, its log context, its access line, its metrics, and the last net."""
+"""What surrounds every request: its id, its log context, its access line, its metrics, and the last net.
+
+An answer that streams events is logged and measured when it begins, and its end is told by a line of its own.
+"""
 
 import re
 import time
@@ -10,6 +13,7 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from aex_runtime.http.event_stream import MEDIA_TYPE as EVENT_STREAM
 from aex_runtime.http.metrics import Metrics
 from aex_runtime.http.problems import internal_error
 from aex_runtime.ids import Ids
@@ -58,8 +62,15 @@ class Envelope:
 
     async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         started = time.perf_counter()
+
+        async def send(message: Message) -> None:
+            await answer.send(message)
+            if message["type"] == "http.response.start" and answer.streams:
+                # Known to be answered now; how long its reader stays says nothing about the service.
+                self._record(scope, answer.status, time.perf_counter() - started)
+
         try:
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, receive, send)
         except ClientDisconnect:
             answer.status = _CLIENT_GONE
         except Exception as error:
@@ -68,7 +79,11 @@ class Envelope:
                 raise
             await internal_error(Request(scope))(scope, receive, answer.send)
         finally:
-            self._record(scope, answer.status, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            if answer.streams:
+                _log.info("stream_ended", route=self._route(scope), duration_ms=round(seconds * 1_000, 2))
+            else:
+                self._record(scope, answer.status, seconds)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = self._route(scope)
@@ -90,6 +105,7 @@ class _Answer:
         self._send = send
         self._request_id = request_id.encode()
         self.started = False
+        self.streams = False
         self.status = 500
 
     async def send(self, message: Message) -> None:
@@ -98,6 +114,9 @@ class _Answer:
             self.status = message["status"]
             given = list(message.get("headers", []))
             names = {name.lower() for name, _ in given}
+            self.streams = any(
+                name.lower() == b"content-type" and value.startswith(EVENT_STREAM.encode()) for name, value in given
+            )
             added = [(name, value) for name, value in SECURITY_HEADERS if name not in names]
             message = {**message, "headers": [*given, *added, (b"x-request-id", self._request_id)]}
         await self._send(message)

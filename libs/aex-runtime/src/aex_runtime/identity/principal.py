@@ -1,6 +1,7 @@
 """Who calls."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from aex_models.audiences import Audience
 
@@ -12,3 +13,5 @@ class Principal:
     id: str
     role: Audience
     org: str | None = None
+    expires_at: datetime | None = field(default=None, compare=False)
+    """When the token that says so is over, leeway included; None where none was verified."""

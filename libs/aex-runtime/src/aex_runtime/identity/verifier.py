@@ -52,7 +52,7 @@ class TokenVerifier:
             return known
         claims, issuer = await self._verified(token)
         expires_at = _check_times(claims, now)
-        principal = _principal(claims, issuer)
+        principal = _principal(claims, issuer, expires_at)
         self._cache.put(token, principal, now, expires_at)
         return principal
 
@@ -106,7 +106,7 @@ def _moment(claims: Mapping[str, Any], name: str) -> datetime:
     return datetime.fromtimestamp(value, UTC)
 
 
-def _principal(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
+def _principal(claims: Mapping[str, Any], issuer: Issuer, expires_at: datetime) -> Principal:
     role = claims["role"]
     if not isinstance(role, str) or role not in issuer.roles:
         raise Unauthenticated("role_not_granted", "the issuer may not grant this role")
@@ -116,6 +116,7 @@ def _principal(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
             _IDENTIFIER.validate_python(claims["sub"], strict=True),
             Audience(role),
             None if org is None else _IDENTIFIER.validate_python(org, strict=True),
+            expires_at,
         )
     except ValidationError as error:
         raise Unauthenticated("invalid_token", "sub and org must be identifiers") from error

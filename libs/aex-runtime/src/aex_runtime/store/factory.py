@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 
+from aex_runtime.google_project import PROJECT_ID
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
 
 _ACCEPTED = "sqlite:///relative/path, sqlite:////absolute/path, firestore://project[/database] or memory:"
 _FIRESTORE = re.compile(
-    r"//(?P<project>(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9])"
+    rf"//(?P<project>{PROJECT_ID})"
     r"(?:/(?P<database>\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])?)?",
     re.ASCII,
 )

@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from aex_runtime.http.routing import service_router
 from aex_verification.api.catalog import catalog_routes
 from aex_verification.api.contracts import contract_routes
+from aex_verification.api.events import event_routes
 from aex_verification.api.outcomes import outcome_routes
 from aex_verification.api.verify import verify_routes
 from aex_verification.deps import Deps
@@ -14,6 +15,7 @@ def routes(deps: Deps) -> APIRouter:
     """Every route of the service."""
     router = service_router(prefix="/v1")
     router.include_router(contract_routes(deps))
+    router.include_router(event_routes(deps))
     router.include_router(outcome_routes(deps))
     router.include_router(verify_routes(deps))
     router.include_router(catalog_routes(deps))

@@ -15,7 +15,7 @@ from aex_runtime.handlers import Poison, RetryLater
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.custom_place import has_place
+from aex_verification.handlers.slow_place import has_place
 from aex_verification.handlers.timers import CHECK
 from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS

@@ -57,7 +57,9 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
         unit.emit("contract.cancelled", contract_id, event)
         return contract_id
 
-    return await _unless_refused(deps, contract_id, request, cancel)
+    effect = await _unless_refused(deps, contract_id, request, cancel)
+    deps.followers.wake(contract_id)
+    return effect
 
 
 async def expire_contract(deps: Deps, contract_id: str) -> None:
@@ -85,6 +87,7 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
 
     if await deps.unit_of_work.run(expire):
         log.info("contract_expired", contract_id=contract_id)
+        deps.followers.wake(contract_id)
 
 
 async def _unless_refused(

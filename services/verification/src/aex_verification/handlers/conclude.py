@@ -1,9 +1,11 @@
 """Before anything becomes final, governance is asked; then the contract ends, or is held for an operator."""
 
+from typing import Any
+
 import structlog
 
-from aex_models.contract import AttemptStatus, ContractStatus
-from aex_models.events import OutcomeHeld
+from aex_models.contract import AttemptStatus, Candidate, ContractStatus
+from aex_models.events import ContractAwarded, OutcomeHeld
 from aex_models.governance import Action, GovernanceResult, HoldCause, ValidationDecision
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.governance import apply_governance, word_of
@@ -16,7 +18,7 @@ from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE
 from aex_verification.ports import GovernanceUnavailable
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, FINAL_RESULTS
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
@@ -41,6 +43,7 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
     else:
         await _apply(deps, contract_id, attempt_id, decision)
     deps.waits.wake(attempt_id)
+    deps.followers.wake(contract_id)
 
 
 async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> ValidationDecision | None:
@@ -119,10 +122,20 @@ async def finish_contract(
         raise LookupError(f"{contract_id} has no award or no candidate")
     result = apply_governance(_judged(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
-    await write_outcome(unit, awarded.record, state, result, candidate.record)
+    final_result = await _final_result(unit, awarded.record, attempt.record, candidate.record)
+    await write_outcome(unit, awarded.record, state, result, candidate.record, final_result)
     save_contract(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+
+
+async def _final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate) -> Any:
+    """What the named verifier returned. The output itself where there is no verifier, and where there is but an
+    operator released the candidate in its stead: it never returned anything."""
+    if awarded.work.verification.verifier is None:
+        return candidate.output
+    stored = await unit.get(FINAL_RESULTS, key_of(attempt.attempt_id))
+    return stored.record.final_result if stored else candidate.output
 
 
 def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: ValidationDecision) -> None:

@@ -1,5 +1,7 @@
 """The end of a contract: the immutable outcome, and the event that carries it to settlement."""
 
+from typing import Any
+
 from aex_models.contract import Candidate
 from aex_models.events import ContractAwarded, OutcomeVerified
 from aex_models.results import VerificationResult
@@ -17,14 +19,18 @@ async def write_outcome(
     ended: ContractState,
     result: VerificationResult | None,
     candidate: Candidate | None,
+    final_result: Any = None,
 ) -> None:
-    """Write the record once, publish it, forget the deadline. `ended` is the state in its final status."""
+    """Write the record once, publish it, forget the deadline. `ended` is the state in its final status.
+
+    `result`, `candidate` and `final_result` are those of the attempt that the outcome rests on, where there is one.
+    """
     contract_id = ended.contract_id
     record = outcome_record(
         awarded,
         ended.status,
         result,
-        candidate.output if candidate else None,
+        final_result,
         candidate.execution_metadata.model_dump(mode="json", exclude_none=True) if candidate else {},
         ended.verification.attempts_used,
         unit.now,

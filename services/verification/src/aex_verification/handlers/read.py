@@ -82,6 +82,7 @@ async def attempt_view(
         status=_status(deps, row),
         verdict=row.verdict if told else None,
         feedback=row.feedback,
+        errors=row.errors,
         counted=row.counted,
         replay=replay,
         result=row.result if told else None,

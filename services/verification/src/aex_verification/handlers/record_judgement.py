@@ -4,22 +4,25 @@ from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import ContractAwarded, OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
 from aex_models.results import Verdict, VerificationResult
-from aex_outcomes.feedback import render_feedback
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import failed_to_verify, judged
+from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged
+from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
+from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.save_contract import Rejecting, save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement
-from aex_verification.repository import ATTEMPTS
+from aex_verification.repository import ATTEMPTS, FINAL_RESULTS
 from aex_verification.rules.custom_code import is_fault_of_custom_code
 from aex_verification.rules.policy import SYSTEM_BACKOFF
-from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.records import AttemptRow, ContractRow, Facts, FinalResult
+from aex_verification.rules.told import Told, invalid_told, rejection_told, says_fatal
 
 
-def record_verdict(
+async def record_verdict(
     deps: Deps,
     unit: Unit,
     awarded: ContractAwarded,
@@ -30,51 +33,76 @@ def record_verdict(
 ) -> ContractState:
     """Count the verdict; tell the agent of a rejection, and hand what closes to governance."""
     before = stored.record.state
-    state = judged(before, result.verdict, result.weighted_score, unit.now)
-    result = _of_attempt(result, attempt.record, unit)
     passed = result.verdict is Verdict.PASSED
-    feedback = (
+    state = judged(before, result.verdict, result.weighted_score, unit.now, fatal=says_fatal(judgement.ruling))
+    result = _of_attempt(result, attempt.record, unit)
+    told = (
         None
         if passed
-        else render_feedback(
-            result,
-            attempt=state.verification.attempts_used,
-            max_attempts=state.verification.max_attempts,
-            level=awarded.work.verification.feedback,
-        )
+        else rejection_told(result, judgement.ruling, state.verification, awarded.work.verification.feedback)
     )
-    row = attempt.record.model_copy(
-        update={
-            # A pass is told only once governance has allowed it.
-            "status": AttemptStatus.VERIFYING if passed else AttemptStatus.JUDGED,
-            "verdict": result.verdict,
-            "counted": state.verification.attempts_used > before.verification.attempts_used,
-            "feedback": feedback,
-            "result": result,
-            "facts": judgement.facts,
-            "judged_at": unit.now,
-            "last_error": None,
-        }
-    )
+    counted = state.verification.attempts_used > before.verification.attempts_used
+    row = _judged_row(attempt.record, result, judgement, told, counted=counted)
     rejecting = None
-    if not passed:
-        state = state.model_copy(update={"last_feedback": feedback})
-        rejecting = Rejecting(row.attempt_id, row.counted, "criteria_not_met", None)
-        event = OutputRejected(contract_id=row.contract_id, attempt_id=row.attempt_id, code="criteria_not_met")
+    if told is not None:
+        state = state.model_copy(update={"last_feedback": told.feedback})
+        rejecting = Rejecting(row.attempt_id, row.counted, told.code, told.message)
+        event = OutputRejected(contract_id=row.contract_id, attempt_id=row.attempt_id, code=told.code)
         unit.emit("output.rejected", row.contract_id, event, row.attempt_id)
+    else:
+        await _keep_final_result(unit, row, judgement.ruling)
     save_contract(unit, stored, state, rejecting)
     unit.update(ATTEMPTS, attempt, row)
-    unit.cancel_timer(VERIFY, row.attempt_id)
-    if state.closing is not None:
-        # Concluded right after this commit; the timer is for the case that the process ends in between.
-        unit.set_timer(CONCLUDE, row.contract_id, unit.now + deps.policy.lease)
-    else:
-        # It may have fired while the candidate was under verification, on a clock that was ahead of this one.
-        unit.set_timer(DEADLINE, row.contract_id, state.deadline)
+    _set_timers(deps, unit, state, row.attempt_id)
     return state
 
 
-def record_failure(
+def _judged_row(
+    row: AttemptRow, result: VerificationResult, judgement: Judgement, told: Told | None, *, counted: bool
+) -> AttemptRow:
+    """The attempt with its verdict. A pass is told only once governance has allowed it."""
+    return row.model_copy(
+        update={
+            "status": AttemptStatus.JUDGED if told else AttemptStatus.VERIFYING,
+            "verdict": result.verdict,
+            "counted": counted,
+            "feedback": told.feedback if told else None,
+            "result": result,
+            "facts": judgement.facts,
+            "judged_at": result.verified_at,
+            "last_error": None,
+        }
+    )
+
+
+async def record_invalid(
+    deps: Deps,
+    unit: Unit,
+    awarded: ContractAwarded,
+    stored: Stored[ContractRow],
+    attempt: Stored[AttemptRow],
+    ruling: Invalid,
+) -> ContractState:
+    """No attempt and no verdict: the errors are told, and the contract is where it was, unless it is over meanwhile."""
+    feedback = invalid_told(ruling)
+    state = found_invalid(stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
+    changes = {
+        "status": AttemptStatus.INVALID,
+        "errors": ruling.errors,
+        "feedback": feedback,
+        "result": None,
+        "facts": Facts(),
+        "last_error": None,
+    }
+    if state.final:  # the deadline passed, and nothing was judged before
+        await write_outcome(unit, awarded, state, None, None)
+    save_contract(unit, stored, state)
+    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+    _set_timers(deps, unit, state, attempt.record.attempt_id)
+    return state
+
+
+async def record_failure(
     deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], judgement: Judgement
 ) -> ContractState:
     """Try again in a while, or put it before an operator: at once where it is the consumer's code that fails."""
@@ -88,6 +116,7 @@ def record_failure(
         event = OutcomeHeld(contract_id=contract_id, attempt_id=attempt_id, cause=cause)
         unit.emit("outcome.held", contract_id, event, attempt_id)
         unit.cancel_timer(VERIFY, attempt_id)
+        await _keep_final_result(unit, row, judgement.ruling)
     else:
         delay = SYSTEM_BACKOFF.delay(state.system_retries, deps.ids.jitter())
         unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
@@ -102,6 +131,24 @@ def record_failure(
     }
     unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
     return state
+
+
+async def _keep_final_result(unit: Unit, row: AttemptRow, ruling: Ruling | None) -> None:
+    """What the verifier returned, for the outcome: of a pass, and of what an operator may make one."""
+    if isinstance(ruling, Accepted):
+        kept = FinalResult(attempt_id=row.attempt_id, contract_id=row.contract_id, final_result=ruling.final_result)
+        await unit.create_large(FINAL_RESULTS, key_of(row.attempt_id), kept)
+
+
+def _set_timers(deps: Deps, unit: Unit, state: ContractState, attempt_id: str) -> None:
+    """After a candidate was looked at: what has to happen next, should nobody do anything."""
+    unit.cancel_timer(VERIFY, attempt_id)
+    if state.closing is not None:
+        # Concluded right after this commit; the timer is for the case that the process ends in between.
+        unit.set_timer(CONCLUDE, state.contract_id, unit.now + deps.policy.lease)
+    elif not state.final:
+        # It may have fired while the candidate was under verification, on a clock that was ahead of this one.
+        unit.set_timer(DEADLINE, state.contract_id, state.deadline)
 
 
 def _of_attempt(result: VerificationResult, attempt: AttemptRow, unit: Unit) -> VerificationResult:

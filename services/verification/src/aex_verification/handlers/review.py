@@ -35,6 +35,7 @@ async def review_outcome(deps: Deps, review: OutcomeReviewed) -> None:
 
     await deps.unit_of_work.run(apply)
     deps.waits.wake(review.attempt_id)
+    deps.followers.wake(review.contract_id)
 
 
 async def _release(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow]) -> None:
@@ -42,9 +43,11 @@ async def _release(unit: Unit, stored: Stored[ContractRow], attempt: Stored[Atte
     word = GovernanceResult(action=Action.ALLOW, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
     row, status = _with_result(attempt.record, unit), stored.record.state.closing or ContractStatus.PASSED
     if row.verdict is Verdict.INDETERMINATE:
-        state = judged(stored.record.state, Verdict.PASSED, 0.0, unit.now)
+        before = stored.record.state
+        state = judged(before, Verdict.PASSED, 0.0, unit.now)
+        counted = state.verification.attempts_used > before.verification.attempts_used  # not in an earlier attempt
         stored = Stored(stored.record.model_copy(update={"state": state}), stored.document)
-        row = row.model_copy(update={"counted": True, "judged_at": unit.now})
+        row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
     await finish_contract(unit, stored, Stored(row, attempt.document), status, word)
 
 

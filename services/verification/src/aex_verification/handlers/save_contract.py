@@ -64,8 +64,15 @@ def _events(unit: Unit, row: ContractRow, state: ContractState, rejecting: Rejec
     ending = _reached(row.state.status, state.status)
     if ending is not None:
         seq = told.seq + (rejecting is not None)
-        about = state.current_attempt or row.state.current_attempt
+        about = _about(row.state, state)
         yield told.model_copy(update={"seq": seq, "type": ending, "attempt_id": about})
+
+
+def _about(before: ContractState, after: ContractState) -> str | None:
+    """The attempt that the contract ends on, or is held for: none where the last thing seen was an invalid output."""
+    attempt_id = after.current_attempt or before.current_attempt
+    invalid = after.last_invalid
+    return None if invalid is not None and invalid.attempt_id == attempt_id else attempt_id
 
 
 def _reached(before: ContractStatus, after: ContractStatus) -> ContractEventType | None:

@@ -36,7 +36,8 @@ async def submit_output(
     """Take a candidate in. Answers the effect on the attempt, and whether the candidate was known already.
 
     Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
-    for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`.
+    for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`, `RateLimited` for candidates of
+    one contract that are repeated too often. (A repeat under the same idempotency key is none of those.)
     """
     row = await contract_row(deps, contract_id)
     if row.agent_id != agent.id:
@@ -53,9 +54,12 @@ async def submit_output(
             raise NotFound("contract_not_found", "No such contract")
         state = stored.record.state
         earlier = known_attempt(state, whole)
-        known = earlier is not None
         if earlier is not None:
+            if not known:  # this may run again
+                deps.replays.take(contract_id, deps.clock.now())
+            known = True
             return earlier
+        known = False
         taken = received(state, attempt_id, whole, unit.now)
         save_contract(unit, stored, taken)
         await unit.create_large(CANDIDATES, key_of(attempt_id), candidate)

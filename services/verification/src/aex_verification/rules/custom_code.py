@@ -3,23 +3,23 @@
 from aex_models.criteria import SuccessCriteria
 from aex_models.results import CUSTOM_METRIC_FAILED, Fault, VerificationResult
 from aex_models.work import Evaluation
+from aex_outcomes.custom_names import is_custom
 from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE
 
-PREFIX = "custom."
 _MAX_CUSTOM_S = 600.0
 """However many custom metrics a work has, and however long each may take."""
 
 
 def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
     """Whether a verdict waits for custom code."""
-    return criteria is not None and any(each.metric.startswith(PREFIX) for each in criteria.criteria)
+    return criteria is not None and any(is_custom(each.metric) for each in criteria.criteria)
 
 
 def custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
     """How many runs of custom code a verdict takes at most; 0 where it needs none."""
     if criteria is None or evaluation is None or not evaluation.custom_metrics:
         return 0
-    return sum(each.metric.startswith(PREFIX) for each in criteria.criteria)
+    return sum(is_custom(each.metric) for each in criteria.criteria)
 
 
 def custom_seconds(runs: int, timeout_ms: int) -> float:

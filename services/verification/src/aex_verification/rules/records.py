@@ -1,9 +1,12 @@
 """What verification remembers of a contract and of its attempts."""
 
+from typing import Any
+
 from aex_models.contract import AttemptStatus
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.results import Verdict, VerificationResult
+from aex_models.work import Problem
 from aex_outcomes.lifecycle.state import ContractState
 
 
@@ -43,6 +46,8 @@ class AttemptRow(Frozen):
     verdict: Verdict | None = None
     counted: bool = False
     feedback: str | None = None
+    errors: tuple[Problem, ...] = ()
+    """Why the output is invalid, where it is."""
     result: VerificationResult | None = None
     facts: Facts = Facts()
     platform_latency_ms: float
@@ -53,3 +58,12 @@ class AttemptRow(Frozen):
     last_error: str | None = None
     received_at: Instant
     judged_at: Instant | None = None
+
+
+class FinalResult(Frozen):
+    """What a named verifier returned for an attempt that passed, or that an operator may release. Written once."""
+
+    attempt_id: str
+    contract_id: str
+    final_result: Any
+    """None where it returned None."""

@@ -1,4 +1,4 @@
-"""A place among those who wait for custom code: whoever has none comes again, and holds nobody else up."""
+"""A place among those who wait for custom code or a named verifier: who has none comes again, and holds nobody up."""
 
 from contextlib import ExitStack
 
@@ -9,7 +9,7 @@ from aex_verification.deps import Deps
 def has_place(deps: Deps, consumer_id: str, place: ExitStack) -> bool:
     """Whether there is a place for this consumer; it is then taken until `place` is closed."""
     try:
-        place.enter_context(deps.custom_places.passed(consumer_id))
+        place.enter_context(deps.slow_places.passed(consumer_id))
     except (RateLimited, TemporarilyUnavailable):
         return False
     return True

@@ -1,0 +1,189 @@
+"""Bounded revision: an agent is asked, judged and told why, until it passes or its budget is used up."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from typing import Any
+
+from aex_models.canonical import NotCanonical
+from aex_models.contract import Candidate, ContractStatus
+from aex_outcomes.feedback import render_invalid, render_repeated
+from aex_outcomes.lifecycle.context import AgentContext, Progress
+from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
+from aex_outcomes.lifecycle.gate import Gate, Step
+from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.lifecycle.messages import answered, as_json, said, with_feedback
+from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected
+from aex_outcomes.lifecycle.verifier import not_json
+
+Produce = Callable[[AgentContext], Any]
+"""An agent: from the context to its output, or to a `Candidate` with claims; sync (called in place) or async."""
+Save = Callable[[AgentContext], Awaitable[None] | None]
+MAX_REPLAYS = 3
+MAX_INVALID = 5
+_REASONS = {
+    ContractStatus.EXHAUSTED: Reason.MAX_ATTEMPTS,
+    ContractStatus.EXPIRED: Reason.EXPIRED,
+    ContractStatus.FINALISED: Reason.FINALISED,
+    ContractStatus.CANCELLED: Reason.CANCELLED,
+}
+
+
+class Loop:
+    """The loop itself, whoever judges: see `RevisionLoop` for one on this machine."""
+
+    def __init__(
+        self,
+        produce: Produce,
+        gate: Gate,
+        *,
+        max_replays: int = MAX_REPLAYS,
+        max_invalid: int = MAX_INVALID,
+        save: Save | None = None,
+    ) -> None:
+        """Raises `ValueError` for a producer that cannot be called with the context, and for bounds below their least.
+
+        `save` is given the context after every message: what it stores as JSON, `resume` goes on from.
+        """
+        _refuse_odd(produce)
+        self._produce = produce
+        self._gate = gate
+        self._max_replays = at_least("max_replays", max_replays, 1)
+        self._max_invalid = at_least("max_invalid", max_invalid, 0)
+        self._save = save
+
+    async def run(self, query: Any) -> Ending:
+        """Ask until the end. What the producer raises comes out as it is, unless it is a `FatalAgentError`."""
+        return await self.resume(AgentContext(query=as_json(query)))
+
+    async def resume(self, ctx: AgentContext) -> Ending:
+        """Go on from a saved context: its budget is intact, and a candidate that was not judged yet is judged."""
+        resumed = ctx.progress.candidate is not None
+        begun = bool(ctx.messages)
+        ctx = await self._gate.opened(ctx)
+        if not begun:
+            ctx = await self._saved(ctx, messages=[said("user", ctx.query)])
+        end: Ending | None = None
+        while end is None and (end := self._over(ctx)) is None:
+            if ctx.progress.candidate is None:
+                try:
+                    answer, messages = await self._asked(ctx)
+                except FatalAgentError as error:
+                    return Failed(error, ctx)
+                ctx = await self._taken(ctx, answer, messages)
+            if ctx.progress.candidate is not None:
+                step = await self._gate.judge(ctx.progress.candidate, ctx, resumed=resumed)
+                ctx, end = await self._after(ctx, step)
+            resumed = False
+        return end
+
+    def _over(self, ctx: AgentContext) -> Ending | None:
+        """Whether nothing is left to ask for."""
+        progress = ctx.progress
+        if progress.candidate is not None:
+            return None
+        if ctx.verification.exhausted:
+            return _exhausted(Reason.MAX_ATTEMPTS, ctx)
+        if progress.replays >= self._max_replays:
+            return _exhausted(Reason.NO_PROGRESS, ctx)
+        return _exhausted(Reason.INVALID_OUTPUT, ctx) if progress.invalid > self._max_invalid else None
+
+    async def _asked(self, ctx: AgentContext) -> tuple[Candidate, list[dict[str, Any]]]:
+        """One turn of the producer, on a copy of the conversation: one that fails half-way has changed nothing."""
+        theirs = deepcopy(ctx.messages)
+        given = list(theirs)
+        asked = ctx.model_copy(update={**_turn(ctx), "messages": theirs})
+        found = self._produce(asked)
+        if inspect.isawaitable(found):
+            found = await found
+        candidate = found if isinstance(found, Candidate) else Candidate(output=None)
+        output = as_json(found.output if isinstance(found, Candidate) else found)
+        return candidate.model_copy(update={"output": output}), answered(given, theirs, output)
+
+    async def _taken(self, ctx: AgentContext, candidate: Candidate, messages: list[dict[str, Any]]) -> AgentContext:
+        """The context with a new candidate; without it, and with the reason, where JSON cannot hold it."""
+        try:
+            candidate_hash(candidate)
+        except NotCanonical as error:
+            ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
+            invalid = Invalid(errors=(not_json(error),))
+            return await self._told(ctx, Step(ctx.verification, invalid, render_invalid(invalid.errors)))
+        progress = ctx.progress.model_copy(update={"candidate": candidate})
+        return await self._saved(ctx, **_turn(ctx), messages=messages, output=candidate.output, progress=progress)
+
+    async def _after(self, ctx: AgentContext, step: Step) -> tuple[AgentContext, Ending | None]:
+        """The context after a candidate, and the end where it is one."""
+        ctx = ctx.model_copy(update={"verification": step.verification})
+        if step.ending is ContractStatus.PASSED:
+            return ctx, Passed(step.ruling.final_result if isinstance(step.ruling, Accepted) else None, ctx)
+        if step.ending is ContractStatus.FAILED:
+            if step.ruling is not None:
+                ctx = ctx.model_copy(update={"progress": _progress(ctx.progress, step)})
+            return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
+        if step.ending is None or step.ruling is not None:
+            ctx = await self._told(ctx, step)
+        return ctx, None if step.ending is None else _exhausted(_REASONS[step.ending], ctx)
+
+    async def _told(self, ctx: AgentContext, step: Step) -> AgentContext:
+        """The context with the producer's feedback."""
+        progress = _progress(ctx.progress, step)
+        text = step.feedback
+        if step.ruling is None:
+            text = render_repeated(
+                attempt=step.verification.attempts_used,
+                max_attempts=step.verification.max_attempts,
+                replays=progress.replays,
+                max_replays=self._max_replays,
+            )
+        messages = ctx.messages if text is None else with_feedback(ctx.messages, text)
+        return await self._saved(ctx, messages=messages, progress=progress)
+
+    async def _saved(self, ctx: AgentContext, **changes: Any) -> AgentContext:
+        ctx = ctx.model_copy(update=changes)
+        waiting = self._save(ctx) if self._save is not None else None
+        if waiting is not None:
+            await waiting
+        return ctx
+
+
+def at_least(name: str, value: Any, least: int) -> int:
+    """The value of a bound. Raises `ValueError` below the least, and for what is no whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _turn(ctx: AgentContext) -> dict[str, int]:
+    """What one more turn of the producer changes."""
+    return {"turn": ctx.turn + 1, "attempt": ctx.verification.attempts_used + 1}
+
+
+def _progress(progress: Progress, step: Step) -> Progress:
+    """Where the loop stands after a candidate.
+
+    Repeats are counted through invalid outputs in between, so that no mixture of the two goes on for ever.
+    """
+    if isinstance(step.ruling, Rejected):
+        return Progress(last_rejection=step.ruling.rejection)
+    if isinstance(step.ruling, Invalid):
+        return progress.model_copy(update={"candidate": None, "invalid": progress.invalid + 1})
+    return progress.model_copy(update={"candidate": None, "invalid": 0, "replays": progress.replays + 1})
+
+
+def _exhausted(reason: Reason, ctx: AgentContext) -> Exhausted:
+    last = ctx.progress.last_rejection
+    return Exhausted(reason, VerificationRejected(last.message, last.code, last.metadata) if last else None, ctx)
+
+
+def _refuse_odd(produce: Any) -> None:
+    if not callable(produce):
+        raise ValueError(  # noqa: TRY004 one kind of error for all that construction refuses
+            f"produce is of type {type(produce).__name__}, which cannot be called: give the function itself"
+        )
+    if inspect.isgeneratorfunction(produce) or inspect.isasyncgenfunction(produce):
+        raise ValueError("produce is a generator: return the output instead of yielding it")
+    try:
+        inspect.signature(produce).bind(None)
+    except TypeError as error:
+        raise ValueError(f"produce must take one argument, the AgentContext, and need no other: {error}") from error

@@ -1,0 +1,138 @@
+"""What a candidate's named verifier and its criteria make of it. Nothing is written here."""
+
+from dataclasses import dataclass, replace
+
+import structlog
+from pydantic import ValidationError
+
+from aex_models.contract import Candidate
+from aex_models.criteria import BonusPolicy, SuccessCriteria
+from aex_models.events import ContractAwarded
+from aex_outcomes.engine.combining import under_verifier
+from aex_outcomes.lifecycle.ruling import Invalid
+from aex_outcomes.lifecycle.state import ContractState
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
+from aex_runtime.store.keys import key_of
+from aex_verification.deps import Deps
+from aex_verification.ports import Judgement, JudgeRequest, VerifierLost, VerifierRequest
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
+from aex_verification.rules.agent_context import agent_context
+from aex_verification.rules.custom_code import needs_custom_code
+from aex_verification.rules.evaluation import AREA, read_evaluation
+from aex_verification.rules.records import AttemptRow, Facts
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An attempt as it is verified, with the award that it is made under and the state that it was found in."""
+
+    state: ContractState
+    awarded: ContractAwarded
+    attempt: AttemptRow
+    candidate: Candidate
+
+    @property
+    def contract_id(self) -> str:
+        """Of the contract that it is an attempt at."""
+        return self.state.contract_id
+
+    @property
+    def attempt_id(self) -> str:
+        """Its own."""
+        return self.attempt.attempt_id
+
+    @property
+    def consumer_id(self) -> str:
+        """Whose work it is: whose turn at a worker it takes."""
+        return self.awarded.award.consumer.id
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a verdict waits for code that may take long: the consumer's own, or the operator's."""
+        work = self.awarded.work
+        return work.verification.verifier is not None or needs_custom_code(work.success_criteria)
+
+
+async def find_job(deps: Deps, state: ContractState, attempt_id: str) -> Job:
+    """The contract's current attempt. Raises `LookupError` for records that were written and are gone."""
+    contract_id = state.contract_id
+    awarded = await AWARDS.get(deps.store, key_of(contract_id))
+    attempt = await ATTEMPTS.get(deps.store, key_of(attempt_id))
+    if awarded is None or attempt is None:
+        raise LookupError(f"{contract_id} has no award or no attempt {attempt_id}")
+    candidate = await CANDIDATES.get(deps.store, attempt.record.candidate_key)
+    if candidate is None:
+        raise LookupError(f"{attempt_id} has no candidate")
+    return Job(state, awarded.record, attempt.record, candidate.record)
+
+
+async def judge_candidate(deps: Deps, job: Job) -> Judgement:
+    """The named verifier's ruling, where the work names one, and the criteria's verdict under it.
+
+    The criteria are always evaluated, whatever the verifier says; an invalid output alone is no candidate for them.
+    """
+    name = job.awarded.work.verification.verifier
+    if name is None:
+        return await _by_criteria(deps, job)
+    try:
+        ruling = await deps.verifiers.rule(_verifier_request(job, name))
+    except VerifierLost as lost:
+        return Judgement(None, Facts(), error=f"VerifierLost ({lost})")
+    if isinstance(ruling, Invalid):
+        return Judgement(None, Facts(), ruling=ruling)
+    judgement = await _by_criteria(deps, job)
+    if judgement.result is None:
+        return replace(judgement, ruling=ruling)
+    result = under_verifier(judgement.result, ruling, _bonus_policy(job.awarded.work.success_criteria))
+    return replace(judgement, result=result, ruling=ruling)
+
+
+async def _by_criteria(deps: Deps, job: Job) -> Judgement:
+    """The engine's verdict, with the evaluation data at hand. Data that are lost are the platform's failure."""
+    request, named = _judge_request(job), job.awarded.evaluation
+    if named is None:
+        return await deps.judge.judge(request)
+    try:
+        evaluation = read_evaluation(await deps.blobs.get(AREA, named.digest))
+    except (BlobMissing, BlobCorrupt, ValidationError) as error:
+        kind = type(error).__name__  # its text may quote the data, and so may its traceback
+        log.critical("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
+        return Judgement(None, Facts(), error=f"EvaluationLost ({kind})")
+    return await deps.judge.judge(replace(request, evaluation=evaluation))
+
+
+def _verifier_request(job: Job, name: str) -> VerifierRequest:
+    award = job.awarded.award
+    return VerifierRequest(
+        name=name,
+        consumer_id=job.consumer_id,
+        candidate=job.candidate,
+        agent=agent_context(job.awarded.work, job.state, job.attempt, job.candidate),
+        contract_id=job.contract_id,
+        work_id=award.work_id,
+        agent_id=award.agent_id,
+        attempt_id=job.attempt_id,
+        deadline=job.state.deadline,
+    )
+
+
+def _judge_request(job: Job) -> JudgeRequest:
+    """Without evaluation data."""
+    work = job.awarded.work
+    return JudgeRequest(
+        contract_id=job.contract_id,
+        attempt_id=job.attempt_id,
+        consumer_id=job.consumer_id,
+        success_criteria=work.success_criteria,
+        work_input=work.input,
+        evaluation=None,
+        output=job.candidate.output,
+        execution_metadata=job.candidate.execution_metadata,
+        platform_latency_ms=job.attempt.platform_latency_ms,
+    )
+
+
+def _bonus_policy(criteria: SuccessCriteria | None) -> BonusPolicy:
+    return criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS

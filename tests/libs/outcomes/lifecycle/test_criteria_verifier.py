@@ -1,0 +1,109 @@
+"""Success criteria as a verifier like any other."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from aex_models.contract import Candidate, ExecutionMetadata
+from aex_models.results import Verdict
+from aex_outcomes import AgentContext, CriteriaVerifier, RevisionLoop, VerificationEngine, VerificationRejected
+from aex_outcomes.lifecycle.criteria_verifier import CriteriaNotMet, VerdictIndeterminate
+from aex_outcomes.lifecycle.ruling import Accepted, Rejected
+from aex_outcomes.lifecycle.verifier import CheckedVerifier
+from tests.libs.outcomes.engine.builders import SAMPLES, Still, criteria, criterion
+from tests.libs.outcomes.lifecycle.loops import Script, Waits, context, told
+
+WANTED = criteria(
+    criterion("rougeL", "gte", 0.4, metric_type="rouge_score", bonus=Decimal("0.05")),
+    criterion("word_count", "lte", 9),
+)
+REFERENCE = {"reference": "The cat sat on the mat."}
+GOOD = {"text": "The cat sat on the mat."}
+BAD = {"text": "A dog barked."}
+
+
+class Summary(BaseModel):
+    text: str
+
+
+def verifier(**more: Any) -> CriteriaVerifier:
+    return CriteriaVerifier(WANTED, evaluation=REFERENCE, **more)
+
+
+async def test_an_output_that_meets_the_criteria_passes_as_it_is() -> None:
+    ruling = await CheckedVerifier(verifier(), Summary).rule(Candidate(output=GOOD), AgentContext(query="q"), None)
+    assert ruling == Accepted(final_result=Summary(text=GOOD["text"]))
+
+
+async def test_one_that_does_not_is_rejected_with_all_that_was_found() -> None:
+    ruling = await CheckedVerifier(verifier(), Any).rule(Candidate(output=BAD), AgentContext(query="q"), None)
+    assert isinstance(ruling, Rejected)
+    assert (ruling.rejection.code, ruling.rejection.message) == ("criteria_not_met", "1 of 2 criteria not met.")
+    assert ruling.result is not None
+    assert [each.met for each in ruling.result.criterion_results] == [False, True]
+
+
+async def test_what_it_raises_is_a_rejection_as_any_function_raises_one() -> None:
+    with pytest.raises(VerificationRejected) as rejection:
+        await verifier()(BAD, Candidate(output=BAD), None)
+    assert isinstance(rejection.value, CriteriaNotMet)
+    assert rejection.value.result.verdict is Verdict.REJECTED
+
+
+async def test_the_agents_metadata_is_measured_too() -> None:
+    fast = CriteriaVerifier(criteria(criterion("latency_ms", "lte", 500, metric_type="latency")))
+    told_fast = Candidate(output=BAD, execution_metadata=ExecutionMetadata(duration_ms=20))
+    assert await fast(BAD, told_fast, None) == BAD
+    with pytest.raises(CriteriaNotMet):
+        await fast(BAD, Candidate(output=BAD), None)
+
+
+async def test_a_loop_tells_which_criteria_were_not_met_and_no_value() -> None:
+    produce = Script(BAD, GOOD)
+    end = await RevisionLoop(produce, output_type=Summary, verifier=verifier()).run("summarise")
+    assert told(end) == ("passed", Summary(text=GOOD["text"]))
+    assert produce.seen[1].messages[-1]["content"].splitlines() == [
+        '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">',
+        "Summary: 1 of 2 criteria not met.",
+        "- rougeL: not met",
+        "</verification_rejected>",
+    ]
+
+
+async def test_the_score_of_the_criteria_is_in_the_accounting() -> None:
+    end = await RevisionLoop(Script(BAD), output_type=Summary, verifier=verifier(), max_attempts=1).run("q")
+    (entry,) = context(end).verification.judged.values()
+    assert entry.weighted_score == 0.5
+
+
+async def test_what_the_engine_cannot_tell_is_a_system_error_and_counts_nothing() -> None:
+    broken = VerificationEngine({"extractors": {"bad": {"class": f"{SAMPLES}:Failing"}}}, clock=Still())
+    asked = CriteriaVerifier(criteria(criterion("broken")), engine=broken)
+    waits = Waits()
+    loop = RevisionLoop(Script(GOOD), output_type=Any, verifier=asked, max_system_retries=1, sleep=waits)
+    end = await loop.run("q")
+    assert told(end) == (
+        "failed",
+        VerdictIndeterminate,
+        "The criteria could not be judged: broken: extractor_failed",
+    )
+    assert (len(waits.seconds), context(end).verification.attempts_used) == (1, 0)
+
+
+async def test_without_criteria_everything_passes() -> None:
+    assert await CriteriaVerifier(None)(BAD, Candidate(output=BAD), None) == BAD
+
+
+@pytest.mark.parametrize(
+    ("wanted", "evaluation", "said"),
+    [
+        ({"criteria": [{"metric": "rougeL"}]}, None, "threshold"),
+        (criteria(criterion("no_such_metric")), None, "no_such_metric"),
+        (WANTED, {"refrence": "misspelt"}, "refrence"),
+    ],
+)
+def test_criteria_that_cannot_be_judged_by_are_refused_at_construction(wanted: Any, evaluation: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CriteriaVerifier(wanted, evaluation=evaluation)

@@ -1,0 +1,102 @@
+"""The conversation of a loop."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from aex_outcomes import AgentContext, Passed
+from aex_outcomes.lifecycle.messages import answered, with_feedback
+from tests.libs.outcomes.lifecycle.loops import context, loop_of, passed, rejected
+
+ASKED = {"role": "user", "content": "q"}
+
+
+def calls(*ids: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": each, "type": "function"} for each in ids]}
+
+
+def result(call: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call, "content": "found"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "call"),
+    [
+        ([ASKED], None),
+        ([ASKED, {"role": "assistant", "content": "a"}], None),
+        ([ASKED, calls("one")], "one"),
+        ([ASKED, calls("one", "two")], "two"),
+        ([ASKED, calls("one", "two"), result("two")], "one"),
+        ([ASKED, calls("one"), result("one")], None),
+        ([ASKED, calls("one"), result("one"), calls("two")], "two"),
+        ([ASKED, calls("one"), result("one"), {"role": "assistant", "content": "a"}], None),
+        ([ASKED, calls("one"), {"role": "user", "content": "again"}, {"role": "assistant", "content": "a"}], None),
+        ([ASKED, {"role": "assistant", "tool_calls": "odd"}], None),
+        ([ASKED, {"role": "assistant", "tool_calls": [{"id": 5}, "odd"]}], None),
+    ],
+)
+def test_feedback_answers_the_last_open_tool_call_of_the_turn_or_comes_from_the_user(
+    messages: list[dict[str, Any]], call: str | None
+) -> None:
+    *before, last = with_feedback(messages, "<told/>")
+    assert before == messages
+    role = {"role": "user"} if call is None else {"role": "tool", "tool_call_id": call}
+    assert last == {**role, "content": "<told/>"}
+
+
+def test_the_answer_is_added_unless_the_producer_has_added_one() -> None:
+    given = [ASKED]
+    assert answered(given, given, {"ü": 1}) == [ASKED, {"role": "assistant", "content": '{"ü": 1}'}]
+    assert answered(given, given, "plain") == [ASKED, {"role": "assistant", "content": "plain"}]
+    own = {"role": "assistant", "content": "mine"}
+    assert answered(given, [*given, own], "plain") == [ASKED, own]
+
+
+def test_a_producer_may_shorten_the_conversation() -> None:
+    old = {"role": "assistant", "content": "old"}
+    assert answered([ASKED, old], [old], "new") == [old, {"role": "assistant", "content": "new"}]
+
+
+def test_message_objects_of_other_libraries_become_json() -> None:
+    class Message(BaseModel):
+        role: str = "assistant"
+        content: str = "half of \ud83d"
+
+    assert answered([], [Message()], "x") == [{"role": "assistant", "content": "half of \ufffd"}]
+
+
+@pytest.mark.parametrize("odd", ["text", 5, None, ["role", "user"]])
+def test_what_is_no_message_is_refused_with_its_place(odd: Any) -> None:
+    with pytest.raises(TypeError, match=r"agent_ctx.messages\[1\] is a .*: append messages in the form of chat"):
+        answered([], [ASKED, odd], "x")
+
+
+async def test_a_producer_that_names_a_tool_call_is_answered_there_in_each_turn() -> None:
+    def produce(ctx: AgentContext) -> Any:
+        ctx.messages.append(calls(f"call_{ctx.turn}"))
+        return rejected(f"a{ctx.turn}") if ctx.turn < 3 else passed("b")
+
+    end = await loop_of(produce).run("q")
+    assert end == Passed("B")
+    assert [(each["role"], each.get("tool_call_id")) for each in context(end).messages] == [
+        ("user", None),
+        ("assistant", None),
+        ("tool", "call_1"),
+        ("assistant", None),
+        ("tool", "call_2"),
+        ("assistant", None),
+    ]
+
+
+async def test_a_producer_that_fails_half_way_has_changed_no_saved_message() -> None:
+    saved: list[AgentContext] = []
+
+    def produce(ctx: AgentContext) -> Any:
+        ctx.messages[0]["content"] = "changed"
+        ctx.messages.append(calls("one"))
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await loop_of(produce, save=saved.append).run("q")
+    assert [each.messages for each in saved] == [[ASKED]]

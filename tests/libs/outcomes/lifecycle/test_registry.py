@@ -1,0 +1,152 @@
+"""Verifiers come from the configuration and from entry points, and are checked before any work can name them."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aex_outcomes.config import InvalidConfig, parse_config
+from aex_outcomes.lifecycle.registry import UnknownVerifier, Verifiers, load_verifier, verifier_names
+from aex_outcomes.lifecycle.verifier import CheckedVerifier
+
+HERE = "tests.libs.outcomes.lifecycle"
+SAMPLES = f"{HERE}.named_samples"
+
+
+def verifiers(**sections: Any) -> Verifiers:
+    return Verifiers.load(parse_config({"verifiers": sections}))
+
+
+def offer(folder: Path, package: str, *lines: str) -> None:
+    """What an installed package looks like to `importlib.metadata`."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[aex.verifiers]", *lines, ""]))
+
+
+@pytest.fixture
+def offering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for installed packages."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_without_any_there_are_none() -> None:
+    assert verifiers().names == ()
+    assert Verifiers().names == ()
+
+
+def test_a_path_names_a_verifier_and_its_annotation_the_type() -> None:
+    found = verifiers(tone=f"{SAMPLES}:verify_summary", alone={"path": f"{SAMPLES}.verify_alone", "timeout_ms": 5})
+    assert found.names == ("alone", "tone")
+    assert isinstance(found.get("tone"), CheckedVerifier)
+    assert found.get("tone").output_type.__name__ == "Summary"
+    assert (found.timeout_ms("tone"), found.timeout_ms("alone")) == (30_000, 5)
+    assert found.modules == (SAMPLES,)
+
+
+@pytest.mark.parametrize("attribute", ["at_least_three", "at_least_three.verify"])
+def test_objects_and_their_methods_are_verifiers_too(attribute: str) -> None:
+    assert verifiers(mine=f"{SAMPLES}:{attribute}").names == ("mine",)
+
+
+def test_a_declared_output_type_serves_where_nothing_is_annotated() -> None:
+    found = verifiers(mine={"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:Summary"})
+    assert found.get("mine").output_type.__name__ == "Summary"
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+    found = verifiers(tone=f"{SAMPLES}:verify_summary")
+    for ask in (found.get, found.timeout_ms):
+        with pytest.raises(UnknownVerifier, match="Unknown verifier: tune; registered here: tone"):
+            ask("tune")
+    with pytest.raises(UnknownVerifier, match="registered here: none"):
+        load_verifier(parse_config(None), "tone")
+
+
+def test_a_package_offers_a_verifier_and_a_section_changes_it_or_switches_it_off(offering: Path) -> None:
+    offer(offering, "tones", f"tone = {SAMPLES}:verify_summary", f"length = {SAMPLES}:at_least_three")
+    assert verifiers().names == ("length", "tone")
+    changed = verifiers(tone={"timeout_ms": 7}, length={"enabled": False})
+    assert (changed.names, changed.timeout_ms("tone")) == (("tone",), 7)
+    other = verifiers(tone=f"{SAMPLES}:verify_alone", house={"path": "length"})
+    assert other.names == ("house", "length", "tone")
+    assert other.modules == (SAMPLES,)
+    assert verifier_names(parse_config({"verifiers": {"length": {"enabled": False}}})) == ("tone",)
+
+
+def test_of_two_packages_that_offer_one_name_none_is_guessed(offering: Path) -> None:
+    offer(offering / "a", "one", f"tone = {SAMPLES}:verify_summary")
+    offer(offering / "b", "two", f"tone = {SAMPLES}:verify_alone")
+    sys.path[:0] = [str(offering / "a"), str(offering / "b")]  # undone with the fixture's own change
+    with pytest.raises(InvalidConfig, match=r"verifiers\.tone: .*several packages offer .*verify_alone, .*_summary"):
+        verifiers()
+    assert verifiers(tone=f"{SAMPLES}:verify_alone").names == ("tone",)
+
+
+def test_names_are_known_without_importing_what_they_name() -> None:
+    config = parse_config(
+        {"verifiers": {"b": "nowhere.at.all:f", "a": f"{HERE}.leaving_on_import:f", "c": {"enabled": False}, "d": {}}}
+    )
+    assert verifier_names(config) == ("a", "b", "d")
+
+
+@pytest.mark.parametrize(
+    ("section", "path", "message"),
+    [
+        ("nowhere.at.all:f", "mine", "ModuleNotFoundError.*; correct the path .* or install its package"),
+        (f"{SAMPLES}:absent", "mine", "AttributeError.*absent.*; correct the path"),
+        (f"{HERE}.leaving_on_import:f", "mine", "SystemExit: not here"),
+        ("no_entry_point", "mine", "no entry point 'no_entry_point' in the group aex.verifiers"),
+        ({}, "mine", "no entry point 'mine' in the group aex.verifiers; correct the path"),
+        (f"{SAMPLES}:", "mine", "cannot be loaded"),
+        (":f", "mine", "cannot be loaded"),
+        (f"{SAMPLES}:NO_FUNCTION", "mine", "cannot be called"),
+        (f"{SAMPLES}:Summary", "mine", "is the class Summary"),
+        (f"{SAMPLES}:untyped", "mine", "'output' has no annotation"),
+        (f"{SAMPLES}:unserved", "mine", "Nobody gives the verifier's parameter 'database'"),
+        (f"{SAMPLES}:unresolved", "mine", "'Nowhere' .* cannot be resolved"),
+        ({"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:None_"}, "mine.output_type", "None_"),
+        ({"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:NO_FUNCTION"}, "mine", "no type that pydantic can"),
+        ({"path": f"{SAMPLES}:verify_summary", "output_type": f"{SAMPLES}:Threshold"}, "mine", "output_type"),
+    ],
+)
+def test_what_cannot_be_a_verifier_is_named_with_its_section_and_the_fix(section: Any, path: str, message: str) -> None:
+    with pytest.raises(InvalidConfig, match=message) as refused:
+        verifiers(mine=section)
+    [(place, problem)] = refused.value.problems
+    assert place == f"verifiers.{path}"
+    assert "\n" not in problem
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        verifiers(one="nowhere.one:f", two=f"{SAMPLES}:verify_summary", three="nowhere.three:f")
+    assert [place for place, _ in refused.value.problems] == ["verifiers.one", "verifiers.three"]
+
+
+def test_one_verifier_is_loaded_whatever_is_wrong_with_others() -> None:
+    config = parse_config({"verifiers": {"one": "nowhere.one:f", "two": f"{SAMPLES}:verify_summary"}})
+    assert load_verifier(config, "two").timeout_ms == 30_000
+
+
+@pytest.mark.slow
+def test_an_installed_package_is_found_by_its_name_alone(tmp_path: Path) -> None:
+    (tmp_path / "tones.py").write_text(
+        "def verify(output: dict) -> str:\n    return output['text']\nprint('imported')\n"
+    )
+    offer(tmp_path, "tones", "tone = tones:verify")
+    program = """
+from aex_outcomes.config import parse_config
+from aex_outcomes.lifecycle.registry import Verifiers, verifier_names
+print(verifier_names(parse_config(None)))
+print(Verifiers.load(parse_config(None)).get("tone").output_type)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert ran.stderr == ""
+    assert ran.stdout.splitlines() == ["('tone',)", "imported", "<class 'dict'>"]

@@ -1,0 +1,83 @@
+"""Whatever a verifier returns or raises leaves its worker as JSON that every reader takes, or by an error's name."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.canonical import canonical_bytes
+from aex_outcomes.confinement import frames
+from aex_outcomes.lifecycle.ruling import RULING, Accepted, Rejected, Rejection
+from aex_outcomes.lifecycle.ruling_json import (
+    MAX_CODE,
+    MAX_MESSAGE,
+    MAX_METADATA_BYTES,
+    FinalResultRefused,
+    ruling_json,
+)
+
+TEXTS = st.text(st.characters(codec=None, exclude_categories=())) | st.just("\ud800")
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=2**53)
+    | st.floats()
+    | TEXTS
+    | st.binary()
+    | st.decimals()
+    | st.datetimes()
+    | st.uuids()
+    | st.just(object())
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS | st.integers(), inner), max_leaves=8
+)
+
+
+def as_read(told: dict[str, Any]) -> Any:
+    """What the pool's strict reader makes of it."""
+    return frames.decode(frames.encode(told))
+
+
+@given(st.dictionaries(TEXTS, VALUES), TEXTS, TEXTS)
+def test_a_rejection_always_leaves_its_worker(metadata: dict[str, Any], message: str, code: str) -> None:
+    given_to = Rejected(rejection=Rejection(message=message * 50, code=code, metadata=metadata))
+    read = RULING.validate_python(as_read(ruling_json(given_to, "mine")))
+    assert isinstance(read, Rejected)
+    assert len(read.rejection.message) <= MAX_MESSAGE
+    assert len(read.rejection.code) <= MAX_CODE
+    assert len(canonical_bytes(read.rejection.metadata)) <= MAX_METADATA_BYTES + 2
+
+
+@given(VALUES)
+def test_a_final_result_is_read_as_it_was_told_or_refused_by_name(value: Any) -> None:
+    try:
+        told = ruling_json(Accepted(final_result=value), "mine")
+    except FinalResultRefused:
+        return
+    assert canonical_bytes(as_read(told)["final_result"]) == canonical_bytes(told["final_result"])
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))  # fmt: skip
+def test_plain_json_is_always_a_final_result_and_stays_what_it_is(value: Any) -> None:
+    told = ruling_json(Accepted(final_result=value), "mine")
+    assert canonical_bytes(told["final_result"]) == canonical_bytes(value)
+
+
+def test_what_cannot_be_looked_into_is_told_by_its_type() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    rejected = Rejected(rejection=Rejection(message="no", metadata={"a": circle, "b": 1}))
+    assert ruling_json(rejected, "mine")["rejection"]["metadata"] == {"a": "<list>", "b": 1}
+
+
+def test_dates_and_decimals_keep_their_digits() -> None:
+    value = {"at": datetime(2026, 1, 2, tzinfo=UTC), "price": Decimal("1.10")}
+    assert ruling_json(Accepted(final_result=value), "mine")["final_result"] == {
+        "at": "2026-01-02T00:00:00Z",
+        "price": "1.10",
+    }

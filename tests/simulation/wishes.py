@@ -1,0 +1,104 @@
+"""What consumers want and agents deliver, as the dice say."""
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from aex_models.contract import Candidate
+from aex_runtime.identity.principal import Principal
+from tests.simulation.services import DEADLY, ENDLESS, SOUND
+
+CODE = "def evaluate(input, output, metadata):\n    return 1  # {}\n"
+_MOODS = {"fine": 10, "dull": 3, "hopeless": 1, "crash": 1}
+"""How a candidate's text begins: what the named verifiers look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """A contract that was made, and what its consumer was told that it can cost."""
+
+    contract_id: str
+    work_id: str
+    consumer: str
+    agent: str
+    least: str
+    most: str
+    verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A work that was published, and not awarded yet."""
+
+    work_id: str
+    consumer: Principal
+    cpc_rate: str
+    least: str
+    most: str
+    code: str | None
+    """Its custom code."""
+    verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How likely a work has custom code, and how likely it names a verifier."""
+
+    custom: float = 0.3
+    verifier: float = 0.4
+
+
+def random_work(dice: random.Random, shares: Shares) -> dict[str, Any]:
+    """The body of a submission."""
+    threshold = dice.randint(1, 6)
+    penalty = dice.choice(["0", "0.02", "3.5"])
+    custom = dice.random() < shares.custom
+    code = dice.choices([SOUND, ENDLESS, DEADLY], [4, 1, 1])[0] if custom else None
+    secrets = {"evaluation": {"custom_metrics": [{"name": "mine", "code": CODE.format(code)}]}} if code else {}
+    verifier = dice.choice(["summary", "summary", "nothing"]) if dice.random() < shares.verifier else None
+    return {
+        **secrets,
+        "title": "Write some words",
+        "input": {"n": threshold},
+        "success_criteria": {
+            "criteria": _criteria(threshold, penalty, custom=custom),
+            "aggregation": dice.choice(["all", "any", "weighted"]),
+            "bonus_policy": dice.choice(["on_success", "per_criterion"]),
+        },
+        "budget": {
+            "max_cpc": dice.choice(["0.10", "1.000001"]),
+            "max_cpa_total": dice.choice([None, "0.04", "1"]),
+            "max_penalty_total": dice.choice([None, "0"]),
+            "base_policy": dice.choice(["judged", "on_success"]),
+        },
+        "verification": {
+            "max_attempts": dice.randint(1, 3),
+            "deadline_s": dice.choice([600, 86_400]),
+            "verifier": verifier,
+        },
+    }
+
+
+def _criteria(threshold: int, penalty: str, *, custom: bool) -> list[dict[str, Any]]:
+    words = {"metric": "word_count", "metric_type": "count", "comparison": "gte"}
+    mine = {"metric": "custom.mine", "metric_type": "count", "comparison": "gte"}
+    latency = {"metric": "latency_ms", "metric_type": "latency", "comparison": "lte"}
+    return [
+        words | {"threshold": threshold, "bonus": "0.05", "penalty": penalty},
+        latency | {"threshold": 1000, "bonus": "0.000003"},
+        *([mine | {"threshold": 2, "bonus": "0.07", "penalty": penalty}] if custom else []),
+    ]
+
+
+def random_candidate(dice: random.Random) -> Candidate:
+    """Good, bad, claimed too high, of the wrong shape, or the same again."""
+    words = dice.randint(0, 9)
+    mood = dice.choices(list(_MOODS), list(_MOODS.values()))[0]
+    text: Any = " ".join([mood, *["word"] * (words - 1)]) if words else ""
+    return Candidate.model_validate(
+        {
+            "output": {"text": words if dice.random() < 0.15 else text},
+            "execution_metadata": {"duration_ms": dice.choice([10, 900, 5000])} if dice.random() < 0.8 else {},
+            "claimed_metrics": {"word_count": dice.choice([words, words, 50])} if dice.random() < 0.3 else {},
+        }
+    )
