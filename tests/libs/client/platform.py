@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
 from time import sleep
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from starlette.applications import Starlette
@@ -104,8 +104,14 @@ def _problem(fault: Fault) -> Response:
     return Response(json.dumps(document), fault.status, fault.headers, "application/problem+json")
 
 
+class Served(Protocol):
+    """Something with an application."""
+
+    def app(self) -> Starlette: ...
+
+
 @contextmanager
-def served(platform: Platform) -> Iterator[str]:
+def served(platform: Served) -> Iterator[str]:
     """The application on a port of this machine; gives its URL."""
     config = uvicorn.Config(platform.app(), port=0, log_level="critical", ws="none", lifespan="off", loop="asyncio")
     server = uvicorn.Server(config)

@@ -39,8 +39,8 @@ def token(suite: Live, role: str, name: str) -> str:
 
 
 def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    script = block.replace("Endpoints.local()", f"Endpoints.local({suite.running.port})")
+    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    script = "\n".join(blocks).replace("Endpoints.local()", f"Endpoints.local({suite.running.port})")
     (tmp_path / ".aex").symlink_to(suite.data_dir)
     path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_PROXY": "*"}
     run = subprocess.run(
@@ -50,8 +50,13 @@ def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
     lines = run.stdout.splitlines()
     assert lines[0] == "costs 0 to 0.15 USD"
     assert lines[1].startswith("rejected <verification_rejected")
-    assert lines[-3:-1] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
-    assert lines[-1].endswith(" 0.15")
+    assert lines[-6:-4] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
+    assert lines[-4].endswith(" 0.15")
+    assert lines[-3:] == [
+        "Passed(result={'text': 'The cat sat on the mat and purred all day.'})",
+        "1 verification_rejected 1 of 1 criteria not met.",
+        "2 verification_passed ",
+    ]
 
 
 async def test_the_main_job_awaited(suite: Live) -> None:

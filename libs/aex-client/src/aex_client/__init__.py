@@ -1,4 +1,7 @@
-"""The Python SDK of AEX Outcomes: sync and async clients, typed with the common models."""
+"""The Python SDK of AEX Outcomes: sync and async clients typed with the common models, a loop on live contracts."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from aex_client.async_client import AsyncAexClient
 from aex_client.call import Call
@@ -22,6 +25,10 @@ from aex_client.errors import (
 from aex_client.retries import NO_RETRIES, RetryPolicy
 from aex_client.views import AttemptView, CostView, OutcomeView, Page, SettlementView, VerificationView
 
+if TYPE_CHECKING:
+    from aex_client.live_gate import VerdictPending
+    from aex_client.revision_loop import RevisionLoop
+
 __all__ = [
     "NO_RETRIES",
     "AexClient",
@@ -42,11 +49,22 @@ __all__ = [
     "ProblemError",
     "RateLimited",
     "RetryPolicy",
+    "RevisionLoop",
     "Service",
     "SettlementView",
     "TooLarge",
     "Unauthenticated",
     "Unavailable",
     "Unprocessable",
+    "VerdictPending",
     "VerificationView",
 ]
+
+_LATER = {"RevisionLoop": "revision_loop", "VerdictPending": "live_gate"}
+"""Public names that load on first use, since few programs need them, and the module that each lives in."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -2,19 +2,23 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
+from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
 from aex_client.endpoints import Endpoints
 from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import AsyncSent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.views import Page
+from aex_models.contract_events import ContractEvent
 
 T = TypeVar("T")
 
@@ -73,6 +77,37 @@ class AsyncAexClient:
             if page.next_cursor is None:
                 return
             call = call.after(page.next_cursor)
+
+    async def events(self, contract_id: str, after: int | None = None) -> AsyncGenerator[ContractEvent, None]:
+        """A contract's events as they happen; see `AexClient.events`. Close it where you leave before its end."""
+        following = Following(self._manner, contract_id, after)
+        while not following.over:
+            async with aclosing(self._connection(following)) as events:
+                async for event in events:
+                    yield event
+            await self._sleep(following.pause_s)
+
+    async def _connection(self, following: Following) -> AsyncGenerator[ContractEvent, None]:
+        """The events of one connection."""
+        request = following.request(await self._current_token())
+        try:
+            async with aclosing(await self._http.send(request, stream=True)) as response:
+                if response.status_code != EVENTS_FOLLOW:
+                    await response.aread()
+                    following.answered(response)
+                    return
+                async with aclosing(EventSource(response).aiter_sse()) as frames:
+                    async for frame in frames:
+                        event = following.heard(frame)
+                        if event is not None:
+                            yield event
+                            if following.over:
+                                return
+                following.ended()
+        except SSEError as error:  # a kind of the next one
+            raise following.not_events(error) from error
+        except httpx.RequestError as error:
+            following.broken(error)
 
     async def _current_token(self) -> str:
         token = self._token if isinstance(self._token, str) else self._token()

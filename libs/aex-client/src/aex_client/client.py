@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
+from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
 from aex_client.endpoints import Endpoints
 from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import Sent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.views import Page
+from aex_models.contract_events import ContractEvent
 
 T = TypeVar("T")
 
@@ -61,7 +65,7 @@ class AexClient:
         """Send any call, such as one under an idempotency key of your own: `send(calls.claim(id).with_key(key))`."""
         exchange = Exchange(self._manner, call)
         while True:
-            request = exchange.request(self._token if isinstance(self._token, str) else self._token())
+            request = exchange.request(self._current_token())
             try:
                 step = exchange.answered(self._http.send(request))
             except httpx.RequestError as error:
@@ -78,6 +82,41 @@ class AexClient:
             if page.next_cursor is None:
                 return
             call = call.after(page.next_cursor)
+
+    def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
+        """A contract's events as they happen, up to the one that ends it; from after the event with `seq` `after`.
+
+        Comes back by itself where a stream ends or breaks, and misses nothing. Raises like the methods, but a failure
+        only counts while nothing is heard.
+        """
+        following = Following(self._manner, contract_id, after)
+        while not following.over:
+            yield from self._connection(following)
+            self._sleep(following.pause_s)
+
+    def _connection(self, following: Following) -> Iterator[ContractEvent]:
+        """The events of one connection."""
+        request = following.request(self._current_token())
+        try:
+            with closing(self._http.send(request, stream=True)) as response:
+                if response.status_code != EVENTS_FOLLOW:
+                    response.read()
+                    following.answered(response)
+                    return
+                for frame in EventSource(response).iter_sse():
+                    event = following.heard(frame)
+                    if event is not None:
+                        yield event
+                        if following.over:
+                            return
+                following.ended()
+        except SSEError as error:  # a kind of the next one
+            raise following.not_events(error) from error
+        except httpx.RequestError as error:
+            following.broken(error)
+
+    def _current_token(self) -> str:
+        return self._token if isinstance(self._token, str) else self._token()
 
     publish_work = Sent(calls.publish_work)
     validate_work = Sent(calls.validate_work)

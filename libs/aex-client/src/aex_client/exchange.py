@@ -18,7 +18,7 @@ from aex_client.retries import RetryPolicy
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _random = random.SystemRandom()
-_CONNECT_S = 5.0
+CONNECT_S = 5.0
 _MISTAKES = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 """What no repeat mends: the request or the URL itself is wrong."""
 
@@ -74,7 +74,7 @@ class Exchange(Generic[T]):
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json", "User-Agent": "aex-client"}
         headers |= {"Content-Type": "application/json"} if call.body is not None else {}
         headers |= {"Idempotency-Key": self._key} if self._key is not None else {}
-        timeout = httpx.Timeout(manner.timeout_s + call.wait_s, connect=_CONNECT_S)
+        timeout = httpx.Timeout(manner.timeout_s + call.wait_s, connect=CONNECT_S)
         return httpx.Request(
             call.method,
             manner.endpoints.url(call.service, call.path),
@@ -96,10 +96,7 @@ class Exchange(Generic[T]):
 
     def unanswered(self, error: httpx.RequestError) -> Again:
         """What a request without an answer means. Raises `ConnectionFailed`."""
-        failure = ConnectionFailed(f"{self._call.method} {self._call.path}: {type(error).__name__}: {error}")
-        failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _MISTAKES)
-        failure.__cause__ = error
-        return self._again(failure)
+        return self._again(unanswered(f"{self._call.method} {self._call.path}", error))
 
     def _again(self, error: AexError) -> Again:
         pause_s = self._manner.retries.pause_s(self._attempt, error, self._manner.jitter())
@@ -115,3 +112,11 @@ class Exchange(Generic[T]):
             reason=getattr(error, "code", type(error).__name__),
         )
         return Again(pause_s)
+
+
+def unanswered(asked: str, error: httpx.RequestError) -> ConnectionFailed:
+    """What was `asked` brought no answer, or half of one."""
+    failure = ConnectionFailed(f"{asked}: {type(error).__name__}: {error}")
+    failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _MISTAKES)
+    failure.__cause__ = error
+    return failure
