@@ -64,7 +64,7 @@ class PatientCaller(Caller):
     """A careful client: it repeats what a dying service left unanswered, under one idempotency key."""
 
     def get(self, service: str, path: str, **query: Any) -> httpx.Response:
-        return _until_answered(lambda: Caller.get(self, service, path, **query))
+        return until_answered(lambda: Caller.get(self, service, path, **query))
 
     def post(
         self,
@@ -76,10 +76,11 @@ class PatientCaller(Caller):
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         once = key or uuid4().hex
-        return _until_answered(lambda: Caller.post(self, service, path, body, key=once, headers=headers))
+        return until_answered(lambda: Caller.post(self, service, path, body, key=once, headers=headers))
 
 
-def _until_answered(send: Callable[[], httpx.Response]) -> httpx.Response:
+def until_answered(send: Callable[[], httpx.Response]) -> httpx.Response:
+    """The first answer of a service that is there, and is not busy with the very same request."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

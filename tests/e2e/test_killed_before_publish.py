@@ -7,7 +7,8 @@ import pytest
 from tests.e2e.backend import Backend
 from tests.e2e.counts import until_published
 from tests.e2e.dying import settlement, verification, work_publisher
-from tests.e2e.dying.bus import MOMENTS
+from tests.e2e.dying.bus import publishing
+from tests.e2e.dying.deaths import Deaths, Moment
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled, until_work
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, PatientCaller, parties_of
@@ -15,6 +16,12 @@ from tests.e2e.stores import transactions_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 VICTIMS = {module.main.SERVICE: module.__name__ for module in (work_publisher, verification, settlement)}
+TOPICS = {
+    "work-publisher": "contract.awarded",
+    "verification": "outcome.verified",
+    "settlement": "settlement.completed",
+}
+"""Over the first of which each of them dies."""
 
 
 def until_listed(parties: Parties, contract_id: str) -> None:
@@ -37,13 +44,14 @@ def deaths(live: Live) -> dict[str, int]:
     return {service: sum(f"{service} died" in line for line in told) for service in VICTIMS}
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", Moment)
 def test_services_that_are_killed_at_a_publication_lose_nothing_and_repeat_nothing(
-    tmp_path: Path, backend: Backend, moment: str
+    tmp_path: Path, backend: Backend, moment: Moment
 ) -> None:
-    flags = tmp_path / "flags"
-    flags.mkdir()
-    environment = {"TEST_DYING_FLAGS": str(flags), "TEST_DYING_MOMENT": moment}
+    ordered = Deaths(tmp_path / "deaths")
+    for topic in TOPICS.values():
+        ordered.order(publishing(topic), moment)
+    environment = Deaths.ordered_in(tmp_path / "deaths")
     with live_suite(tmp_path / ".aex", backend, environment=environment, replaced=VICTIMS) as live:
         parties = parties_of(live, kind=PatientCaller)
         untouched = contract(parties)
@@ -59,7 +67,7 @@ def test_services_that_are_killed_at_a_publication_lose_nothing_and_repeat_nothi
         until_settled(parties.finance, untouched)
         until_published(live)
         assert deaths(live) == dict.fromkeys(VICTIMS, 1)
-        assert {path.name for path in flags.iterdir()} == set(VICTIMS)
+        assert all(ordered.happened(publishing(topic), moment) for topic in TOPICS.values())
         for contract_id in (delivered, untouched):
             assert len(transactions_of(live, contract_id)) == 1
         until_work(parties.consumer, settled["work_id"], "completed")

@@ -1,13 +1,12 @@
 """A metric that never returns: its worker is killed, the platform takes the blame, and nobody else waits."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
+from tests.e2e.burning import burning
 from tests.e2e.health_watch import watched_health
 from tests.e2e.jobs import amounts, award, deliver, eventually, until_settled, until_status
 from tests.e2e.live import Live, live_suite
@@ -80,22 +79,6 @@ def test_a_killed_suite_takes_the_worker_that_burns_with_it(live: Live) -> None:
     live.running.process.kill()
     live.running.wait()
     assert live.running.gone()
-
-
-def burning(live: Live) -> bool:
-    """Whether some worker uses the processor now."""
-    found = live.process("verification").children()
-    before = [_used_s(each) for each in found]
-    time.sleep(0.2)
-    return any(_used_s(each) > start + 0.05 for each, start in zip(found, before, strict=True))
-
-
-def _used_s(process: psutil.Process) -> float:
-    """Seconds of the processor; none by one that was killed and replaced meanwhile."""
-    try:
-        return float(process.cpu_times().user)
-    except psutil.NoSuchProcess:
-        return 0.0
 
 
 def _check_blame(live: Live, parties: Parties, stuck: str, attempt_id: str) -> None:

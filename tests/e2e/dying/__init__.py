@@ -1,1 +1,1 @@
-"""Services that kill themselves between a commit and its publication, once; otherwise the real ones."""
+"""The services, as they are, on stores and buses that kill them at a step that the test has ordered, once."""

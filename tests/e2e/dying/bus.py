@@ -1,35 +1,41 @@
-"""The real bus, but for one publication that the process does not survive."""
+"""The real bus, but for publications and deliveries that the process does not survive."""
 
-import os
-import signal
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
-from aex_runtime.bus.port import Bus, Outgoing, Receiver
-from aex_runtime.service import Backends, open_backends
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.bus.port import Bus, Delivery, Disposition, Message, Outgoing, Receiver
+from tests.e2e.dying.deaths import Deaths, Moment
 
-MOMENTS = ("before", "after")
-"""Before the bus has the event, or after it, when the outbox still holds it."""
+
+def publishing(topic: str) -> str:
+    """The step in which an event is published: before the bus has it, or after it, when the outbox holds it still."""
+    return f"publish-{topic}"
+
+
+def handling(topic: str) -> str:
+    """The step in which an event is dealt with: as soon as it came, or after it, when it is not acknowledged yet."""
+    return f"handle-{topic}"
 
 
 class DyingBus:
-    """Ends its own process with SIGKILL at the first publication to `topic`; the flag file remembers that."""
+    """Asks before and after each message whether the process is to die over it."""
 
-    def __init__(self, bus: Bus, topic: str, moment: str, flag: Path) -> None:
-        self._bus, self._topic, self._moment, self._flag = bus, topic, moment, flag
+    def __init__(self, bus: Bus, deaths: Deaths) -> None:
+        self._bus, self._deaths = bus, deaths
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        fatal = not self._flag.exists() and any(each.topic == self._topic for each in messages)
-        if fatal and self._moment == "before":
-            self._die()
+        self._ask(messages, Moment.BEFORE)
         await self._bus.publish(messages)
-        if fatal:
-            self._die()
+        self._ask(messages, Moment.AFTER)
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        await self._bus.consume(service, topics, receive, concurrency)
+        async def receive_or_die(delivery: Delivery) -> Disposition:
+            step, subject = handling(delivery.topic), _subject(delivery.message)
+            self._deaths.at(step, Moment.BEFORE, subject)
+            disposition = await receive(delivery)
+            self._deaths.at(step, Moment.AFTER, subject)
+            return disposition
+
+        await self._bus.consume(service, topics, receive_or_die, concurrency)
 
     async def ping(self) -> None:
         await self._bus.ping()
@@ -37,13 +43,10 @@ class DyingBus:
     async def close(self) -> None:
         await self._bus.close()
 
-    def _die(self) -> None:
-        self._flag.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+    def _ask(self, messages: Sequence[Outgoing], moment: Moment) -> None:
+        for each in messages:
+            self._deaths.at(publishing(each.topic), moment, _subject(each.message))
 
 
-def dying_backends(settings: RuntimeSettings, service: str, topic: str) -> Backends:
-    """The backends of the settings, with a bus that dies once at `topic`, at the moment that the test chose."""
-    backends = open_backends(settings, service)
-    flag = Path(os.environ["TEST_DYING_FLAGS"]) / service
-    return replace(backends, bus=DyingBus(backends.bus, topic, os.environ["TEST_DYING_MOMENT"], flag))
+def _subject(message: Message) -> str:
+    return message.attributes["ce-subject"]

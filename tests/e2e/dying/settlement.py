@@ -1,19 +1,17 @@
-"""settlement, as it is, on a bus that kills it at its first `settlement.completed`."""
+"""settlement, as it is, dying when it is told."""
 
 from fastapi import FastAPI
 
 from aex_runtime.process import serve
 from aex_settlement import main
 from aex_settlement.settings import Settings
-from tests.e2e.dying.bus import dying_backends
-
-TOPIC = "settlement.completed"
+from tests.e2e.dying.backends import dying_backends
 
 
 def create_app() -> FastAPI:
     """The service's own application."""
     settings = Settings()
-    return main.create_app(settings, dying_backends(settings, main.SERVICE, TOPIC))
+    return main.create_app(settings, dying_backends(settings, main.SERVICE))
 
 
 if __name__ == "__main__":

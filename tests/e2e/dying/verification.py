@@ -1,19 +1,18 @@
-"""verification, as it is, on a bus that kills it at its first `outcome.verified`."""
+"""verification, as it is, dying when it is told."""
 
 from fastapi import FastAPI
 
 from aex_runtime.process import serve
 from aex_verification import main
 from aex_verification.settings import Settings
-from tests.e2e.dying.bus import dying_backends
-
-TOPIC = "outcome.verified"
+from tests.e2e.dying.backends import dying_backends
+from tests.e2e.dying.steps import verification_step
 
 
 def create_app() -> FastAPI:
     """The service's own application."""
     settings = Settings()
-    return main.create_app(settings, dying_backends(settings, main.SERVICE, TOPIC))
+    return main.create_app(settings, dying_backends(settings, main.SERVICE, verification_step))
 
 
 if __name__ == "__main__":

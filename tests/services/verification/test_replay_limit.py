@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.contract import Candidate
+from aex_models.contract import AttemptStatus, Candidate
 from aex_models.governance import Party
+from aex_models.results import Verdict
 from aex_runtime.errors import RateLimited
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.replay_limit import ReplayLimit
 from tests.parts.verification import NO_KEY, START, VerificationBench
+from tests.services.verification.flow import GOOD, judge, opened
 
+BURST = 300
 KEYED = IdempotentRequest("test", "key", "")
 
 
@@ -31,18 +34,18 @@ async def refused(bench: VerificationBench, text: str) -> int:
     return caught.value.retry_after_s
 
 
-async def test_ten_repeats_in_a_row_pass_and_sixty_do_and_then_one_each_second() -> None:
+async def test_hundreds_of_repeats_in_a_row_pass_and_then_five_each_second() -> None:
     bench = VerificationBench()
     await bench.award()
     assert not await post(bench, "one")
     await bench.deliver("output.submitted")
-    assert [await post(bench, "one") for _ in range(60)] == [True] * 60
+    assert [await post(bench, "one") for _ in range(BURST)] == [True] * BURST
     assert await refused(bench, "one") == 1
     bench.clock.advance(timedelta(seconds=1))
-    assert await post(bench, "one")
+    assert [await post(bench, "one") for _ in range(5)] == [True] * 5
     assert await refused(bench, "one") == 1
     bench.clock.advance(timedelta(hours=1))
-    assert [await post(bench, "one") for _ in range(60)] == [True] * 60
+    assert [await post(bench, "one") for _ in range(BURST)] == [True] * BURST
     assert await refused(bench, "one") == 1
 
 
@@ -51,7 +54,7 @@ async def test_neither_new_candidates_nor_repeats_of_a_request_are_limited() -> 
     await bench.award(verification={"max_attempts": 5})
     await post(bench, "one", KEYED)
     await bench.deliver("output.submitted")
-    for _ in range(60):
+    for _ in range(BURST):
         await post(bench, "one")
     await refused(bench, "one")
     assert [await post(bench, "one", KEYED) for _ in range(70)] == [False] * 70
@@ -62,7 +65,7 @@ async def test_a_candidate_that_is_posted_too_often_is_judged_once() -> None:
     bench = VerificationBench()
     await bench.award()
     await post(bench, "one")
-    for _ in range(60):
+    for _ in range(BURST):
         await post(bench, "one")
     await refused(bench, "one")
     await bench.deliver("output.submitted")
@@ -101,3 +104,14 @@ def test_no_more_pass_than_the_burst_and_what_the_time_gave(pauses_ms: list[int]
             passed += 1
     assert passed <= 5 + 2.0 * (now - START).total_seconds() + 1e-6
     assert passed >= min(asked, 5)
+
+
+async def test_after_an_invalid_output_new_candidates_are_limited_too() -> None:
+    bench = await opened()
+    await judge(bench, {"text": 0})
+    for number in range(1, BURST + 1):
+        assert (await judge(bench, {"text": number})).status is AttemptStatus.INVALID
+    with pytest.raises(RateLimited):
+        await submit_output(bench.deps, Party(id="bot"), "ctr_1", Candidate(output=GOOD), NO_KEY)
+    bench.clock.advance(timedelta(seconds=1))
+    assert (await judge(bench, GOOD)).verdict is Verdict.PASSED

@@ -72,8 +72,11 @@ class Contract(RuleBasedStateMachine):
         verifier=st.sampled_from([None, "summary"]),
         one_house=st.booleans(),
         system_retries=st.integers(0, 2),
+        history=st.lists(OUTPUTS, max_size=3),
     )
-    def award(self, max_attempts: int, verifier: str | None, one_house: bool, system_retries: int) -> None:
+    def award(
+        self, max_attempts: int, verifier: str | None, one_house: bool, system_retries: int, history: list[Any]
+    ) -> None:
         policy = replace(self.bench.deps.policy, max_system_retries=system_retries)
         self.bench.rewire(replace(self.bench.deps, policy=policy))
         consumer = Party(id="bot" if one_house else "acme")  # who deals with himself is held
@@ -81,6 +84,8 @@ class Contract(RuleBasedStateMachine):
         awarded = self.run_async(self.bench.award(CONTRACT, consumer=consumer, verification=verification))
         self.consumer = consumer.id
         self.awarded = event_of("contract.awarded", CONTRACT, awarded)
+        for output in history:  # so that few steps lead far
+            self.post_and_have_it_judged(output)
 
     # what parties do
 
@@ -103,11 +108,13 @@ class Contract(RuleBasedStateMachine):
     def repeat(self, data: st.DataObject) -> None:
         self.post(data.draw(st.sampled_from(self.posted)))
 
-    @rule(cancel=st.booleans())
-    def close(self, cancel: bool) -> None:
-        if not cancel:
-            self.unless_refused(finalise_contract(self.bench.deps, BOT.id, CONTRACT, NO_KEY))
-        elif self.unless_refused(cancel_contract(self.bench.deps, self.consumer, CONTRACT, NO_KEY)):
+    @rule()
+    def finalise(self) -> None:
+        self.unless_refused(finalise_contract(self.bench.deps, BOT.id, CONTRACT, NO_KEY))
+
+    @rule()
+    def cancel(self) -> None:
+        if self.unless_refused(cancel_contract(self.bench.deps, self.consumer, CONTRACT, NO_KEY)):
             assert self.posted == []
 
     @precondition(lambda self: self.state().status is ContractStatus.HELD)
@@ -283,5 +290,5 @@ def _only_alarms() -> Iterator[None]:
 
 TestContract = Contract.TestCase
 TestContract.settings = settings(
-    max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=200, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

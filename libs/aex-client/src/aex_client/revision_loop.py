@@ -41,6 +41,11 @@ class RevisionLoop:
         `patience_s`: how long one candidate's verdict is waited for, holds by an operator included. `save`: given the
         context after every message. `backoff`: between two looks at a verdict that takes long.
         """
+        if not isinstance(client, AsyncAexClient):
+            raise ValueError(  # noqa: TRY004 one kind of error for all that construction refuses
+                f"client must be an AsyncAexClient, not {type(client).__name__}: the loop is asynchronous, "
+                "though the producer may be a plain function"
+            )
         if not patience_s > 0:
             raise ValueError(f"patience_s must be above 0, not {patience_s!r}")
         self._gate = LiveGate(client, contract_id, patience_s=patience_s, backoff=backoff, sleep=sleep, jitter=jitter)

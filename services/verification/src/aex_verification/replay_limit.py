@@ -1,4 +1,4 @@
-"""How often candidates that are known already may be posted: each is answered from what is stored, but not for ever."""
+"""How often candidates may be posted that use no attempt: known ones, and those after an invalid one."""
 
 import math
 from collections import OrderedDict
@@ -8,13 +8,13 @@ from aex_runtime.errors import RateLimited
 
 
 class ReplayLimit:
-    """A bucket for each contract: it holds `burst` replays and gains `per_s` of them each second.
+    """A bucket for each contract: it holds `burst` of them and gains `per_s` each second.
 
     Only buckets that are not full are kept, at most `most` of them: the ones touched longest ago are forgotten first,
     which is as if they had filled up.
     """
 
-    def __init__(self, burst: int = 60, per_s: float = 1.0, most: int = 10_000) -> None:
+    def __init__(self, burst: int = 300, per_s: float = 5.0, most: int = 10_000) -> None:
         self._burst, self._per_s, self._most = burst, per_s, most
         self._buckets: OrderedDict[str, tuple[float, datetime]] = OrderedDict()
 
@@ -22,7 +22,7 @@ class ReplayLimit:
         return len(self._buckets)
 
     def take(self, contract_id: str, now: datetime) -> None:
-        """One replay of this contract. Raises `RateLimited` where its bucket is empty."""
+        """One such candidate of this contract. Raises `RateLimited` where its bucket is empty."""
         level, since = self._buckets.pop(contract_id, (float(self._burst), now))
         passed_s = max((now - since).total_seconds(), 0.0)  # clocks are set back, too
         level = min(level + passed_s * self._per_s, float(self._burst))
@@ -33,6 +33,7 @@ class ReplayLimit:
         if not allowed:
             raise RateLimited(
                 "too_many_replays",
-                "this candidate is known, and was posted too often: its verdict stands, GET the attempt instead",
+                "candidates that are known, or that follow an invalid one, were posted too often: "
+                "the verdict of a known one stands, GET the attempt instead",
                 retry_after_s=math.ceil((1.0 - level) / self._per_s),
             )

@@ -14,9 +14,11 @@ from aex_outcomes.confinement.errors import ConfinementError, JobFailed
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.ruling_json import MAX_CODE, MAX_MESSAGE
 from aex_outcomes.lifecycle.verifier import MAX_PROBLEMS
+from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_verification.judge import Runner
 from aex_verification.ports import VerifierLost, VerifierRequest
 
+_MAX_TOLD = 500
 JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
 
 
@@ -37,8 +39,8 @@ class ConfinedVerifiers:
         payload = verifier_payload(request, self._config)
         try:
             answer = await self._pool.run(JOB, payload, timeout_s, lane=request.consumer_id)
-        except JobFailed as error:  # its message is the verifier's, and may quote the candidate
-            raise VerifierLost(error.kind) from None
+        except JobFailed as error:
+            raise VerifierLost(_told(error)) from None
         except ConfinementError as error:
             raise VerifierLost(type(error).__name__) from None
         return await _ruling(answer)
@@ -60,6 +62,11 @@ def verifier_payload(request: VerifierRequest, config: dict[str, Any]) -> dict[s
             "deadline": request.deadline.isoformat(),
         },
     }
+
+
+def _told(error: JobFailed) -> str:
+    """An exception's kind, and where it was raised; any other text may quote the candidate."""
+    return error.message[:_MAX_TOLD] if error.kind == VerifierRaised.__name__ else error.kind
 
 
 async def _ruling(answer: dict[str, Any]) -> Ruling:

@@ -10,7 +10,7 @@ from aex_models.contract import Candidate
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Rejected
 from aex_outcomes.lifecycle.ruling_json import FinalResultRefused
-from aex_outcomes.lifecycle.verifier_job import run_verifier
+from aex_outcomes.lifecycle.verifier_job import VerifierRaised, run_verifier
 
 SAMPLES = "tests.libs.outcomes.lifecycle.named_samples"
 EXECUTION = {
@@ -74,9 +74,10 @@ async def test_a_rejection_a_fatal_one_and_an_invalid_output_are_told_apart() ->
     assert [each.path for each in invalid.errors] == ["/output/text", "/output/words"]
 
 
-async def test_whatever_else_it_raises_comes_out() -> None:
-    with pytest.raises(ZeroDivisionError):
+async def test_whatever_else_it_raises_is_told_by_its_kind_and_its_place_and_no_word_of_it() -> None:
+    with pytest.raises(VerifierRaised, match=r"^ZeroDivisionError at .*\.py:\d+ in verify_summary$") as raised:
         await run_verifier(payload("verify_summary", {"text": "broken"}, EXECUTION))
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
 
 async def test_none_is_a_final_result() -> None:

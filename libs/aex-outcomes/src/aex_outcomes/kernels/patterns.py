@@ -7,7 +7,7 @@ from aex_outcomes.kernels.pattern_places import places
 MAX_PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one compiled pattern: what needs more is refused."""
 
-MAX_PLACES = 256
+MAX_PLACES = 600
 """Of a pattern: with so many, a million hostile characters take some two seconds; with the thousands that a few counted
 repetitions make, minutes."""
 

@@ -35,7 +35,6 @@ class LocalGate:
         self,
         verifier: CheckedVerifier,
         *,
-        max_attempts: int = 3,
         max_system_retries: int = 5,
         feedback: FeedbackLevel = FeedbackLevel.CRITERIA,
         execution_ctx: ExecutionContext | None = None,
@@ -45,7 +44,6 @@ class LocalGate:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._verifier = verifier
-        self._max_attempts = max_attempts
         self._max_system_retries = max_system_retries
         self._feedback = feedback
         self._execution_ctx = execution_ctx
@@ -55,10 +53,8 @@ class LocalGate:
         self._jitter = jitter
 
     async def opened(self, ctx: AgentContext) -> AgentContext:
-        """A loop that begins has this gate's budget; one that goes on keeps its own."""
-        if ctx.messages:
-            return ctx
-        return ctx.model_copy(update={"verification": VerificationState(max_attempts=self._max_attempts)})
+        """The accounting of a loop on this machine is what its context carries."""
+        return ctx
 
     async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> Step:  # noqa: ARG002 see below
         """Judge a candidate, unless it was rejected before.
@@ -77,6 +73,7 @@ class LocalGate:
                 state = failed_to_verify(state, self._max_system_retries, self._now())
                 if state.status is ContractStatus.HELD:
                     return Step(state.verification, ending=ContractStatus.FAILED, error=error)
+                ctx = ctx.model_copy(update={"verification": state.verification})
                 await self._wait(state, error)
             else:
                 return self._step(state, ruling, raised)
@@ -99,7 +96,14 @@ class LocalGate:
         score = ruling.result.weighted_score if ruling.result else 0.0
         state = judged(state, Verdict.REJECTED, score, now, fatal=ruling.fatal)
         told = self._told(ruling, state.verification)
-        return Step(state.verification, ruling, told, state.closing, raised if ruling.fatal else None)
+        return Step(
+            state.verification,
+            ruling,
+            told,
+            state.closing,
+            error=raised if ruling.fatal else None,
+            raised=raised if isinstance(raised, VerificationRejected) else None,
+        )
 
     def _told(self, ruling: Rejected, verification: VerificationState) -> str:
         return render_feedback(

@@ -12,7 +12,8 @@ from aex_outcomes.lifecycle.context import AgentContext, Progress
 from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
 from aex_outcomes.lifecycle.gate import Gate, Step
 from aex_outcomes.lifecycle.hashing import candidate_hash
-from aex_outcomes.lifecycle.messages import answered, as_json, said, with_feedback
+from aex_outcomes.lifecycle.messages import answered, said, with_feedback
+from aex_outcomes.lifecycle.outputs import output_json
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected
 from aex_outcomes.lifecycle.verifier import not_json
@@ -53,19 +54,18 @@ class Loop:
         self._max_invalid = at_least("max_invalid", max_invalid, 0)
         self._save = save
 
-    async def run(self, query: Any) -> Ending:
-        """Ask until the end. What the producer raises comes out as it is, unless it is a `FatalAgentError`."""
-        return await self.resume(AgentContext(query=as_json(query)))
-
     async def resume(self, ctx: AgentContext) -> Ending:
-        """Go on from a saved context: its budget is intact, and a candidate that was not judged yet is judged."""
+        """Ask until the end, from a fresh context or a saved one: its budget is intact, and a candidate that was not
+        judged yet is judged. What the producer raises comes out as it is, unless it is a `FatalAgentError`.
+        """
         resumed = ctx.progress.candidate is not None
-        begun = bool(ctx.messages)
+        begun = ctx.turn > 0 or bool(ctx.messages)
         ctx = await self._gate.opened(ctx)
         if not begun:
             ctx = await self._saved(ctx, messages=[said("user", ctx.query)])
         end: Ending | None = None
-        while end is None and (end := self._over(ctx)) is None:
+        raised: VerificationRejected | None = None
+        while end is None and (end := self._over(ctx, raised)) is None:
             if ctx.progress.candidate is None:
                 try:
                     answer, messages = await self._asked(ctx)
@@ -74,20 +74,21 @@ class Loop:
                 ctx = await self._taken(ctx, answer, messages)
             if ctx.progress.candidate is not None:
                 step = await self._gate.judge(ctx.progress.candidate, ctx, resumed=resumed)
-                ctx, end = await self._after(ctx, step)
+                raised = step.raised or raised
+                ctx, end = await self._after(ctx, step, raised)
             resumed = False
         return end
 
-    def _over(self, ctx: AgentContext) -> Ending | None:
+    def _over(self, ctx: AgentContext, raised: VerificationRejected | None) -> Ending | None:
         """Whether nothing is left to ask for."""
         progress = ctx.progress
         if progress.candidate is not None:
             return None
         if ctx.verification.exhausted:
-            return _exhausted(Reason.MAX_ATTEMPTS, ctx)
+            return _exhausted(Reason.MAX_ATTEMPTS, ctx, raised)
         if progress.replays >= self._max_replays:
-            return _exhausted(Reason.NO_PROGRESS, ctx)
-        return _exhausted(Reason.INVALID_OUTPUT, ctx) if progress.invalid > self._max_invalid else None
+            return _exhausted(Reason.NO_PROGRESS, ctx, raised)
+        return _exhausted(Reason.INVALID_OUTPUT, ctx, raised) if progress.invalid > self._max_invalid else None
 
     async def _asked(self, ctx: AgentContext) -> tuple[Candidate, list[dict[str, Any]]]:
         """One turn of the producer, on a copy of the conversation: one that fails half-way has changed nothing."""
@@ -98,7 +99,7 @@ class Loop:
         if inspect.isawaitable(found):
             found = await found
         candidate = found if isinstance(found, Candidate) else Candidate(output=None)
-        output = as_json(found.output if isinstance(found, Candidate) else found)
+        output = output_json(found.output if isinstance(found, Candidate) else found)
         return candidate.model_copy(update={"output": output}), answered(given, theirs, output)
 
     async def _taken(self, ctx: AgentContext, candidate: Candidate, messages: list[dict[str, Any]]) -> AgentContext:
@@ -112,7 +113,9 @@ class Loop:
         progress = ctx.progress.model_copy(update={"candidate": candidate})
         return await self._saved(ctx, **_turn(ctx), messages=messages, output=candidate.output, progress=progress)
 
-    async def _after(self, ctx: AgentContext, step: Step) -> tuple[AgentContext, Ending | None]:
+    async def _after(
+        self, ctx: AgentContext, step: Step, raised: VerificationRejected | None
+    ) -> tuple[AgentContext, Ending | None]:
         """The context after a candidate, and the end where it is one."""
         ctx = ctx.model_copy(update={"verification": step.verification})
         if step.ending is ContractStatus.PASSED:
@@ -123,7 +126,7 @@ class Loop:
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._told(ctx, step)
-        return ctx, None if step.ending is None else _exhausted(_REASONS[step.ending], ctx)
+        return ctx, None if step.ending is None else _exhausted(_REASONS[step.ending], ctx, raised)
 
     async def _told(self, ctx: AgentContext, step: Step) -> AgentContext:
         """The context with the producer's feedback."""
@@ -171,9 +174,12 @@ def _progress(progress: Progress, step: Step) -> Progress:
     return progress.model_copy(update={"candidate": None, "invalid": 0, "replays": progress.replays + 1})
 
 
-def _exhausted(reason: Reason, ctx: AgentContext) -> Exhausted:
+def _exhausted(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None) -> Exhausted:
+    """With what the verifier raised: rebuilt where that was elsewhere, or before the loop was resumed."""
     last = ctx.progress.last_rejection
-    return Exhausted(reason, VerificationRejected(last.message, last.code, last.metadata) if last else None, ctx)
+    if raised is None and last is not None:
+        raised = VerificationRejected(last.message, last.code, last.metadata)
+    return Exhausted(reason, raised, ctx)
 
 
 def _refuse_odd(produce: Any) -> None:

@@ -12,6 +12,8 @@ from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.endings import Ending
 from aex_outcomes.lifecycle.local_gate import BACKOFF, LocalGate
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save, at_least
+from aex_outcomes.lifecycle.messages import as_json
+from aex_outcomes.lifecycle.state import VerificationState
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
 
 
@@ -50,7 +52,6 @@ class RevisionLoop:
             raise ValueError("verifier is missing: give a function of the output that raises VerificationRejected")
         gate = LocalGate(
             CheckedVerifier(verifier, output_type),
-            max_attempts=at_least("max_attempts", max_attempts, 1),
             max_system_retries=at_least("max_system_retries", max_system_retries, 0),
             feedback=FeedbackLevel(feedback),
             execution_ctx=execution_ctx,
@@ -59,6 +60,7 @@ class RevisionLoop:
             sleep=sleep,
             jitter=jitter,
         )
+        self._budget = at_least("max_attempts", max_attempts, 1)
         self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save)
 
     async def run(self, query: Any) -> Ending:
@@ -66,7 +68,8 @@ class RevisionLoop:
 
         What the producer raises comes out as it is, unless it is a `FatalAgentError`; what `save` got last goes on.
         """
-        return await self._loop.run(query)
+        budget = VerificationState(max_attempts=self._budget)
+        return await self._loop.resume(AgentContext(query=as_json(query), verification=budget))
 
     async def resume(self, ctx: AgentContext) -> Ending:
         """Go on from what was saved: `AgentContext.model_validate_json(text)`. The budget is the saved one."""

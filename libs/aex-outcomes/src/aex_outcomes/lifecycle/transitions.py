@@ -96,10 +96,10 @@ def _revising(state: ContractState, now: datetime) -> ContractState:
     """The agent may try again, unless the contract is over."""
     if state.finalise_asked:  # before an operator had the candidate verified anew
         return _close(state, ContractStatus.FINALISED, now)
-    if state.verification.exhausted:
-        return _close(state, ContractStatus.EXHAUSTED, now)
     if now >= state.deadline:  # from this moment on its timer may have fired already
         return _close(state, ContractStatus.EXPIRED, now)
+    if state.verification.exhausted:
+        return _close(state, ContractStatus.EXHAUSTED, now)
     return _next(
         state,
         now,

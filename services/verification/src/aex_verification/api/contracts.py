@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 
 from aex_models.audiences import project
-from aex_models.contract import AttemptStatus, Candidate, ContractStatus
+from aex_models.contract import Candidate, ContractStatus
 from aex_models.governance import Party
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
+from aex_verification.handlers.await_verdict import TOLD, awaited_attempt
 from aex_verification.handlers.close import cancel_contract, finalise_contract
 from aex_verification.handlers.read import (
     attempt_row,
@@ -32,9 +33,6 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 Json = dict[str, Any]
 
 MAX_WAIT_S = 30
-_TOLD = {AttemptStatus.JUDGED, AttemptStatus.INVALID}
-_SETTLED_FOR_NOW = _TOLD | {AttemptStatus.HELD}
-"""What ends a wait: an operator who decides a hold takes longer than any caller waits."""
 
 
 def contract_routes(deps: Deps) -> APIRouter:
@@ -60,16 +58,13 @@ def contract_routes(deps: Deps) -> APIRouter:
     ) -> Json:
         party = Party(id=agent.id, org=agent.org)
         effect, replay = await submit_output(deps, party, contract_id, candidate, request)
-        row = await deps.waits.until(
-            effect.resource_id,
-            wait_s,
-            lambda: attempt_row(deps, contract_id, effect.resource_id),
-            lambda seen: seen.status in _SETTLED_FOR_NOW,
-        )
-        response.status_code = 200 if row.status in _TOLD else 202
+        row = await awaited_attempt(deps, contract_id, effect.resource_id, wait_s)
+        response.status_code = 200 if row.status in TOLD else 202
         response.headers.update(effect.headers)
         response.headers["Location"] = f"/v1/contracts/{contract_id}/attempts/{row.attempt_id}"
-        return project(await attempt_view(deps, row, replay=replay or effect.replayed), agent.role)
+        view = await attempt_view(deps, row, replay=replay or effect.replayed)
+        # Of a candidate that was known it is this posting that was not counted.
+        return project(view.model_copy(update={"counted": False}) if replay else view, agent.role)
 
     @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first")
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Json:

@@ -67,7 +67,7 @@ async def _shown(deps: Deps, reader: Principal, events: list[ContractEvent]) -> 
 
 
 def _number(last_event_id: str | None) -> int:
-    if last_event_id is None:
+    if not last_event_id:  # an empty one is what some readers send before their first event
         return 0
     if last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= _MAX_DIGITS:
         return int(last_event_id)

@@ -37,7 +37,8 @@ async def submit_output(
 
     Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
     for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`, `RateLimited` for candidates of
-    one contract that are repeated too often. (A repeat under the same idempotency key is none of those.)
+    one contract that are repeated too often, or follow invalid ones too fast. (A repeat
+    under the same idempotency key is none of those.)
     """
     row = await contract_row(deps, contract_id)
     if row.agent_id != agent.id:
@@ -45,10 +46,10 @@ async def submit_output(
     _refuse_unknown_artifacts(candidate)
     whole, output = await _hashes(candidate)
     attempt_id = deps.ids.new("att")
-    known = False
+    known = charged = False
 
     async def take_in(unit: Unit) -> str:
-        nonlocal known
+        nonlocal known, charged
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         if stored is None:
             raise NotFound("contract_not_found", "No such contract")
@@ -61,6 +62,10 @@ async def submit_output(
             return earlier
         known = False
         taken = received(state, attempt_id, whole, unit.now)
+        if state.last_invalid is not None and not charged:
+            # An invalid output uses no attempt: without a bound an agent could have the verifier run for ever.
+            deps.replays.take(contract_id, deps.clock.now())
+            charged = True
         save_contract(unit, stored, taken)
         await unit.create_large(CANDIDATES, key_of(attempt_id), candidate)
         attempt = AttemptRow(

@@ -48,6 +48,7 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
             deps.waits.wake(attempt_id)
             deps.followers.wake(contract_id)
         await conclude_contract(deps, contract_id)
+        deps.waits.wake(attempt_id)  # the outcome may rest on another one
 
 
 async def _put_off(deps: Deps, job: Job) -> None:

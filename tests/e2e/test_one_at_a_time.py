@@ -1,0 +1,66 @@
+"""Everybody at once: one candidate of a contract is under verification at a time, and a contract has one end."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.e2e.backend import BACKENDS, requested
+from tests.e2e.jobs import POOR
+from tests.e2e.live import Live, live_suite
+from tests.e2e.once import AT_ONCE
+from tests.e2e.racing import Race, at_once, check_refusals, race_to_an_end
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+REPLICAS = 2
+ROUNDS = 60
+RACES_AT_ONCE = 3
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def replicated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Two processes of each service; requests go to either."""
+    with live_suite(tmp_path_factory.mktemp("race") / ".aex", requested(request), replicas=REPLICAS) as started:
+        yield started
+        assert started.breakdowns() == []
+
+
+def post_many(live: Live) -> None:
+    race = Race.on(live)
+    answers = at_once([race.posting(f"{POOR} {place}") for place in range(AT_ONCE)])
+    check_refusals(answers)
+    assert any(each.is_success for each in answers)
+    race.check_attempts(answers)
+    race.check_end()
+
+
+def post_one_often(live: Live) -> None:
+    race = Race.on(live)
+    answers = at_once([race.posting(POOR)] * AT_ONCE)
+    assert {each.status_code for each in answers} <= {200, 202}
+    assert Counter(each.json()["replay"] for each in answers) == {False: 1, True: AT_ONCE - 1}
+    race.check_attempts(answers)
+    assert race.check_end() == "awaiting_revision"
+
+
+def test_of_fifty_candidates_at_once_one_is_verified_at_a_time(live: Live) -> None:
+    post_many(live)
+
+
+def test_of_fifty_candidates_at_once_one_is_verified_at_a_time_whichever_replicas_they_reach(replicated: Live) -> None:
+    post_many(replicated)
+
+
+def test_one_candidate_fifty_times_at_once_is_one_attempt(live: Live) -> None:
+    post_one_often(live)
+
+
+def test_one_candidate_fifty_times_at_once_is_one_attempt_whichever_replicas_it_reaches(replicated: Live) -> None:
+    post_one_often(replicated)
+
+
+def test_a_contract_whose_parties_finalise_cancel_and_post_at_once_has_one_end(replicated: Live) -> None:
+    with ThreadPoolExecutor(RACES_AT_ONCE) as pool:
+        ends = Counter(pool.map(lambda seed: race_to_an_end(replicated, seed), range(ROUNDS)))
+    assert {"finalised", "cancelled", "passed"} <= set(ends), ends
