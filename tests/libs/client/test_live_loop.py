@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aex_client import AsyncAexClient, Endpoints, RevisionLoop, VerdictPending
+from aex_client import AexClient, AsyncAexClient, Endpoints, RevisionLoop, VerdictPending
 from aex_models.audiences import Audience
 from aex_models.backoff import Backoff
 from aex_models.contract import Candidate, ContractStatus
@@ -314,8 +314,10 @@ async def test_what_others_have_posted_before_counts(suite: Live) -> None:
     assert produce.told[1].startswith("<candidate_repeated")
 
 
-def test_patience_that_could_never_wait_is_refused() -> None:
+def test_a_loop_that_could_never_wait_is_refused() -> None:
     client = AsyncAexClient(Endpoints.local(), "token")
+    with pytest.raises(ValueError, match="client must be an AsyncAexClient, not AexClient: the loop is asynchronous"):
+        RevisionLoop(lambda _: 1, AexClient(Endpoints.local(), "token"), "ctr_1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="patience_s must be above 0"):
         RevisionLoop(lambda _: 1, client, "ctr_1", patience_s=0)
 

@@ -41,6 +41,12 @@ def shuffled(value: Any) -> Any:
     return [shuffled(item) for item in value] if isinstance(value, list) else value
 
 
+def test_an_integer_of_thousands_of_digits_is_refused_with_its_path() -> None:
+    with pytest.raises(NotCanonical) as refused:
+        canonical_bytes({"deep": [10**5000]})
+    assert refused.value.path == "/deep/0"
+
+
 def test_the_example_of_rfc_8785_comes_out_byte_for_byte() -> None:
     value = {
         "numbers": [333333333.33333329, 1e30, 4.50, 2e-3, 0.000000000000000000000000001],

@@ -1,7 +1,9 @@
 """What a contract's parties are answered, over the routes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -63,6 +65,37 @@ async def test_a_wait_ends_when_the_candidate_is_held_and_the_answer_is_202() ->
         await judge(bench, client, "one two three")
         answer = await post(client, "one two three", wait_s=30)
         assert (answer.status_code, answer.json()["status"], answer.json()["verdict"]) == (202, "held", None)
+
+
+async def test_a_wait_for_the_rejection_that_ends_a_contract_ends_with_the_contract() -> None:
+    bench = VerificationBench()
+    bench.governance.down = lambda: True
+    await bench.award(verification={"max_attempts": 2})
+    async with counter(bench) as client:
+        await judge(bench, client, "one two")  # the better one
+        await judge(bench, client, "one")
+        early = await post(client, "one")
+        assert (early.status_code, early.json()["verdict"]) == (200, "rejected"), (
+            "who does not wait is told the verdict"
+        )
+        waiting = asyncio.create_task(post(client, "one", wait_s=30))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        bench.governance.down = lambda: False
+        await bench.pass_time(timedelta(minutes=2))
+        assert ((await waiting).status_code, (await contract(client, "agent:bot"))["status"]) == (200, "exhausted")
+
+
+async def test_a_replay_was_not_counted_itself() -> None:
+    bench = VerificationBench()
+    await bench.award()
+    async with counter(bench) as client:
+        await judge(bench, client, "one")
+        answer = (await post(client, "one")).json()
+        assert (answer["verdict"], answer["replay"], answer["counted"]) == ("rejected", True, False)
+        headers = {"Authorization": "Bearer agent:bot"}
+        stored = (await client.get(f"/v1/contracts/ctr_1/attempts/{answer['attempt_id']}", headers=headers)).json()
+        assert (stored["counted"], (await contract(client, "agent:bot"))["attempts_used"]) == (True, 1)
 
 
 async def test_a_wait_ends_when_the_output_is_found_invalid_and_the_answer_says_why() -> None:

@@ -204,18 +204,18 @@ async def test_an_operators_retry_that_finds_it_invalid_gives_the_contract_back_
     assert (await outcome(bench)).attempts_used == 1
 
 
-async def test_a_candidate_that_passed_and_is_invalid_when_verified_anew_is_counted_once_and_pays_nothing_unasked() -> (
-    None
-):
+async def test_a_candidate_that_passed_and_is_invalid_when_verified_anew_is_put_before_the_operator_again() -> None:
     bench = await opened(consumer=Party(id="bot"))  # self-dealing: held
     await judge(bench, GOOD)
     bench.verifiers.by_name["summary"] = bench.verifiers.by_name["strict"]
     await review(bench, Decision.RETRY)
     await bench.deliver("output.submitted")
     found = await state(bench)
-    assert (found.status, found.verification.attempts_used) == (ContractStatus.AWAITING_REVISION, 1)
-    await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
-    assert await status(bench) is ContractStatus.HELD, "governance says the same of the attempt that passed"
+    assert (found.status, found.verification.attempts_used) == (ContractStatus.HELD, 1)
+    with pytest.raises(Conflict, match="held for review"):
+        await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
+    await review(bench, Decision.REJECT)
+    assert await status(bench) is ContractStatus.FAILED
 
 
 class VerifiersMeanwhile:

@@ -24,6 +24,7 @@ from tests.services.verification.flow import (
     opened,
     outcome,
     review,
+    state,
     status,
 )
 
@@ -152,13 +153,32 @@ async def test_what_the_platform_could_not_tell_stays_open_though_the_verifier_a
     assert (str(record.billing_impact.base), record.billing_impact.bonus) == ("0.10", ZERO)
 
 
-async def test_what_the_platform_could_not_tell_stays_open_though_the_verifier_rejects() -> None:
+async def test_what_the_verifier_rejects_is_rejected_though_the_platform_cannot_judge_the_criteria() -> None:
     bench = await opened_with_code()
     row = await judge(bench, DULL)
-    assert (row.status, row.counted, row.feedback) == (AttemptStatus.HELD, False, None)
-    assert bench.emitted("output.rejected") == []
-    bench.judge.sandbox.meets = lambda _: None
-    await review(bench, Decision.RETRY)
-    await bench.deliver("output.submitted")
+    assert (row.status, row.verdict, row.counted) == (AttemptStatus.JUDGED, Verdict.REJECTED, True)
+    assert row.result is not None
+    assert (row.result.success, row.result.bonus, row.result.penalty) == (False, ZERO, ZERO)
     assert await status(bench) is ContractStatus.AWAITING_REVISION
+    assert bench.emitted("outcome.held") == []
     assert [event.data["code"] for event in bench.emitted("output.rejected")] == ["too_dull"]
+
+
+async def test_a_fatal_error_ends_the_contract_though_the_platform_cannot_judge_the_criteria() -> None:
+    bench = await opened_with_code()
+    await judge(bench, "this is hopeless")
+    assert await status(bench) is ContractStatus.FAILED
+    assert (await outcome(bench)).billing_impact.penalty == ZERO
+
+
+async def test_while_the_engine_is_tried_again_a_rejection_stands_and_the_verifier_is_not_asked_twice() -> None:
+    bench = await opened(policy=Policy(max_system_retries=2))
+    bench.judge.failures = 3
+    await judge(bench, DULL)
+    assert await status(bench) is ContractStatus.VERIFYING
+    bench.verifiers.by_name["summary"] = bench.verifiers.by_name["nothing"]
+    await bench.pass_time(timedelta(minutes=5))
+    assert len(bench.verifiers.asked) == 1
+    found = await state(bench)
+    assert (found.status, found.verification.attempts_used) == (ContractStatus.AWAITING_REVISION, 1)
+    assert bench.emitted("outcome.held") == []

@@ -109,9 +109,9 @@ def test_no_more_pass_than_the_burst_and_what_the_time_gave(pauses_ms: list[int]
 async def test_after_an_invalid_output_new_candidates_are_limited_too() -> None:
     bench = await opened()
     await judge(bench, {"text": 0})
-    for number in range(1, BURST + 1):
+    for number in range(1, BURST // 10 + 1):
         assert (await judge(bench, {"text": number})).status is AttemptStatus.INVALID
     with pytest.raises(RateLimited):
         await submit_output(bench.deps, Party(id="bot"), "ctr_1", Candidate(output=GOOD), NO_KEY)
-    bench.clock.advance(timedelta(seconds=1))
+    bench.clock.advance(timedelta(seconds=2))
     assert (await judge(bench, GOOD)).verdict is Verdict.PASSED

@@ -12,7 +12,7 @@ from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save
-from aex_outcomes.lifecycle.messages import as_json
+from aex_outcomes.lifecycle.messages import query_json
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 
 
@@ -57,7 +57,7 @@ class RevisionLoop:
         Raises `VerdictPending` once its patience is over, and what the producer and the client raise: each time the
         context that `save` got last goes on.
         """
-        return await self.resume(AgentContext(query=as_json(query)))
+        return await self.resume(AgentContext(query=query_json(query)))
 
     async def resume(self, ctx: AgentContext) -> Ending:
         """Go on from what was saved. A candidate whose verdict was not read yet is posted again, and recognised."""

@@ -31,7 +31,7 @@ def canonical_bytes(value: Any) -> bytes:
         return rfc8785.dumps(plain)
     except RecursionError as error:
         raise NotCanonical("", "nested too deeply") from error
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+    except (rfc8785.CanonicalizationError, ValueError) as error:  # integers beyond 4,300 digits, lone surrogates
         if problem := json_problem(plain):
             raise NotCanonical(*problem) from error
         return rfc8785.dumps(_large_integers_as_doubles(plain))

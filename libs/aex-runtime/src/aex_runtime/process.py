@@ -86,7 +86,8 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
     except (BadConfiguration, UnknownLayout, UnsafeKey) as error:
         _refuse([str(error)])
     configuration = _configuration(app, settings, service, bounds)
-    _Server(configuration, bounds.hard_exit_s, app.state.open_streams).run()
+    streams = getattr(app.state, "open_streams", OpenStreams())  # an application that streams nothing has none
+    _Server(configuration, bounds.hard_exit_s, streams).run()
 
 
 def follow_parent(descriptor: int, hard_exit_s: int) -> None:

@@ -21,13 +21,13 @@ class ReplayLimit:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, contract_id: str, now: datetime) -> None:
-        """One such candidate of this contract. Raises `RateLimited` where its bucket is empty."""
+    def take(self, contract_id: str, now: datetime, tokens: float = 1.0) -> None:
+        """One such candidate of this contract, as dear as `tokens` known ones. Raises `RateLimited` for too many."""
         level, since = self._buckets.pop(contract_id, (float(self._burst), now))
         passed_s = max((now - since).total_seconds(), 0.0)  # clocks are set back, too
         level = min(level + passed_s * self._per_s, float(self._burst))
-        allowed = level >= 1.0
-        self._buckets[contract_id] = (level - 1.0 if allowed else level, now)
+        allowed = level >= tokens
+        self._buckets[contract_id] = (level - tokens if allowed else level, now)
         if len(self._buckets) > self._most:
             self._buckets.popitem(last=False)
         if not allowed:
@@ -35,5 +35,5 @@ class ReplayLimit:
                 "too_many_replays",
                 "candidates that are known, or that follow an invalid one, were posted too often: "
                 "the verdict of a known one stands, GET the attempt instead",
-                retry_after_s=math.ceil((1.0 - level) / self._per_s),
+                retry_after_s=math.ceil((tokens - level) / self._per_s),
             )

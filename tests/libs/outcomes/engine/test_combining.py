@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aex_models.criteria import BonusPolicy
 from aex_models.results import CriterionError, Fault, Verdict, VerificationResult
-from aex_outcomes.engine.combining import under_verifier
+from aex_outcomes.engine.combining import rejected_alone, under_verifier
 from aex_outcomes.engine.incentives import verified_penalty
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import lengths, money, result, verify
@@ -65,6 +65,14 @@ async def test_what_the_criteria_reject_stays_as_they_rejected_it(policy: BonusP
 def test_what_the_platform_could_not_tell_stays_open_whatever_the_verifier_says(ruling: Any) -> None:
     torn = result(True, PLATFORM, verdict=Verdict.INDETERMINATE, success=False)
     assert under_verifier(torn, ruling, PER_CRITERION) == torn
+
+
+def test_where_the_platform_gives_up_on_the_criteria_a_rejection_alone_decides_and_costs_nobody_anything() -> None:
+    torn = result(True, False, PLATFORM, verdict=Verdict.INDETERMINATE, success=False)
+    torn = torn.model_copy(update={"bonus": Decimal(1), "penalty": Decimal(1)})
+    found = rejected_alone(torn)
+    assert (found.verdict, found.success, money(found)) == (Verdict.REJECTED, False, (0, 0))
+    assert found.criterion_results == torn.criterion_results
 
 
 async def test_a_work_without_criteria_succeeds_as_its_verifier_says() -> None:

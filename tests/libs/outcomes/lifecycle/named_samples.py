@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -98,6 +99,30 @@ def rejecting(output: str) -> None:
         "long": {"first": "x" * 1000, "second": "x" * 70_000, "third": 1},
     }
     raise VerificationRejected("m" * 5_000 + "\ud800" if output == "long" else "\ud800", "c" * 200, values[output])
+
+
+async def lingering(output: str) -> str:
+    """Leaves a task behind that ends when it is cancelled, or never."""
+
+    async def stubborn() -> None:
+        while output == "stubborn":
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                continue
+        await asyncio.sleep(60)
+
+    left.append(asyncio.create_task(stubborn()))
+    await asyncio.sleep(0)
+    return output
+
+
+left: list[asyncio.Task[None]] = []
+
+
+def misreading(output: str) -> Any:
+    """Its error comes from within a library."""
+    return Summary.model_validate_json(output), json.loads(output)
 
 
 def leaving(output: str) -> None:

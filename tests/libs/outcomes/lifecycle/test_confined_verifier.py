@@ -47,3 +47,9 @@ async def test_failures_are_told_by_their_kind_and_crashes_survived(pool: Worker
     with pytest.raises(JobCrashed):
         await pool.run(JOB, payload("leaving", "x"))
     assert (await pool.run(JOB, payload("returning", "none")))["final_result"] is None
+
+
+async def test_a_task_that_will_not_end_costs_a_pass_nothing(pool: WorkerPool) -> None:
+    for _ in range(2):
+        answer = await pool.run(JOB, payload("lingering", "stubborn"), timeout_s=5)
+        assert answer["final_result"] == "stubborn"

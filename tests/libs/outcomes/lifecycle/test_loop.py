@@ -60,6 +60,19 @@ async def test_max_attempts_different_rejections_exhaust_the_loop() -> None:
     assert [each.attempt_id for each in verification.judged.values()] == ["att_1", "att_2", "att_3", "att_4"]
 
 
+async def test_the_last_rejection_is_the_very_one_that_was_raised() -> None:
+    raised: list[VerificationRejected] = []
+
+    def strict(_: Draft) -> None:
+        raised.append(VerificationRejected(f"{len(raised)}"))
+        raise raised[-1]
+
+    end = await loop_of(Script(*map(rejected, "ab")), strict, max_attempts=2).run("q")
+    assert isinstance(end, Exhausted)
+    assert end.last_rejection is raised[1]
+    assert end.last_rejection.code is None
+
+
 async def test_the_same_rejected_candidate_ten_times_costs_one_attempt_and_no_work() -> None:
     produce, verifier = Script(*[rejected("a")] * 11, passed("b")), Word()
     end = await loop_of(produce, verifier, max_replays=100).run("q")
@@ -272,6 +285,18 @@ async def test_how_much_is_told_is_the_loops_choice(level: str, lines: list[str]
     await loop_of(produce, feedback=level).run("q")
     assert produce.seen[1].messages[-1]["content"].splitlines()[1:-1] == lines
     ElementTree.fromstring(produce.seen[1].messages[-1]["content"])  # noqa: S314 our own text
+
+
+async def test_a_verifier_that_is_asked_again_is_told_of_its_crash() -> None:
+    told: list[LastOutcome | None] = []
+
+    def wavering(_: Draft, agent_ctx: AgentContext) -> None:
+        told.append(agent_ctx.verification.last_outcome)
+        if len(told) < 3:
+            raise ConnectionError
+
+    assert await loop_of(Script(passed("a")), wavering, sleep=Waits()).run("q") == Passed(None)
+    assert told == [None, LastOutcome.SYSTEM_ERROR, LastOutcome.SYSTEM_ERROR]
 
 
 async def test_the_verifier_is_told_of_attempt_and_accounting() -> None:

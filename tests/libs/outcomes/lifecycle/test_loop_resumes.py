@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from aex_outcomes import AgentContext, FatalAgentError, Passed, RevisionLoop
 from aex_outcomes.lifecycle.endings import Ending
+from aex_outcomes.lifecycle.state import VerificationState
 from tests.libs.outcomes.lifecycle.loops import (
     Script,
     Word,
@@ -172,6 +173,27 @@ async def test_a_resumed_loop_keeps_the_budget_it_had() -> None:
         await loop_of(Script(*map(rejected, "abc")), max_attempts=2, save=disk.save).run("q")
     end = await loop_of(Script(*map(rejected, "abcdef")), max_attempts=50).resume(disk.read())
     assert told(end)[:2] == ("exhausted", "max_attempts")
+    assert context(end).verification.attempts_used == 2
+
+
+async def test_a_context_made_by_hand_has_the_budget_that_it_says() -> None:
+    verifier = Word()
+    made = AgentContext(query="q", verification=VerificationState(attempts_used=2, max_attempts=3))
+    end = await loop_of(Script(*map(rejected, "abc")), verifier, max_attempts=9).resume(made)
+    assert told(end)[:2] == ("exhausted", "max_attempts")
+    assert verifier.judged == ["a"]
+
+
+async def test_a_producer_that_clears_its_messages_loses_no_count() -> None:
+    seen: list[AgentContext] = []
+
+    def forgetful(ctx: AgentContext) -> dict[str, str]:
+        ctx.messages.clear()
+        seen.append(ctx)
+        return rejected("abc"[ctx.turn - 1])
+
+    await loop_of(forgetful, max_attempts=2).run("q")
+    end = await loop_of(Script(*map(rejected, "xyz")), max_attempts=2).resume(seen[1])
     assert context(end).verification.attempts_used == 2
 
 

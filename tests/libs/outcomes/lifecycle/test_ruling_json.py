@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.canonical import canonical_bytes
 from aex_outcomes.confinement import frames
+from aex_outcomes.lifecycle.depth import MAX_DEPTH, MAX_RESULT_DEPTH, too_deep
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Rejected, Rejection
 from aex_outcomes.lifecycle.ruling_json import (
     MAX_CODE,
@@ -81,3 +83,24 @@ def test_dates_and_decimals_keep_their_digits() -> None:
         "at": "2026-01-02T00:00:00Z",
         "price": "1.10",
     }
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_metadata_that_nest_too_deep_are_cut() -> None:
+    rejected = Rejected(rejection=Rejection(message="no", metadata={"a": nested(200), "b": nested(3)}))
+    metadata = ruling_json(rejected, "mine")["rejection"]["metadata"]
+    assert metadata["b"] == nested(3)
+    assert too_deep(metadata) is None
+    assert str(metadata["a"]).count("[") == MAX_DEPTH - 1
+
+
+def test_a_final_result_that_nests_too_deep_is_refused() -> None:
+    assert ruling_json(Accepted(final_result=nested(MAX_RESULT_DEPTH)), "mine")["ruling"] == "accepted"
+    with pytest.raises(FinalResultRefused, match="it is nested more than 128 levels deep"):
+        ruling_json(Accepted(final_result=nested(MAX_RESULT_DEPTH + 1)), "mine")

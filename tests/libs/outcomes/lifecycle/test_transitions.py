@@ -140,6 +140,11 @@ def test_a_candidate_received_in_time_and_rejected_late_expires() -> None:
     assert state.closing is ContractStatus.EXPIRED
 
 
+def test_the_last_candidate_rejected_late_expires_too() -> None:
+    state = judged(received(fresh(1), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, LATER)
+    assert state.closing is ContractStatus.EXPIRED
+
+
 def test_a_candidate_received_in_time_and_passed_late_passes() -> None:
     state = judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.PASSED, 1.0, LATER)
     assert state.closing is ContractStatus.PASSED

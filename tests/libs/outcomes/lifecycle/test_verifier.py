@@ -125,7 +125,7 @@ class Cage(BaseModel):
 
 async def test_errors_are_few_short_and_quote_no_input() -> None:
     hush = "hush" * 1_000
-    wide = await ruled(NEVER, [hush] * 5_000, list[int])
+    wide = await ruled(NEVER, [hush] * 1_000, list[int])
     tagged = await ruled(NEVER, {"animal": {"kind": f"{hush} expected tags: {hush}"}}, Cage)
     hostile = await ruled(NEVER, GOOD | {hush: 1}, Report)
     assert isinstance(wide, Invalid)

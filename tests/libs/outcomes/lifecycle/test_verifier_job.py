@@ -11,6 +11,7 @@ from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Rejected
 from aex_outcomes.lifecycle.ruling_json import FinalResultRefused
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised, run_verifier
+from tests.libs.outcomes.lifecycle.named_samples import left
 
 SAMPLES = "tests.libs.outcomes.lifecycle.named_samples"
 EXECUTION = {
@@ -78,6 +79,17 @@ async def test_whatever_else_it_raises_is_told_by_its_kind_and_its_place_and_no_
     with pytest.raises(VerifierRaised, match=r"^ZeroDivisionError at .*\.py:\d+ in verify_summary$") as raised:
         await run_verifier(payload("verify_summary", {"text": "broken"}, EXECUTION))
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("output", ["no json", '{"text": "t"} and more'])
+async def test_the_place_is_the_operators_own_line(output: str) -> None:
+    with pytest.raises(VerifierRaised, match=r" at .*named_samples\.py:\d+ in misreading$"):
+        await run_verifier(payload("misreading", output))
+
+
+async def test_a_task_that_is_left_behind_is_cancelled() -> None:
+    assert await ruled("lingering", "obedient") == Accepted(final_result="obedient")
+    assert left.pop().cancelled()
 
 
 async def test_none_is_a_final_result() -> None:

@@ -23,6 +23,8 @@ class Progress(Frozen):
     invalid: int = 0
     """How often in a row its output did not validate."""
     last_rejection: Rejection | None = None
+    failed: Rejection | None = None
+    """The fatal error that has ended the loop for good."""
 
 
 class AgentContext(Frozen):

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from datetime import datetime, timedelta
 
 import structlog
@@ -22,6 +23,7 @@ from aex_outcomes.lifecycle.ruling_json import ruling_json
 from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged, opened, received
 from aex_outcomes.lifecycle.verifier import CheckedVerifier, InvalidOutput, ruling_of
+from aex_outcomes.named_code import said_by
 
 BACKOFF = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=30))
 """How long a loop waits for a verifier that crashed."""
@@ -59,8 +61,11 @@ class LocalGate:
     async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> Step:  # noqa: ARG002 see below
         """Judge a candidate, unless it was rejected before.
 
-        Candidate and accounting are saved as one: what a loop resumes with was judged before only if it is a repeat.
+        Candidate and accounting are saved as one: what a loop resumes with was judged before only if it is a repeat,
+        and a candidate without an attempt left for it comes from a context that somebody has changed.
         """
+        if ctx.verification.exhausted:
+            return Step(ctx.verification, ending=ContractStatus.EXHAUSTED)
         digest = candidate_hash(candidate)
         before = ctx.verification.judged.get(digest)
         if before is not None and before.verdict is Verdict.REJECTED:
@@ -80,9 +85,9 @@ class LocalGate:
 
     async def _ruling(self, candidate: Candidate, ctx: AgentContext) -> tuple[Ruling, Exception | None]:
         """The verifier's word, a rejection bounded as in a service, and what the verifier raised."""
-        own = ctx.model_copy(update={"messages": list(ctx.messages)})
+        own, asked = deepcopy((candidate, ctx))  # a verifier may do to them what it likes, and is asked again with ours
         try:
-            return Accepted(final_result=await self._verifier.verify(candidate, own, self._execution_ctx)), None
+            return Accepted(final_result=await self._verifier.verify(own, asked, self._execution_ctx)), None
         except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
             return RULING.validate_python(ruling_json(ruling_of(verdict), "of the loop")), verdict
 
@@ -124,7 +129,7 @@ class LocalGate:
             retry=state.system_retries,
             max_system_retries=self._max_system_retries,
             retry_in_s=round(delay_s, 3),
-            error=f"{type(error).__name__}: {error}",
+            error=said_by(error),
         )
         await self._sleep(delay_s)
 

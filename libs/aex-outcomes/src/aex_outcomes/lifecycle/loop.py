@@ -1,26 +1,25 @@
 """Bounded revision: an agent is asked, judged and told why, until it passes or its budget is used up."""
 
 import inspect
-from collections.abc import Awaitable, Callable
-from copy import deepcopy
+from collections.abc import Callable
 from typing import Any
 
-from aex_models.canonical import NotCanonical
 from aex_models.contract import Candidate, ContractStatus
+from aex_models.work import Problem
 from aex_outcomes.feedback import render_invalid, render_repeated
 from aex_outcomes.lifecycle.context import AgentContext, Progress
 from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
 from aex_outcomes.lifecycle.gate import Gate, Step
-from aex_outcomes.lifecycle.hashing import candidate_hash
-from aex_outcomes.lifecycle.messages import answered, said, with_feedback
-from aex_outcomes.lifecycle.outputs import output_json
-from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
-from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected
-from aex_outcomes.lifecycle.verifier import not_json
+from aex_outcomes.lifecycle.messages import Message, answered, said, with_feedback
+from aex_outcomes.lifecycle.outputs import problem_of, taken
+from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected, verdict_in
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection
+from aex_outcomes.lifecycle.verifier import fatal_rejection
 
 Produce = Callable[[AgentContext], Any]
 """An agent: from the context to its output, or to a `Candidate` with claims; sync (called in place) or async."""
-Save = Callable[[AgentContext], Awaitable[None] | None]
+Save = Callable[[AgentContext], Any]
+"""Sync or async. What it returns is not looked at."""
 MAX_REPLAYS = 3
 MAX_INVALID = 5
 _REASONS = {
@@ -45,7 +44,8 @@ class Loop:
     ) -> None:
         """Raises `ValueError` for a producer that cannot be called with the context, and for bounds below their least.
 
-        `save` is given the context after every message: what it stores as JSON, `resume` goes on from.
+        `save` is given the context after every message, and when a fatal error ends the loop: what it stores as JSON,
+        `resume` goes on from.
         """
         _refuse_odd(produce)
         self._produce = produce
@@ -68,12 +68,12 @@ class Loop:
         while end is None and (end := self._over(ctx, raised)) is None:
             if ctx.progress.candidate is None:
                 try:
-                    answer, messages = await self._asked(ctx)
+                    answer = await self._asked(ctx)
                 except FatalAgentError as error:
-                    return Failed(error, ctx)
-                ctx = await self._taken(ctx, answer, messages)
+                    return Failed(error, await self._failed(ctx, fatal_rejection(error)))
+                ctx = await self._taken(ctx, *answer)
             if ctx.progress.candidate is not None:
-                step = await self._gate.judge(ctx.progress.candidate, ctx, resumed=resumed)
+                step = await self._judged(ctx.progress.candidate, ctx, resumed)
                 raised = step.raised or raised
                 ctx, end = await self._after(ctx, step, raised)
             resumed = False
@@ -82,6 +82,8 @@ class Loop:
     def _over(self, ctx: AgentContext, raised: VerificationRejected | None) -> Ending | None:
         """Whether nothing is left to ask for."""
         progress = ctx.progress
+        if progress.failed is not None:
+            return Failed(FatalAgentError(progress.failed.message), ctx)
         if progress.candidate is not None:
             return None
         if ctx.verification.exhausted:
@@ -90,28 +92,37 @@ class Loop:
             return _exhausted(Reason.NO_PROGRESS, ctx, raised)
         return _exhausted(Reason.INVALID_OUTPUT, ctx, raised) if progress.invalid > self._max_invalid else None
 
-    async def _asked(self, ctx: AgentContext) -> tuple[Candidate, list[dict[str, Any]]]:
-        """One turn of the producer, on a copy of the conversation: one that fails half-way has changed nothing."""
-        theirs = deepcopy(ctx.messages)
-        given = list(theirs)
-        asked = ctx.model_copy(update={**_turn(ctx), "messages": theirs})
-        found = self._produce(asked)
-        if inspect.isawaitable(found):
-            found = await found
-        candidate = found if isinstance(found, Candidate) else Candidate(output=None)
-        output = output_json(found.output if isinstance(found, Candidate) else found)
-        return candidate.model_copy(update={"output": output}), answered(given, theirs, output)
+    async def _asked(self, ctx: AgentContext) -> tuple[Candidate, Problem | None, list[Message]]:
+        """One turn of the producer, on a copy of the context: one that fails half-way has changed nothing."""
+        theirs = ctx.model_copy(update=_turn(ctx), deep=True)
+        messages, given = theirs.messages, list(theirs.messages)
+        candidate, problem = taken(await self._produced(theirs))
+        return candidate, problem, answered(given, messages, candidate.output)
 
-    async def _taken(self, ctx: AgentContext, candidate: Candidate, messages: list[dict[str, Any]]) -> AgentContext:
-        """The context with a new candidate; without it, and with the reason, where JSON cannot hold it."""
-        try:
-            candidate_hash(candidate)
-        except NotCanonical as error:
-            ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
-            invalid = Invalid(errors=(not_json(error),))
-            return await self._told(ctx, Step(ctx.verification, invalid, render_invalid(invalid.errors)))
+    async def _taken(
+        self, ctx: AgentContext, candidate: Candidate, problem: Problem | None, messages: list[Message]
+    ) -> AgentContext:
+        """The context with a new candidate; or without it, and told why, where it cannot be saved."""
+        ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
+        if problem is not None:
+            return await self._told(ctx, _invalid(ctx, problem))
         progress = ctx.progress.model_copy(update={"candidate": candidate})
-        return await self._saved(ctx, **_turn(ctx), messages=messages, output=candidate.output, progress=progress)
+        return await self._saved(ctx, output=candidate.output, progress=progress)
+
+    async def _produced(self, ctx: AgentContext) -> Any:
+        try:
+            found = self._produce(ctx)
+            return await found if inspect.isawaitable(found) else found
+        except ExceptionGroup as group:
+            fatal = verdict_in(group)
+            if isinstance(fatal, FatalAgentError):
+                raise fatal from group
+            raise
+
+    async def _judged(self, candidate: Candidate, ctx: AgentContext, resumed: bool) -> Step:
+        """What the gate makes of a candidate, unless somebody has made it one that no gate takes."""
+        problem = problem_of(candidate) if resumed else None
+        return _invalid(ctx, problem) if problem else await self._gate.judge(candidate, ctx, resumed=resumed)
 
     async def _after(
         self, ctx: AgentContext, step: Step, raised: VerificationRejected | None
@@ -121,8 +132,8 @@ class Loop:
         if step.ending is ContractStatus.PASSED:
             return ctx, Passed(step.ruling.final_result if isinstance(step.ruling, Accepted) else None, ctx)
         if step.ending is ContractStatus.FAILED:
-            if step.ruling is not None:
-                ctx = ctx.model_copy(update={"progress": _progress(ctx.progress, step)})
+            if isinstance(step.ruling, Rejected):
+                ctx = await self._failed(ctx, step.ruling.rejection)
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._told(ctx, step)
@@ -142,10 +153,15 @@ class Loop:
         messages = ctx.messages if text is None else with_feedback(ctx.messages, text)
         return await self._saved(ctx, messages=messages, progress=progress)
 
+    async def _failed(self, ctx: AgentContext, why: Rejection) -> AgentContext:
+        """The context of a loop that is over for good, however often it is resumed."""
+        last = ctx.progress.last_rejection if ctx.progress.candidate is None else why
+        return await self._saved(ctx, progress=Progress(last_rejection=last, failed=why))
+
     async def _saved(self, ctx: AgentContext, **changes: Any) -> AgentContext:
         ctx = ctx.model_copy(update=changes)
         waiting = self._save(ctx) if self._save is not None else None
-        if waiting is not None:
+        if inspect.isawaitable(waiting):  # anything else is no concern of ours: what a `write` returns, say
             await waiting
         return ctx
 
@@ -155,6 +171,10 @@ def at_least(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return value
+
+
+def _invalid(ctx: AgentContext, problem: Problem) -> Step:
+    return Step(ctx.verification, Invalid(errors=(problem,)), render_invalid((problem,)))
 
 
 def _turn(ctx: AgentContext) -> dict[str, int]:

@@ -6,6 +6,9 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from aex_models.canonical import json_problem
+from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
+
 Message = dict[str, Any]
 
 
@@ -24,8 +27,14 @@ def as_json(value: Any) -> Any:
 
 def said(role: str, content: Any) -> Message:
     """A message whose content is a text, or else JSON written out."""
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    return {"role": role, "content": _whole(text)}
+    return {"role": role, "content": _whole(content if isinstance(content, str) else _written(content))}
+
+
+def query_json(query: Any) -> Any:
+    """The JSON form of a query. Raises `TypeError` for what could be saved but not read back, naming place and fix."""
+    plain = as_json(query)
+    _refuse_unreadable("The query", plain)
+    return plain
 
 
 def answered(given: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
@@ -71,7 +80,24 @@ def _plain(position: int, message: Any) -> Message:
             f"agent_ctx.messages[{position}] is a {type(message).__name__}: "
             'append messages in the form of chat completions, {"role": …, "content": …}'
         )
+    _refuse_unreadable(f"agent_ctx.messages[{position}]", plain)
     return plain
+
+
+def _refuse_unreadable(what: str, value: Any) -> None:
+    """Refuse what no reader of a saved context takes."""
+    if (path := too_deep(value)) is not None:
+        raise TypeError(f"{what} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
+    if (found := json_problem(value)) is not None:
+        path, problem = found
+        raise TypeError(f"{what} cannot be saved as JSON: {path[:300] or '/'}: {problem}; give it as a text")
+
+
+def _written(content: Any) -> str:
+    try:
+        return json.dumps(content, ensure_ascii=False)
+    except (ValueError, RecursionError):  # an integer of thousands of digits; what nests too deep
+        return f"<{type(content).__name__}>"
 
 
 def _without_surrogates(value: Any) -> Any:

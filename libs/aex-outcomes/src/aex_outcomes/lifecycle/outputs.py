@@ -7,9 +7,40 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import NotCanonical, canonical_bytes
+from aex_models.contract import Candidate, ExecutionMetadata
+from aex_models.work import Problem
+from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
+from aex_outcomes.lifecycle.hashing import candidate_hash
 from aex_outcomes.lifecycle.messages import as_json
+from aex_outcomes.lifecycle.output_type import nested, not_json
 
 _log = structlog.get_logger(__name__)
+_UNTOLD = "…"
+
+
+def taken(found: Any) -> tuple[Candidate, Problem | None]:
+    """What a producer returned, an output or a `Candidate`, as JSON that is the loop's alone; and why it is none.
+
+    Where that is its depth, its output is stood in for by an ellipsis. Raises `TypeError` for what has no JSON form.
+    """
+    whole = found if isinstance(found, Candidate) else Candidate(output=found)
+    if (path := too_deep(whole, MAX_DEPTH + 1)) is not None:
+        return Candidate(output=_UNTOLD), nested(path)
+    metadata = ExecutionMetadata.model_validate(as_json(whole.execution_metadata))
+    changes = {"execution_metadata": metadata, "output": output_json(whole.output)}
+    candidate = whole.model_copy(update={"output": None}).model_copy(update=changes, deep=True)
+    return candidate, problem_of(candidate)
+
+
+def problem_of(candidate: Candidate) -> Problem | None:
+    """Why a candidate can be neither hashed nor saved, where that is so."""
+    if (path := too_deep(candidate, MAX_DEPTH + 1)) is not None:
+        return nested(path)
+    try:
+        candidate_hash(candidate)
+    except NotCanonical as error:
+        return not_json(error)
+    return None
 
 
 def output_json(output: Any) -> Any:

@@ -12,7 +12,7 @@ from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.endings import Ending
 from aex_outcomes.lifecycle.local_gate import BACKOFF, LocalGate
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save, at_least
-from aex_outcomes.lifecycle.messages import as_json
+from aex_outcomes.lifecycle.messages import query_json
 from aex_outcomes.lifecycle.state import VerificationState
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
 
@@ -67,9 +67,10 @@ class RevisionLoop:
         """`Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
 
         What the producer raises comes out as it is, unless it is a `FatalAgentError`; what `save` got last goes on.
+        Raises `TypeError` for a query that has no JSON form, or none that can be read back.
         """
         budget = VerificationState(max_attempts=self._budget)
-        return await self._loop.resume(AgentContext(query=as_json(query), verification=budget))
+        return await self._loop.resume(AgentContext(query=query_json(query), verification=budget))
 
     async def resume(self, ctx: AgentContext) -> Ending:
         """Go on from what was saved: `AgentContext.model_validate_json(text)`. The budget is the saved one."""

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from aex_models.frozen import Frozen
 from aex_models.results import VerificationResult
 from aex_models.work import Problem
-from aex_outcomes.lifecycle.rejection import REJECTED, VerificationRejected
+from aex_outcomes.lifecycle.rejection import REJECTED
 
 
 class Rejection(Frozen):
@@ -16,11 +16,6 @@ class Rejection(Frozen):
     message: str
     code: str = REJECTED
     metadata: dict[str, Any] = {}
-
-    @classmethod
-    def of(cls, error: VerificationRejected) -> "Rejection":
-        """What a verifier raised."""
-        return cls(message=error.message, code=error.code or REJECTED, metadata=error.metadata)
 
 
 class Accepted(Frozen):

@@ -11,7 +11,10 @@ from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import NotCanonical, canonical_bytes, json_problem
 from aex_models.numbers import MAX_SAFE_INTEGER
+from aex_outcomes.lifecycle.depth import MAX_DEPTH, MAX_RESULT_DEPTH, too_deep
+from aex_outcomes.lifecycle.rejection import as_text
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Rejected, Rejection, Ruling
+from aex_outcomes.named_code import said_by
 
 MAX_FINAL_RESULT_BYTES = 10_000_000
 """Of its canonical form: what a request may have, since a final result often is the output, tidied up."""
@@ -34,7 +37,7 @@ def ruling_json(ruling: Ruling, verifier: str) -> dict[str, Any]:
     if isinstance(ruling, Accepted):
         return {"ruling": ruling.ruling, "final_result": final_result_json(ruling.final_result, verifier)}
     told = (
-        ruling.model_copy(update={"rejection": _bounded(ruling.rejection)}) if isinstance(ruling, Rejected) else ruling
+        ruling.model_copy(update={"rejection": bounded(ruling.rejection)}) if isinstance(ruling, Rejected) else ruling
     )
     dumped: dict[str, Any] = RULING.dump_python(told, mode="json")
     return dumped
@@ -44,31 +47,39 @@ def final_result_json(value: Any, verifier: str) -> Any:
     """What a verifier returned in its JSON form: models, dataclasses, dates, decimals and enumerations included.
 
     Raises `FinalResultRefused` for what has none (NaN, integers beyond ±(2^53 − 1), lone surrogates, cycles, a type
-    of which pydantic knows no JSON form), with its JSON pointer where there is one, and beyond 10 MB.
+    of which pydantic knows no JSON form), with its JSON pointer where there is one, beyond 10 MB, and for what nests
+    deeper than 128 levels.
     """
     try:
-        canonical = canonical_bytes(to_jsonable_python(value))
+        plain = to_jsonable_python(value)
+        canonical = canonical_bytes(plain)
     except NotCanonical as error:
         raise FinalResultRefused(verifier, str(error)) from None
     except Exception as error:  # pydantic's own, and what a serialiser of the operator's raises
-        raise FinalResultRefused(verifier, f"{type(error).__name__}: {error}") from error
+        raise FinalResultRefused(verifier, said_by(error)) from error
     if len(canonical) > MAX_FINAL_RESULT_BYTES:
         raise FinalResultRefused(verifier, f"{len(canonical)} bytes of JSON, above {MAX_FINAL_RESULT_BYTES}")
+    if too_deep(plain, MAX_RESULT_DEPTH) is not None:
+        raise FinalResultRefused(verifier, f"it is nested more than {MAX_RESULT_DEPTH} levels deep")
     return _read(canonical)
 
 
-def _bounded(said: Rejection) -> Rejection:
+def bounded(said: Rejection) -> Rejection:
+    """A rejection that can be saved, sent and read back, whatever it quotes."""
     return Rejection(
         message=_text(said.message, MAX_MESSAGE), code=_text(said.code, MAX_CODE), metadata=_metadata(said.metadata)
     )
 
 
 def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """In their order as many members as fit; what JSON cannot hold is told by its text, or else by its type."""
+    """In their order as many members as fit, none of them deeper than any reader takes.
+
+    What JSON cannot hold is told by its text, or else by its type.
+    """
     kept: dict[str, Any] = {}
     room = MAX_METADATA_BYTES
     for key, value in metadata.items():
-        member = canonical_bytes({_text(str(key), MAX_CODE): _told(value)})
+        member = canonical_bytes({_text(as_text(key), MAX_CODE): _told(value)})
         room -= len(member)
         if room < 0:
             break
@@ -93,11 +104,14 @@ def _told(value: Any) -> Any:
         return f"<{type(value).__name__}>"
 
 
-def _holdable(value: Any) -> Any:
+def _holdable(value: Any, room: int = MAX_DEPTH - 1) -> Any:
+    """`room`: how many more levels there may be."""
+    if isinstance(value, dict | list) and room == 0:
+        return _CUT
     if isinstance(value, dict):
-        return {_whole(key): _holdable(item) for key, item in value.items()}
+        return {_whole(key): _holdable(item, room - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_holdable(item) for item in value]
+        return [_holdable(item, room - 1) for item in value]
     if isinstance(value, str):
         return _whole(value)
     return str(value) if json_problem(value) else value

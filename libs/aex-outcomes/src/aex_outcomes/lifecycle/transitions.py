@@ -73,7 +73,7 @@ def judged(
     if verdict is Verdict.INDETERMINATE:
         raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
     counted = _count(state, verdict, weighted_score)
-    state = _next(state, now, verification=counted, system_retries=0)
+    state = _next(state, now, verification=counted, system_retries=0, last_invalid=None)
     if verdict is Verdict.PASSED:
         return _next(state, now, closing=ContractStatus.PASSED)
     if fatal:

@@ -1,39 +1,31 @@
 """A user's verifier, checked before its first candidate: the output validated, the rest injected, the end named."""
 
 import inspect
+from asyncio import Future
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
-from aex_models.work import Problem
 from aex_outcomes.lifecycle.annotations import EMPTY, Unresolved, contradicts
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
-from aex_outcomes.lifecycle.rejection import REJECTED, FatalAgentError, VerificationRejected
+from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS, InvalidOutput, OutputType
+from aex_outcomes.lifecycle.rejection import (
+    REJECTED,
+    FatalAgentError,
+    VerificationRejected,
+    as_mapping,
+    as_text,
+    verdict_in,
+)
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
+from aex_outcomes.lifecycle.ruling_json import bounded
 from aex_outcomes.lifecycle.signature import InvalidVerifier, Supply, injection_of
-from aex_outcomes.submission.findings import problems_of
 
-__all__ = ["CheckedVerifier", "InvalidOutput", "InvalidVerifier", "not_json", "ruling_of"]
+__all__ = ["MAX_PROBLEMS", "CheckedVerifier", "InvalidOutput", "InvalidVerifier", "ruling_of"]
 
 FATAL = "fatal"
 """The code of a fatal error."""
-NOT_JSON = "not_canonical_json"
-MAX_PROBLEMS = 50
-_MAX_TEXT = 300
-_OUTPUT = "/output"
-_TAGS = "expected tags: "
-
-
-class InvalidOutput(Exception):
-    """An output that the output type does not take."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(f"{each.path}: {each.message}" for each in problems))
-        self.problems = problems
 
 
 class CheckedVerifier:
@@ -59,7 +51,7 @@ class CheckedVerifier:
                 f"{inspect.formatannotation(self._injection.output_annotation)}, but output_type is "
                 f"{inspect.formatannotation(output_type)}: let both say the same"
             )
-        self._output: TypeAdapter[Any] = _adapter(output_type)
+        self._output = OutputType(output_type)
 
     @classmethod
     def annotated(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
@@ -89,64 +81,72 @@ class CheckedVerifier:
     async def verify(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Any:
-        """The final result of a candidate that passes. Raises `InvalidOutput` and whatever the verifier raises."""
-        found = self._injection.call(
-            self._verify,
-            self._validated(candidate.output),
-            {Supply.AGENT_CTX: agent_ctx, Supply.EXECUTION_CTX: execution_ctx, Supply.CANDIDATE: candidate},
-        )
-        return await found if inspect.isawaitable(found) else found
+        """The final result of a candidate that passes. Raises `InvalidOutput` and whatever the verifier raises.
 
-    def _validated(self, output: Any) -> Any:
-        """As the JSON that it is, so that a strict model takes a date, and a verifier may do to it what it likes."""
+        Verdicts that a task group has wrapped come out of it. Raises `TypeError` for what would pass everything by
+        mistake: a coroutine that nobody awaits, a generator, an exception that is returned.
+        """
+        output = self._output.validated(candidate.output)
+        supplies = {Supply.AGENT_CTX: agent_ctx, Supply.EXECUTION_CTX: execution_ctx, Supply.CANDIDATE: candidate}
         try:
-            return self._output.validate_json(canonical_bytes(output))
-        except NotCanonical as error:
-            raise InvalidOutput((not_json(error, _OUTPUT),)) from error
-        except ValidationError as error:
-            raise InvalidOutput(tuple(map(_bounded, problems_of(error, output, _OUTPUT, MAX_PROBLEMS)))) from error
+            found = self._injection.call(self._verify, output, supplies)
+            found = await found if inspect.isawaitable(found) else found
+        except ExceptionGroup as group:
+            verdict = verdict_in(group)
+            if verdict is None:
+                raise
+            raise verdict from group
+        _refuse_no_result(found)
+        return found
 
 
 def ruling_of(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
-    """What a verifier raised, as a ruling."""
+    """What a verifier raised, as a ruling. A rejection stands, however its class or its texts are made."""
     if isinstance(verdict, InvalidOutput):
         return Invalid(errors=verdict.problems)
     if isinstance(verdict, FatalAgentError):
-        return Rejected(rejection=Rejection(message=str(verdict), code=FATAL), fatal=True)
-    result = getattr(verdict, "result", None)
+        return Rejected(rejection=fatal_rejection(verdict), fatal=True)
+    message, code, result = (_attribute(verdict, name) for name in ("message", "code", "result"))
     return Rejected(
         rejection=Rejection(
-            message=str(verdict.message), code=str(verdict.code or REJECTED), metadata=dict(verdict.metadata)
+            message=as_text(verdict if message is None else message),
+            code=REJECTED if code is None else as_text(code) or REJECTED,
+            metadata=_metadata(verdict),
         ),
         result=result if isinstance(result, VerificationResult) else None,
     )
 
 
-def not_json(error: NotCanonical, root: str = "") -> Problem:
-    """What I-JSON cannot hold, as a problem of the candidate."""
-    return _bounded(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
+def fatal_rejection(error: FatalAgentError) -> Rejection:
+    """A fatal error, bounded and fit to be saved."""
+    return bounded(Rejection(message=as_text(error), code=FATAL))
 
 
-def _adapter(output_type: Any) -> TypeAdapter[Any]:
-    named = inspect.formatannotation(output_type)
+def _attribute(verdict: VerificationRejected, name: str) -> Any:
+    """None where a class of the verifier's own has none: it need not have called ours."""
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(output_type)
-        complete = adapter.pydantic_complete or adapter.rebuild()
-    except Exception as error:
-        problem = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InvalidVerifier(f"output_type {named} is no type that pydantic can validate: {problem}") from error
-    if not complete:
-        raise InvalidVerifier(f"output_type {named} names a type that is not there: give the type itself")
-    return adapter
+        return getattr(verdict, name, None)
+    except Exception:  # noqa: BLE001 a property of the verifier's own
+        return None
 
 
-def _bounded(problem: Problem) -> Problem:
-    """pydantic tells a value that is in the output in one place alone: a tag that no member of a union has."""
-    message = problem.message
-    if problem.code == "union_tag_invalid":
-        message = f"Input tag does not match any of the {_TAGS}{message.rpartition(_TAGS)[2]}"
-    return Problem(path=_short(problem.path), code=_short(problem.code), message=_short(message))
+def _metadata(verdict: VerificationRejected) -> dict[str, Any]:
+    try:
+        return as_mapping(_attribute(verdict, "metadata"))
+    except Exception:  # noqa: BLE001 a mapping of the verifier's own
+        return {}
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+def _refuse_no_result(found: Any) -> None:
+    if inspect.iscoroutine(found):
+        found.close()  # else Python would warn of it wherever it is collected
+        raise TypeError("The verifier returned a coroutine that nobody awaited: return await …")
+    if inspect.isawaitable(found):
+        if isinstance(found, Future):
+            found.cancel()
+        raise TypeError(f"The verifier returned a {type(found).__name__} that nobody awaited: return await …")
+    if inspect.isgenerator(found) or inspect.isasyncgen(found):
+        raise TypeError("The verifier returned a generator, which has not run: return its values, or a list of them")
+    if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):
+        name = (found if isinstance(found, type) else type(found)).__name__
+        raise TypeError(f"The verifier returned the exception {name}, which would pass: raise it instead")

@@ -23,9 +23,6 @@ from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
 
-_MAX_TOLD = 200
-"""Attempts of one contract of which governance is told; more than a contract can have without many retries."""
-
 log = structlog.get_logger()
 
 
@@ -58,8 +55,9 @@ async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> Validation
     candidate = await CANDIDATES.get(deps.store, current.record.candidate_key)
     if candidate is None:
         raise LookupError(f"{attempt_id} has no candidate")
-    attempts = await ATTEMPTS.find(deps.store, {"contract_id": row.contract_id}, "created_at", limit=_MAX_TOLD)
-    earlier = [each.record for each in attempts if each.record.received_at < current.record.received_at]
+    judged = [key_of(each.attempt_id) for each in row.state.verification.judged.values()]
+    attempts = [each for each in await ATTEMPTS.get_many(deps.store, judged) if each is not None]
+    earlier = [each for each in attempts if each.received_at < current.record.received_at]
     request = validation_request(awarded.record, current.record, candidate.record, earlier)
     try:
         return await deps.governance.validate(request)

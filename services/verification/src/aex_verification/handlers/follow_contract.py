@@ -31,7 +31,7 @@ async def first_to_tell(deps: Deps, reader: Principal, contract_id: str, last_ev
     """
     row = await visible_contract(deps, reader, contract_id)
     after = _number(last_event_id)
-    return None if row.state.final and after >= row.events else after
+    return None if row.state.final and after >= row.events else min(after, row.events)
 
 
 async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after: int) -> AsyncIterator[list[Any]]:

@@ -77,7 +77,7 @@ async def judge_candidate(deps: Deps, job: Job) -> Judgement:
     if name is None:
         return await _by_criteria(deps, job)
     try:
-        ruling = await deps.verifiers.rule(_verifier_request(job, name))
+        ruling = job.attempt.rejected or await deps.verifiers.rule(_verifier_request(job, name))
     except VerifierLost as lost:
         return Judgement(None, Facts(), error=f"VerifierLost ({lost})")
     if isinstance(ruling, Invalid):

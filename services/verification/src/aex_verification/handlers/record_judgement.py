@@ -4,7 +4,8 @@ from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import ContractAwarded, OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
 from aex_models.results import Verdict, VerificationResult
-from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Ruling
+from aex_outcomes.engine.combining import rejected_alone
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged
 from aex_runtime.store.keys import key_of
@@ -16,6 +17,7 @@ from aex_verification.handlers.save_contract import Rejecting, save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement
 from aex_verification.repository import ATTEMPTS, FINAL_RESULTS
+from aex_verification.rules.bare_result import bare_result
 from aex_verification.rules.custom_code import is_fault_of_custom_code
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow, Facts, FinalResult
@@ -103,12 +105,24 @@ async def record_invalid(
 
 
 async def record_failure(
-    deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], judgement: Judgement
+    deps: Deps,
+    unit: Unit,
+    awarded: ContractAwarded,
+    stored: Stored[ContractRow],
+    attempt: Stored[AttemptRow],
+    judgement: Judgement,
 ) -> ContractState:
-    """Try again in a while, or put it before an operator: at once where it is the consumer's code that fails."""
+    """Try again in a while, or put it before an operator: at once where it is the consumer's code that fails.
+
+    What the named verifier has rejected is not put before anybody: it cannot have passed.
+    """
+    row, ruling = attempt.record, judgement.ruling
     fails_again = judgement.result is not None and is_fault_of_custom_code(judgement.result)
-    state = failed_to_verify(stored.record.state, 0 if fails_again else deps.policy.max_system_retries, unit.now)
-    row = attempt.record
+    hopeless = fails_again or isinstance(ruling, Invalid)
+    state = failed_to_verify(stored.record.state, 0 if hopeless else deps.policy.max_system_retries, unit.now)
+    if state.status is ContractStatus.HELD and isinstance(ruling, Rejected):
+        result = rejected_alone(judgement.result or bare_result(row, unit.now))
+        return await record_verdict(deps, unit, awarded, stored, attempt, result, judgement)
     contract_id, attempt_id = row.contract_id, row.attempt_id
     held = state.status is ContractStatus.HELD
     if held:
@@ -116,7 +130,7 @@ async def record_failure(
         event = OutcomeHeld(contract_id=contract_id, attempt_id=attempt_id, cause=cause)
         unit.emit("outcome.held", contract_id, event, attempt_id)
         unit.cancel_timer(VERIFY, attempt_id)
-        await _keep_final_result(unit, row, judgement.ruling)
+        await _keep_final_result(unit, row, ruling)
     else:
         delay = SYSTEM_BACKOFF.delay(state.system_retries, deps.ids.jitter())
         unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
@@ -127,7 +141,8 @@ async def record_failure(
         "result": _of_attempt(judgement.result, row, unit) if judgement.result else None,
         "facts": judgement.facts,
         "system_retries": state.system_retries,
-        "last_error": judgement.error or "indeterminate",
+        "last_error": judgement.error or ("output_invalid" if isinstance(ruling, Invalid) else "indeterminate"),
+        "rejected": ruling if isinstance(ruling, Rejected) else None,
     }
     unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
     return state

@@ -4,9 +4,8 @@ from aex_models.canonical import sha256_hex
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Action, DecidedBy, Decision, Flag, GovernanceResult
-from aex_models.results import Verdict, VerificationResult
+from aex_models.results import Verdict
 from aex_outcomes.lifecycle.transitions import judged, retried
-from aex_outcomes.version import VERSION
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -15,6 +14,7 @@ from aex_verification.handlers.conclude import finish_contract
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.submit_output import enqueue
 from aex_verification.repository import ATTEMPTS, CONTRACTS
+from aex_verification.rules.bare_result import bare_result
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 
@@ -71,6 +71,7 @@ def _retry(
             "verdict": None,
             "counted": False,
             "feedback": None,
+            "rejected": None,
             "result": None,
             "system_retries": 0,
             "operator_retries": row.operator_retries + 1,
@@ -93,18 +94,7 @@ def _with_result(attempt: AttemptRow, unit: Unit) -> AttemptRow:
     """The attempt with a result; where the verifier never gave one, an indeterminate result without metrics."""
     if attempt.result is not None:
         return attempt
-    result = VerificationResult(
-        verification_id=f"ver_{attempt.attempt_id.removeprefix('att_')}",
-        contract_id=attempt.contract_id,
-        verdict=Verdict.INDETERMINATE,
-        success=False,
-        weighted_score=0.0,
-        governance=GovernanceResult(action=Action.HOLD),
-        candidate_hash=attempt.candidate_hash,
-        engine_version=f"aex-outcomes/{VERSION}",
-        verified_at=unit.now,
-    )
-    return attempt.model_copy(update={"result": result})
+    return attempt.model_copy(update={"result": bare_result(attempt, unit.now)})
 
 
 def _is_current(row: ContractRow, attempt_id: str) -> bool:

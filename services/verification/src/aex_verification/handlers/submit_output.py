@@ -26,6 +26,8 @@ from aex_verification.rules.canonical import not_canonical
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
+AFTER_INVALID = 10.0
+"""What a candidate after an invalid one takes from the allowance of replays: a worker runs for it."""
 MAX_SIDE_BYTES = 65_536
 """Of metadata and of claims, each: governance is told all of them, and its requests are bounded too."""
 
@@ -64,7 +66,7 @@ async def submit_output(
         taken = received(state, attempt_id, whole, unit.now)
         if state.last_invalid is not None and not charged:
             # An invalid output uses no attempt: without a bound an agent could have the verifier run for ever.
-            deps.replays.take(contract_id, deps.clock.now())
+            deps.replays.take(contract_id, deps.clock.now(), AFTER_INVALID)
             charged = True
         save_contract(unit, stored, taken)
         await unit.create_large(CANDIDATES, key_of(attempt_id), candidate)

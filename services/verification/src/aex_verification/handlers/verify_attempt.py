@@ -23,6 +23,7 @@ from aex_verification.handlers.timers import VERIFY
 from aex_verification.ports import Judgement
 from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.policy import SYSTEM_BACKOFF
+from aex_verification.rules.records import AttemptRow
 
 log = structlog.get_logger()
 
@@ -81,12 +82,12 @@ async def _record(deps: Deps, job: Job, judgement: Judgement) -> ContractState |
             return None
         if stored.record.state.closing is not None:
             return None
-        if isinstance(judgement.ruling, Invalid):
+        if isinstance(judgement.ruling, Invalid) and not _was_judged(stored.record.state, attempt.record):
             return await record_invalid(deps, unit, job.awarded, stored, attempt, judgement.ruling)
         if judgement.result is None or judgement.result.verdict is Verdict.INDETERMINATE:
             if stored.record.state.system_retries != job.state.system_retries:
                 return None  # another replica was at the same try, and has recorded its failure
-            return await record_failure(deps, unit, stored, attempt, judgement)
+            return await record_failure(deps, unit, job.awarded, stored, attempt, judgement)
         return await record_verdict(deps, unit, job.awarded, stored, attempt, judgement.result, judgement)
 
     return await deps.unit_of_work.run(record)
@@ -95,13 +96,18 @@ async def _record(deps: Deps, job: Job, judgement: Judgement) -> ContractState |
 def _tell(state: ContractState, attempt_id: str, judgement: Judgement) -> None:
     """Log what was committed: here, because a transaction may run more than once."""
     told = log.bind(contract_id=state.contract_id, attempt_id=attempt_id)
-    if isinstance(judgement.ruling, Invalid):
-        told.info("candidate_invalid", errors=len(judgement.ruling.errors))
-    elif judgement.result is not None and judgement.result.verdict is not Verdict.INDETERMINATE:
-        told.info("candidate_judged", verdict=judgement.result.verdict)
-    else:
+    if state.system_retries:
         error = judgement.error or "indeterminate"
         told.warning("verification_failed", error=error, retries=state.system_retries, status=state.status)
+    elif isinstance(judgement.ruling, Invalid):
+        told.info("candidate_invalid", errors=len(judgement.ruling.errors))
+    else:
+        told.info("candidate_judged", verdict=state.verification.last_outcome)
+
+
+def _was_judged(state: ContractState, attempt: AttemptRow) -> bool:
+    """Whether an operator has it verified anew: no change of an output type takes back a verdict that stands."""
+    return attempt.candidate_hash in state.verification.judged
 
 
 def _is_current(state: ContractState, attempt_id: str) -> bool:

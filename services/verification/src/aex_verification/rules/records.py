@@ -7,6 +7,7 @@ from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Problem
+from aex_outcomes.lifecycle.ruling import Rejected
 from aex_outcomes.lifecycle.state import ContractState
 
 
@@ -48,6 +49,8 @@ class AttemptRow(Frozen):
     feedback: str | None = None
     errors: tuple[Problem, ...] = ()
     """Why the output is invalid, where it is."""
+    rejected: Rejected | None = None
+    """What the named verifier said, while the criteria have yet to be judged: it is not asked twice."""
     result: VerificationResult | None = None
     facts: Facts = Facts()
     platform_latency_ms: float
