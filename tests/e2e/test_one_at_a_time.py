@@ -14,7 +14,7 @@ from tests.e2e.racing import Race, at_once, check_refusals, race_to_an_end
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 REPLICAS = 2
-ROUNDS = 60
+ROUNDS = 36
 RACES_AT_ONCE = 3
 
 

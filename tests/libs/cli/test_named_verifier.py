@@ -125,7 +125,7 @@ def test_an_output_that_does_not_validate_is_bad_input_with_each_place(desk: Des
 @pytest.mark.parametrize(
     ("verifier", "told"),
     [
-        ("broken", "aex: the verifier broken failed: ZeroDivisionError: division by zero"),
+        ("broken", "aex: the verifier broken failed: ZeroDivisionError at "),
         ("nan", "aex: the verifier nan failed: FinalResultRefused: the final result of the verifier nan cannot be "),
         ("endless", "aex: the verifier endless did not come to an end within 0.3 s"),
         ("connecting", "aex: the verifier connecting failed: "),

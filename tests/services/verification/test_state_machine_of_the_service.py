@@ -290,5 +290,5 @@ def _only_alarms() -> Iterator[None]:
 
 TestContract = Contract.TestCase
 TestContract.settings = settings(
-    max_examples=200, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -12,6 +12,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.confinement.errors import ConfinementError, JobFailed, JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_runtime.logs import configure_logging
 
 TIMEOUT_S = 30.0
@@ -75,7 +76,9 @@ async def _run(job: str, payload: dict[str, Any], confines: Confines) -> dict[st
     except JobTimeout:
         raise NotJudged(f"{confines.who} did not come to an end within {confines.timeout_s:g} s") from None
     except JobFailed as error:
-        raise NotJudged(f"{confines.who} failed: {error}") from None
+        # What a verifier raised comes with its kind and place already.
+        told = error.message if error.kind == VerifierRaised.__name__ else str(error)
+        raise NotJudged(f"{confines.who} failed: {told}") from None
     except ConfinementError as error:
         raise NotJudged(f"the worker of {confines.who} broke down: {type(error).__name__}: {error}") from None
 
