@@ -1,10 +1,10 @@
 """What a closed contract's own records say of how it came to its end: its events, its attempts, its final result."""
 
 from aex_models.contract import AttemptStatus
+from aex_models.contract_events import ENDINGS
 from aex_models.governance import DecidedBy
 from aex_models.outcome import OutcomeRecord
 from aex_runtime.store.port import Store
-from aex_verification.handlers.save_contract import ENDINGS
 from aex_verification.repository import ATTEMPTS, EVENTS
 from aex_verification.rules.records import AttemptRow, ContractRow
 

@@ -9,12 +9,11 @@ from aex_client.call import place
 from aex_client.endpoints import Service
 from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, problem_of
 from aex_client.exchange import CONNECT_S, Manner, unanswered
-from aex_models.contract_events import ContractEvent, ContractEventType
+from aex_models.contract_events import FINAL_EVENTS, ContractEvent
 
 _SILENCE_S = 60.0
 """The service says that it is there several times in this time."""
 _PAUSE_S = 1.0
-_LASTING = frozenset({ContractEventType.VERIFICATION_REJECTED, ContractEventType.HELD})
 EVENTS_FOLLOW = 200
 _NO_CONTENT = 204
 _EVENT: TypeAdapter[ContractEvent] = TypeAdapter(ContractEvent)
@@ -75,7 +74,7 @@ class Following:
         if self._last is not None and event.seq <= self._last:
             return None
         self._last = event.seq
-        self.over = event.type not in _LASTING
+        self.over = event.type in FINAL_EVENTS
         return event
 
     def ended(self) -> None:

@@ -10,10 +10,10 @@ from aex_client.live_gate import LOOKING, LiveGate
 from aex_models.backoff import Backoff
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_outcomes.lifecycle.context import AgentContext
-from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
+from aex_outcomes.lifecycle.endings import REASONS, Ending, Failed, Passed, exhausted
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save
 from aex_outcomes.lifecycle.messages import query_json
-from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
+from aex_outcomes.lifecycle.rejection import FatalAgentError
 
 
 class RevisionLoop:
@@ -72,6 +72,4 @@ class RevisionLoop:
             return Passed(await self._gate.final_result(), ctx)
         if status is ContractStatus.FAILED:
             return Failed(FatalAgentError("The contract has failed"), ctx)
-        reason = Reason.MAX_ATTEMPTS if status is ContractStatus.EXHAUSTED else Reason(status.value)
-        last = ctx.progress.last_rejection
-        return Exhausted(reason, VerificationRejected(last.message, last.code, last.metadata) if last else None, ctx)
+        return exhausted(REASONS[status], ctx)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from aex_models.contract import ContractStatus
 from aex_models.frozen import Frozen, Instant
 
 
@@ -21,6 +22,20 @@ class ContractEventType(StrEnum):
     FAILED = "failed"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
+
+
+ENDINGS = {
+    ContractStatus.PASSED: ContractEventType.VERIFICATION_PASSED,
+    ContractStatus.EXHAUSTED: ContractEventType.VERIFICATION_EXHAUSTED,
+    ContractStatus.FINALISED: ContractEventType.FINALISED,
+    ContractStatus.FAILED: ContractEventType.FAILED,
+    ContractStatus.EXPIRED: ContractEventType.EXPIRED,
+    ContractStatus.CANCELLED: ContractEventType.CANCELLED,
+}
+"""The event of each final status."""
+
+FINAL_EVENTS = frozenset(ENDINGS.values())
+"""After one of these nothing more is told of the contract."""
 
 
 class ContractEvent(Frozen):

@@ -11,9 +11,9 @@ from pydantic_core import from_json
 
 from aex_models.canonical import canonical_bytes
 from aex_outcomes.confinement.errors import ConfinementError, JobFailed
+from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.ruling_json import MAX_CODE, MAX_MESSAGE
-from aex_outcomes.lifecycle.verifier import MAX_PROBLEMS
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_verification.judge import Runner
 from aex_verification.ports import VerifierLost, VerifierRequest

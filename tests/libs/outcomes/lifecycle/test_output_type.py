@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
 from aex_outcomes.lifecycle.output_type import InvalidOutput, OutputType
-from aex_outcomes.lifecycle.verifier import InvalidVerifier
+from aex_outcomes.lifecycle.signature import InvalidVerifier
 
 T = TypeVar("T")
 P = ParamSpec("P")

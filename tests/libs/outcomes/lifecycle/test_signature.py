@@ -13,7 +13,8 @@ from aex_models.frozen import Frozen
 from aex_outcomes.clock import WallClock
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.ruling import Accepted
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, InvalidVerifier
+from aex_outcomes.lifecycle.signature import InvalidVerifier
+from aex_outcomes.lifecycle.verifier import CheckedVerifier
 from tests.libs.outcomes.lifecycle import string_annotations
 from tests.libs.outcomes.lifecycle.string_annotations import Summary
 

@@ -11,7 +11,8 @@ from aex_models.work import Problem
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, InvalidVerifier
+from aex_outcomes.lifecycle.signature import InvalidVerifier
+from aex_outcomes.lifecycle.verifier import CheckedVerifier
 from tests.libs.outcomes.engine.builders import result
 from tests.libs.outcomes.lifecycle import string_annotations
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from aex_models.contract import ContractStatus
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.rejection import VerificationRejected
 
@@ -21,6 +22,15 @@ class Reason(StrEnum):
     """The contract's deadline is over. Like those below, of live contracts alone."""
     FINALISED = "finalised"
     CANCELLED = "cancelled"
+
+
+REASONS = {
+    ContractStatus.EXHAUSTED: Reason.MAX_ATTEMPTS,
+    ContractStatus.EXPIRED: Reason.EXPIRED,
+    ContractStatus.FINALISED: Reason.FINALISED,
+    ContractStatus.CANCELLED: Reason.CANCELLED,
+}
+"""Why a loop gave up whose contract has ended so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +59,11 @@ class Failed:
 
 
 Ending = Passed | Exhausted | Failed
+
+
+def exhausted(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None = None) -> Exhausted:
+    """With what the verifier raised: rebuilt where that was elsewhere, or before the loop was resumed."""
+    last = ctx.progress.last_rejection
+    if raised is None and last is not None:
+        raised = VerificationRejected(last.message, last.code, last.metadata)
+    return Exhausted(reason, raised, ctx)

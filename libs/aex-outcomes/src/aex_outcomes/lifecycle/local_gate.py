@@ -17,12 +17,13 @@ from aex_outcomes.feedback import render_feedback, render_invalid
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.gate import Step
 from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.lifecycle.output_type import InvalidOutput
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.ruling_json import ruling_json
 from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
 from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged, opened, received
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, InvalidOutput, ruling_of
+from aex_outcomes.lifecycle.verifier import CheckedVerifier, ruling_of
 from aex_outcomes.named_code import said_by
 
 BACKOFF = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=30))

@@ -8,7 +8,7 @@ from aex_models.contract import Candidate, ContractStatus
 from aex_models.work import Problem
 from aex_outcomes.feedback import render_invalid, render_repeated
 from aex_outcomes.lifecycle.context import AgentContext, Progress
-from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed, Reason
+from aex_outcomes.lifecycle.endings import REASONS, Ending, Failed, Passed, Reason, exhausted
 from aex_outcomes.lifecycle.gate import Gate, Step
 from aex_outcomes.lifecycle.messages import Message, answered, said, with_feedback
 from aex_outcomes.lifecycle.outputs import problem_of, taken
@@ -22,12 +22,6 @@ Save = Callable[[AgentContext], Any]
 """Sync or async. What it returns is not looked at."""
 MAX_REPLAYS = 3
 MAX_INVALID = 5
-_REASONS = {
-    ContractStatus.EXHAUSTED: Reason.MAX_ATTEMPTS,
-    ContractStatus.EXPIRED: Reason.EXPIRED,
-    ContractStatus.FINALISED: Reason.FINALISED,
-    ContractStatus.CANCELLED: Reason.CANCELLED,
-}
 
 
 class Loop:
@@ -87,10 +81,10 @@ class Loop:
         if progress.candidate is not None:
             return None
         if ctx.verification.exhausted:
-            return _exhausted(Reason.MAX_ATTEMPTS, ctx, raised)
+            return exhausted(Reason.MAX_ATTEMPTS, ctx, raised)
         if progress.replays >= self._max_replays:
-            return _exhausted(Reason.NO_PROGRESS, ctx, raised)
-        return _exhausted(Reason.INVALID_OUTPUT, ctx, raised) if progress.invalid > self._max_invalid else None
+            return exhausted(Reason.NO_PROGRESS, ctx, raised)
+        return exhausted(Reason.INVALID_OUTPUT, ctx, raised) if progress.invalid > self._max_invalid else None
 
     async def _asked(self, ctx: AgentContext) -> tuple[Candidate, Problem | None, list[Message]]:
         """One turn of the producer, on a copy of the context: one that fails half-way has changed nothing."""
@@ -137,7 +131,7 @@ class Loop:
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._told(ctx, step)
-        return ctx, None if step.ending is None else _exhausted(_REASONS[step.ending], ctx, raised)
+        return ctx, None if step.ending is None else exhausted(REASONS[step.ending], ctx, raised)
 
     async def _told(self, ctx: AgentContext, step: Step) -> AgentContext:
         """The context with the producer's feedback."""
@@ -192,14 +186,6 @@ def _progress(progress: Progress, step: Step) -> Progress:
     if isinstance(step.ruling, Invalid):
         return progress.model_copy(update={"candidate": None, "invalid": progress.invalid + 1})
     return progress.model_copy(update={"candidate": None, "invalid": 0, "replays": progress.replays + 1})
-
-
-def _exhausted(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None) -> Exhausted:
-    """With what the verifier raised: rebuilt where that was elsewhere, or before the loop was resumed."""
-    last = ctx.progress.last_rejection
-    if raised is None and last is not None:
-        raised = VerificationRejected(last.message, last.code, last.metadata)
-    return Exhausted(reason, raised, ctx)
 
 
 def _refuse_odd(produce: Any) -> None:

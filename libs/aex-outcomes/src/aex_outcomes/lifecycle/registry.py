@@ -12,7 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, VerifierConfig
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, InvalidVerifier
+from aex_outcomes.lifecycle.signature import InvalidVerifier
+from aex_outcomes.lifecycle.verifier import CheckedVerifier
 from aex_outcomes.named_code import blamed_on, code_named, module_named, said_by
 
 ENTRY_POINTS = "aex.verifiers"

@@ -96,6 +96,11 @@ class ContractState(Frozen):
         return self.status in FINAL_STATUSES
 
     @property
+    def closes(self) -> bool:
+        """Whether the contract is about to end, and waits for governance's word."""
+        return self.status is ContractStatus.VERIFYING and self.closing is not None
+
+    @property
     def busy(self) -> bool:
         """Whether a candidate is under verification or held: others have to wait."""
         return self.status in {ContractStatus.VERIFYING, ContractStatus.HELD}

@@ -9,7 +9,7 @@ from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.annotations import EMPTY, Unresolved, contradicts
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
-from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS, InvalidOutput, OutputType
+from aex_outcomes.lifecycle.output_type import InvalidOutput, OutputType
 from aex_outcomes.lifecycle.rejection import (
     REJECTED,
     FatalAgentError,
@@ -21,8 +21,6 @@ from aex_outcomes.lifecycle.rejection import (
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
 from aex_outcomes.lifecycle.ruling_json import bounded
 from aex_outcomes.lifecycle.signature import InvalidVerifier, Supply, injection_of
-
-__all__ = ["MAX_PROBLEMS", "CheckedVerifier", "InvalidOutput", "InvalidVerifier", "ruling_of"]
 
 FATAL = "fatal"
 """The code of a fatal error."""

@@ -1,6 +1,6 @@
 """Whoever posted a candidate waits a while for what comes of it."""
 
-from aex_models.contract import AttemptStatus, ContractStatus
+from aex_models.contract import AttemptStatus
 from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import attempt_row
@@ -29,5 +29,4 @@ async def awaited_attempt(deps: Deps, contract_id: str, attempt_id: str, seconds
 
 async def _closes(deps: Deps, contract_id: str) -> bool:
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-    state = stored.record.state if stored else None
-    return state is not None and state.status is ContractStatus.VERIFYING and state.closing is not None
+    return stored is not None and stored.record.state.closes

@@ -15,6 +15,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.judge_candidate import find_job
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE
 from aex_verification.ports import GovernanceUnavailable
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 async def conclude_contract(deps: Deps, contract_id: str) -> None:
     """Ask governance about the attempt that the outcome rests on, and do as it says. No-op where none closes."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-    if stored is None or not _closes(stored.record):
+    if stored is None or not stored.record.state.closes:
         return
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
@@ -47,18 +48,11 @@ async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> Validation
     """What governance says; None while it cannot be asked."""
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
-    key = key_of(row.contract_id)
-    awarded = await AWARDS.get(deps.store, key)
-    current = await ATTEMPTS.get(deps.store, key_of(attempt_id))
-    if awarded is None or current is None:
-        raise LookupError(f"{row.contract_id} has no award or no attempt {attempt_id}")
-    candidate = await CANDIDATES.get(deps.store, current.record.candidate_key)
-    if candidate is None:
-        raise LookupError(f"{attempt_id} has no candidate")
+    job = await find_job(deps, row.state, attempt_id)
     judged = [key_of(each.attempt_id) for each in row.state.verification.judged.values()]
     attempts = [each for each in await ATTEMPTS.get_many(deps.store, judged) if each is not None]
-    earlier = [each for each in attempts if each.received_at < current.record.received_at]
-    request = validation_request(awarded.record, current.record, candidate.record, earlier)
+    earlier = [each for each in attempts if each.received_at < job.attempt.received_at]
+    request = validation_request(job.awarded, job.attempt, job.candidate, earlier)
     try:
         return await deps.governance.validate(request)
     except GovernanceUnavailable as error:
@@ -156,9 +150,5 @@ def _judged(attempt: AttemptRow) -> VerificationResult:
     return attempt.result
 
 
-def _closes(row: ContractRow) -> bool:
-    return row.state.status is ContractStatus.VERIFYING and row.state.closing is not None
-
-
 def _closes_on(row: ContractRow, attempt_id: str) -> bool:
-    return _closes(row) and row.state.current_attempt == attempt_id
+    return row.state.closes and row.state.current_attempt == attempt_id

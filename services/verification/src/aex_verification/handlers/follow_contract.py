@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from aex_models.audiences import Audience, Disclosure, project
-from aex_models.contract_events import ContractEvent
+from aex_models.contract_events import FINAL_EVENTS, ContractEvent
 from aex_models.work import Problem
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.errors import InvalidRequest
@@ -14,13 +14,11 @@ from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import Bound, StoreUnavailable
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import outcome_of, visible_contract
-from aex_verification.handlers.save_contract import ENDINGS
 from aex_verification.repository import EVENTS
 from aex_verification.rules.outcome import paid_for
 
 _MAX_DIGITS = 9
 _AT_ONCE = 50
-_LAST = frozenset(ENDINGS.values())
 log = structlog.get_logger()
 
 
@@ -53,7 +51,7 @@ async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after
             yield await _shown(deps, reader, events)
             if events:
                 after = events[-1].seq
-            if any(each.type in _LAST for each in events):
+            if any(each.type in FINAL_EVENTS for each in events):
                 return
     except (StoreUnavailable, BlobUnavailable) as error:
         log.warning("stream_broken_off", contract_id=contract_id, after=after, error=str(error))

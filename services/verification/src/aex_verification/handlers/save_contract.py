@@ -4,22 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aex_models.contract import ContractStatus
-from aex_models.contract_events import ContractEvent, ContractEventType
+from aex_models.contract_events import ENDINGS, ContractEvent, ContractEventType
 from aex_outcomes.lifecycle.state import ContractState
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.repository import CONTRACTS, EVENTS, event_key
 from aex_verification.rules.records import ContractRow
-
-ENDINGS = {
-    ContractStatus.PASSED: ContractEventType.VERIFICATION_PASSED,
-    ContractStatus.EXHAUSTED: ContractEventType.VERIFICATION_EXHAUSTED,
-    ContractStatus.FINALISED: ContractEventType.FINALISED,
-    ContractStatus.FAILED: ContractEventType.FAILED,
-    ContractStatus.EXPIRED: ContractEventType.EXPIRED,
-    ContractStatus.CANCELLED: ContractEventType.CANCELLED,
-}
-"""The event of each final status."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ async def submit_output(
 
     Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
     for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`, `RateLimited` for candidates of
-    one contract that are repeated too often, or follow invalid ones too fast. (A repeat
-    under the same idempotency key is none of those.)
+    one contract that are repeated too often, or follow invalid ones too
+    fast. (A repeat under the same idempotency key is none of those.)
     """
     row = await contract_row(deps, contract_id)
     if row.agent_id != agent.id:
