@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.errors import UserError
 from aex_cli.suite.data_directory import open_data_directory
+from aex_runtime.commandline.errors import UserError
 
 
 def test_a_new_directory_is_private_and_versioned(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from aex_cli.dead_letter_desk import list_letters, replay_all, replay_one
-from aex_cli.embedded import backends_of, has_store, read_settings
-from aex_cli.errors import UserError
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message
+from aex_runtime.commandline.embedded import backends_of, has_store, read_settings
+from aex_runtime.commandline.errors import UserError
 from aex_runtime.deadletters import DeadLetters
 
 SECRET = b'{"reference": "CANARY-7391"}'

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from aex_cli.durations import parse_duration
-from aex_cli.errors import UserError
+from aex_runtime.commandline.errors import UserError
 
 
 @pytest.mark.parametrize(

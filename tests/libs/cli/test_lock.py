@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.errors import UserError
 from aex_cli.suite.lock import suite_lock
+from aex_runtime.commandline.errors import UserError
 from tests.libs.cli.suites import eventually
 
 HOLD = """

@@ -16,7 +16,16 @@ def test_the_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> Non
 def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(arguments) == 0
     out = capsys.readouterr().out
-    for word in ("up", "token", "deadletters", "lint", "verify", "aex token --role consumer --sub acme"):
+    for word in (
+        "up",
+        "token",
+        "deadletters",
+        "ledger",
+        "rollups",
+        "lint",
+        "verify",
+        "aex token --role consumer --sub acme",
+    ):
         assert word in out
 
 

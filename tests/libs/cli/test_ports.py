@@ -2,9 +2,9 @@ import socket
 
 import pytest
 
-from aex_cli.errors import UserError
 from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import default_suite, ready_line
+from aex_runtime.commandline.errors import UserError
 from tests.libs.cli.suites import free_ports
 
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.errors import UserError
 from aex_cli.signing_key import signing_key
+from aex_runtime.commandline.errors import UserError
 from aex_runtime.identity.local_key import local_key
 
 

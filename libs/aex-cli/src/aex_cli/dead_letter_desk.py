@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from aex_cli.embedded import backends_of, has_store
 from aex_runtime.bus.port import Bus
+from aex_runtime.commandline.embedded import backends_of, has_store
 from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
 

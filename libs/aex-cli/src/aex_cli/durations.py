@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from aex_cli.errors import UserError
+from aex_runtime.commandline.errors import UserError
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from aex_cli.errors import UserError
+from aex_runtime.commandline.errors import UserError
 
 GROUP = "aex.commands"
 """The entry point group by which services add commands: a `typer.Typer`, or a function."""

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from aex_cli.errors import UserError
 from aex_cli.lazy_commands import LazyGroup
-from aex_cli.output import complain, write_line
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import complain, write_line
 
 EXAMPLES = """
 Examples:
@@ -22,6 +22,8 @@ Examples:
 - `aex lint criteria.yaml --work work.json`: what is wrong or odd about success criteria
 - `aex verify --criteria criteria.yaml --work work.json --output output.json`: a verdict, offline
 - `aex deadletters list`: what no handler could deal with
+- `aex ledger verify`: whether anybody touched the books
+- `aex rollups rebuild`: what finance reads, made anew from the journal
 """
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from aex_cli.embedded import read_settings
-from aex_cli.errors import UserError
 from aex_cli.suite.data_directory import open_data_directory
+from aex_runtime.commandline.embedded import read_settings
+from aex_runtime.commandline.errors import UserError
 from aex_runtime.identity.local_key import LocalKey, UnsafeKey, given_key, local_key
 
 

@@ -16,6 +16,7 @@ def test_defaults_need_no_options() -> None:
     shown = told(Path(".aex"), 8081)
     assert "  resume     aex up\n" in shown
     assert "http://127.0.0.1:8084/v1/settlements/ctr_1\n" in shown
+    assert "  dashboard  http://127.0.0.1:8084/dashboard " in shown
     assert shown.count("/docs") == 4
 
 

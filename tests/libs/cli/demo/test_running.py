@@ -15,15 +15,15 @@ from aex_cli.commands.up import LAST_BASE
 from aex_cli.demo.digits import require_package
 from aex_cli.demo.expectations import NotAsTold
 from aex_cli.demo.running import free_suite, while_up
-from aex_cli.errors import UserError
 from aex_cli.main import call
-from aex_cli.output import complain
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory
 from aex_cli.suite.environment import suite_environment
 from aex_cli.suite.lock import suite_lock
 from aex_cli.suite.service_spec import ServiceSpec
 from aex_cli.suite.supervisor import SuiteFailed
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import complain
 from tests.libs.cli.suites import ROOT, free_ports, sample_specs
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aex_cli.errors import UserError
 from aex_cli.offline.documents import MAX_BYTES, Document, read_document
+from aex_runtime.commandline.errors import UserError
 
 
 def read(folder: Path, name: str, content: bytes) -> Document:

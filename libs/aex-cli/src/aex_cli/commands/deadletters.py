@@ -9,11 +9,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from aex_cli.dead_letter_desk import Shelved, list_letters, replay_all, replay_one
-from aex_cli.embedded import read_settings
-from aex_cli.errors import UserError
-from aex_cli.output import write_json, write_line, write_rows
 from aex_cli.suite.service_spec import MODULES
-from aex_runtime.logs import configure_logging
+from aex_runtime.commandline.embedded import existing_suite
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import write_json, write_line, write_rows
 from aex_runtime.settings import RuntimeSettings
 
 app = typer.Typer(
@@ -37,7 +36,7 @@ def list_command(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array.")] = False,
 ) -> None:
     """Show what died, newest first: where, about what, why and how often. Contents are not shown."""
-    found = asyncio.run(list_letters(_settings(data_dir), _services(service), limit))
+    found = asyncio.run(list_letters(existing_suite(data_dir), _services(service), limit))
     rows = [_row(each) for each in found]
     if as_json:
         write_json(rows)
@@ -57,7 +56,7 @@ def replay_command(
     """Deliver dead letters again, to the service that gave up on them alone. Mend the cause first."""
     if every == (letter is not None):
         raise UserError("name one dead letter, or --all", "see aex deadletters list")
-    settings = _settings(data_dir)
+    settings = existing_suite(data_dir)
     if letter is None:
         if service is None:
             raise UserError("--all replays those of one service", f"add --service, one of {', '.join(MODULES)}")
@@ -75,14 +74,6 @@ def _replay_every(settings: RuntimeSettings, service: str) -> None:
         task = progress.add_task(f"replaying to {service}", total=None)
         count = asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))
     write_line(f"replayed {count} to {service}")
-
-
-def _settings(data_dir: Path) -> RuntimeSettings:
-    settings = read_settings(data_dir)
-    if settings.store_url is None and not settings.data_dir.is_dir():
-        raise UserError(f"there is no data directory {data_dir}", "name the suite's with --data-dir")
-    configure_logging("aex", "warning", "console")
-    return settings
 
 
 def _services(service: str | None) -> list[str]:

@@ -13,15 +13,15 @@ from aex_cli.demo.digits import require_package
 from aex_cli.demo.places import places_of
 from aex_cli.demo.play import Stage, play
 from aex_cli.demo.running import Interrupted, free_suite
-from aex_cli.embedded import read_settings
-from aex_cli.errors import Failed
-from aex_cli.output import complain
 from aex_cli.report import report_on
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory
 from aex_cli.suite.environment import suite_environment
 from aex_cli.suite.lock import suite_lock
 from aex_cli.suite.supervisor import SuiteFailed
+from aex_runtime.commandline.embedded import read_settings
+from aex_runtime.commandline.errors import Failed
+from aex_runtime.commandline.output import complain
 from aex_runtime.logs import configure_logging
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aex_cli.errors import UserError
 from aex_cli.offline.confined import load_catalog
 from aex_cli.offline.documents import STDIN, read_document
 from aex_cli.offline.linting import Linted, lint_files
-from aex_cli.output import write_json
 from aex_cli.report import Report, report_on
 from aex_models.audiences import Audience, project
 from aex_models.money import format_amount
 from aex_models.work import Quote, QuoteCase
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import write_json
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 

@@ -7,12 +7,12 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from aex_cli.durations import parse_duration
-from aex_cli.errors import UserError
-from aex_cli.output import write_line
 from aex_cli.signing_key import signing_key
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import write_line
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.ids import RandomIds
 

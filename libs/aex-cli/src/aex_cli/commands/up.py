@@ -11,8 +11,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aex_cli.errors import Failed, UserError
-from aex_cli.output import complain, write_line
 from aex_cli.suite.banner import show_banner
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import DataDirectory, open_data_directory
@@ -21,6 +19,8 @@ from aex_cli.suite.lock import suite_lock
 from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import MAX_REPLICAS, MODULES, ServiceSpec, default_suite, ready_line
 from aex_cli.suite.supervisor import SuiteFailed, SuitePolicy, Supervisor
+from aex_runtime.commandline.errors import Failed, UserError
+from aex_runtime.commandline.output import complain, write_line
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 _LAST_PORT = 65_535

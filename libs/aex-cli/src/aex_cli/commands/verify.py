@@ -6,13 +6,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aex_cli.errors import UserError
 from aex_cli.offline.confined import custom_ms, for_custom, load_catalog, run_confined
 from aex_cli.offline.documents import STDIN, Document, read_document
 from aex_cli.offline.named_verifier import Word, as_json, combined, in_full, in_short, verifiers_word
 from aex_cli.offline.requests import Asked, Given, asked_of
 from aex_cli.offline.verdicts import COLUMNS, FOLDED, NUMBERS, amounts, criterion_rows, decided, reasons
-from aex_cli.output import complain, write_json
 from aex_cli.report import Report, report_on
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Candidate
@@ -21,6 +19,8 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.custom_names import is_custom
 from aex_outcomes.lifecycle.hashing import candidate_hash
 from aex_outcomes.submission.verify_request import Trial
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline.output import complain, write_json
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 JOB = "aex_outcomes.engine.job:verify_candidate"

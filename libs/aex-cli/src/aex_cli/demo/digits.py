@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from aex_cli.errors import UserError
 from aex_models.work import WorkSubmission
+from aex_runtime.commandline.errors import UserError
 
 TEST_SIZE = 150
 SIDE = 8

@@ -1,6 +1,7 @@
 """The settlement, told: what each contract cost, what each agent got, and that the books balance."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from aex_cli.demo.cast import Cast
 from aex_cli.demo.expectations import expect, until
@@ -26,12 +27,21 @@ async def tell_settlement(cast: Cast, outcomes: Sequence[OutcomeView], report: R
     settled = [await _settled(cast.finance, outcome) for outcome in outcomes]
     report.step("settled", "base + bonus − penalty, posted once and only once:")
     report.table(SETTLEMENT_COLUMNS, settlement_rows(settled), NUMBERS)
-    breakdown = await cast.finance.breakdown("agent")
+    last = max(each.settled_at for each in settled)
+    breakdown = await until(
+        lambda: cast.finance.breakdown("agent"), "the breakdown", lambda found: _reaches(found.complete_to, last)
+    )
     report.step("breakdown", "by agent, over all that is kept there:")
     report.table(BREAKDOWN_COLUMNS, breakdown_rows(breakdown.rows), NUMBERS)
-    accounts = (await cast.finance.trial_balance()).accounts
+    balance = await until(
+        cast.finance.trial_balance, "the trial balance", lambda found: _reaches(found.complete_to, last)
+    )
+    accounts = balance.accounts
     report.step("balance", "trial balance, + owes, − is owed; the sum is exactly zero:")
     report.table(BALANCE_COLUMNS, balance_rows(accounts), NUMBERS)
+    report.step(
+        "sealed", f"both are complete to {balance.complete_to:%Y-%m-%d %H:%M:%S} UTC; what is sealed stays as it is"
+    )
     expect(len(accounts) > 0, "the trial balance has no accounts")
     expect(not any(sums(accounts).values()), f"the trial balance is not zero: {sums(accounts)}")
 
@@ -53,3 +63,8 @@ async def _settled(finance: AsyncAexClient, outcome: OutcomeView) -> SettlementV
     agree = (cost.base, cost.bonus, cost.penalty, cost.total) == (told.base, told.bonus, told.penalty, told.total)
     expect(agree, f"settlement and verification disagree on the cost of {contract_id}")
     return settlement
+
+
+def _reaches(complete_to: datetime | None, moment: datetime) -> bool:
+    """Whether the books are sealed as far as that; they follow within a second."""
+    return complete_to is not None and complete_to >= moment

@@ -29,6 +29,7 @@ def tell_next_steps(
     report.command("token", f"{aex} token --role finance --sub {FINANCE}{place}")
     bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{place})"'
     report.command("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
+    report.step("dashboard", f"{settlement.url}/dashboard  signs in with that token")
     for spec in specs:
         report.step("docs" if spec is specs[0] else "", f"{spec.url}/docs  {spec.name}")
 

@@ -15,14 +15,14 @@ from aex_cli.demo.next_steps import tell_next_steps
 from aex_cli.demo.places import Places
 from aex_cli.demo.running import while_up
 from aex_cli.demo.summary_chapter import tell_summary
-from aex_cli.errors import Failed
-from aex_cli.output import complain
 from aex_cli.report import Report
 from aex_cli.signing_key import signing_key
 from aex_cli.suite.child import Launch
 from aex_cli.suite.service_spec import ServiceSpec
 from aex_client import AexError, Endpoints
 from aex_runtime.clock import WallClock
+from aex_runtime.commandline.errors import Failed
+from aex_runtime.commandline.output import complain
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.ids import RandomIds
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from aex_cli.commands.up import LAST_BASE
-from aex_cli.errors import UserError
 from aex_cli.suite.child import Launch
 from aex_cli.suite.ports import check_ports
 from aex_cli.suite.service_spec import ServiceSpec, default_suite
 from aex_cli.suite.supervisor import SuitePolicy, Supervisor
+from aex_runtime.commandline.errors import UserError
 
 T = TypeVar("T")
 _STEP = 100

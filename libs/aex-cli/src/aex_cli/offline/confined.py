@@ -7,12 +7,12 @@ from typing import Any
 
 from rich.console import Console
 
-from aex_cli.errors import Failed, UserError
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.confinement.errors import ConfinementError, JobFailed, JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
+from aex_runtime.commandline.errors import Failed, UserError
 from aex_runtime.logs import configure_logging
 
 TIMEOUT_S = 30.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aex_cli.errors import UserError
 from aex_cli.offline.yaml_text import NotYaml, parse_yaml
 from aex_models.work import Problem
+from aex_runtime.commandline.errors import UserError
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.strict_json import parse_strict
 

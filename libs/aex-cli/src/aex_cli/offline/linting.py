@@ -7,7 +7,6 @@ from typing import Any
 from aex_cli.offline.confined import NotJudged, custom_ms, for_custom, run_confined
 from aex_cli.offline.documents import Document
 from aex_cli.offline.sources import CRITERIA, Source, Sources, criteria_in, unknown_fields, work_in
-from aex_cli.output import complain
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
@@ -15,6 +14,7 @@ from aex_outcomes.extractors.text import references_of
 from aex_outcomes.lifecycle.registry import verifier_names
 from aex_outcomes.linter import lint
 from aex_outcomes.submission import check_submission
+from aex_runtime.commandline.output import complain
 
 REFERENCE_JOB = "aex_outcomes.reference_check:check_reference"
 CODE_JOB = "aex_outcomes.sandbox.dry_run:dry_run"

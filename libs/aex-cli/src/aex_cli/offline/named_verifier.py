@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from aex_cli.errors import UserError
 from aex_cli.offline.confined import Confines, run_confined
 from aex_cli.offline.documents import BadFile
 from aex_cli.offline.requests import Asked
@@ -18,6 +17,7 @@ from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.registry import Loaded, UnknownVerifier, load_verifier
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Rejected
 from aex_outcomes.lifecycle.state import VerificationState
+from aex_runtime.commandline.errors import UserError
 
 JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
 _SHOWN = 500

@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from aex_cli.errors import UserError
 from aex_cli.offline.documents import BadFile, Document
 from aex_cli.offline.sources import CRITERIA, Source, Sources, criteria_in, unknown_fields, work_in
 from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.findings import problems_of
 from aex_outcomes.submission.verify_request import Trial, check_trial
+from aex_runtime.commandline.errors import UserError
 
 _LATENCY = "platform_latency_ms"
 Part = TypeVar("Part", bound=BaseModel)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from aex_cli.errors import UserError
 from aex_cli.offline.documents import Document
 from aex_models.work import Problem, Work, WorkSubmission
+from aex_runtime.commandline.errors import UserError
 
 CRITERIA = "success_criteria"
 _ADDED = frozenset({*Work.model_fields, "warnings", "quote"}) - frozenset(WorkSubmission.model_fields)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from aex_cli.errors import UserError
+from aex_runtime.commandline.errors import UserError
 from aex_runtime.data_dir import UnknownLayout, open_data_dir
 
 _OURS = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})

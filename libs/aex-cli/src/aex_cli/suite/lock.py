@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aex_cli.errors import UserError
+from aex_runtime.commandline.errors import UserError
 
 DRAIN_S = 30.0
 """How long a successor waits for the services of a killed suite; they need half of it at most."""

@@ -4,8 +4,8 @@ import errno
 import socket
 from collections.abc import Sequence
 
-from aex_cli.errors import UserError
 from aex_cli.suite.service_spec import HOST, ServiceSpec
+from aex_runtime.commandline.errors import UserError
 
 _STEP = 100
 _TRIES = 50

@@ -1,6 +1,6 @@
 import pytest
 
-from aex_cli.output import write_rows
+from aex_runtime.commandline.output import write_rows
 
 ROWS: list[dict[str, object]] = [{"id": "dl_1", "reason": "bad\tdata\nhere [red]"}, {"id": "dl_2", "reason": None}]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from aex_cli.errors import Failed, UserError
 from aex_runtime.bus.port import BusError
+from aex_runtime.commandline.errors import Failed, UserError
+from aex_runtime.logs import configure_logging
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
 from aex_runtime.store.port import StoreError
@@ -25,6 +26,15 @@ def read_settings(data_dir: Path) -> RuntimeSettings:
             for each in error.errors(include_input=False)
         )
         raise UserError(problems, "correct the AEX_… variable") from None
+
+
+def existing_suite(data_dir: Path) -> RuntimeSettings:
+    """The settings of a suite that has run, for a command that only looks. Raises `UserError` where there is none."""
+    settings = read_settings(data_dir)
+    if settings.store_url is None and not settings.data_dir.is_dir():
+        raise UserError(f"there is no data directory {data_dir}", "name the suite's with --data-dir")
+    configure_logging("aex", "warning", "console")
+    return settings
 
 
 def has_store(settings: RuntimeSettings, service: str) -> bool:
