@@ -1,0 +1,1 @@
+"""Server-rendered pages of a service: sign-in, sessions, forms, errors and assets. Needs the extra `pages`."""

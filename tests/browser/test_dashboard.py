@@ -1,0 +1,148 @@
+"""What finance does with the dashboard: filter, drill down, follow the money, take it away as a file."""
+
+import csv
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.books import BY_HAND, CORRECTED, NASTY
+from tests.browser.serving import Served, served
+from tests.browser.visiting import Visitor
+from tests.services.settlement.desk import ACME, FINANCE
+
+pytestmark = pytest.mark.e2e
+Visit = Callable[..., Visitor]
+
+
+def total(page: Page) -> str:
+    """The figure on top."""
+    return page.locator(".tiles dd").first.inner_text()
+
+
+def test_a_filter_changes_the_figures_and_the_address(page: Page) -> None:
+    whole = total(page)
+    page.get_by_label("Agent", exact=True).fill("crew")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".chip")).to_contain_text("crew")
+    expect(page).to_have_url(re.compile("agent=crew"))
+    expect(page.get_by_role("button", name="Show")).to_be_focused()
+    narrowed = total(page)
+    assert narrowed != whole
+    page.reload()
+    assert total(page) == narrowed
+    page.get_by_label("Show any agent").click()
+    expect(page.locator(".chip")).to_have_count(0)
+    assert total(page) == whole
+    page.go_back()
+    expect(page.locator(".chip")).to_contain_text("crew")
+
+
+def test_the_usual_periods_are_a_click_away(page: Page) -> None:
+    page.get_by_role("link", name="Last month").click()
+    expect(page.locator(".period")).to_contain_text("2025-02-01 to 2025-02-28")
+    expect(page.get_by_role("link", name="Last month")).to_have_attribute("aria-current", "true")
+
+
+def test_the_chart_is_drawn_from_its_table_and_names_what_one_points_at(page: Page) -> None:
+    expect(page.locator(".chart canvas")).to_be_visible()
+    assert page.locator("details").first.get_attribute("open") is None
+    page.get_by_text("The figures as a table").click()
+    expect(page.locator("#steps")).to_be_visible()
+    rows = page.locator("#steps tbody [data-total]").evaluate_all("cells => cells.map((each) => each.dataset.total)")
+    assert total(page) == f"${sum(map(Decimal, rows))}"
+    page.locator(".chart .u-over").hover()
+    expect(page.locator(".legend output")).to_contain_text("2025-03-")
+
+
+def test_without_scripts_every_figure_is_there(finance: Visitor) -> None:
+    context = finance.page.context.browser
+    assert context is not None
+    plain = context.new_context(java_script_enabled=False)
+    plain.add_cookies(finance.page.context.cookies())  # type: ignore[arg-type]  # the same cookies, typed as given out
+    page = plain.new_page()
+    page.goto(f"{finance.service.url}/dashboard")
+    expect(page.locator("#steps")).to_be_visible()
+    page.get_by_label("Agent", exact=True).fill("crew")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(".chip")).to_contain_text("crew")
+    plain.close()
+
+
+def test_one_drills_down_from_a_ranking_to_the_criteria_and_on_to_the_account(finance: Visitor) -> None:
+    page = finance.page
+    page.get_by_role("region", name="Agents by total").get_by_role("link", name="bot").click()
+    expect(page.locator(".chip")).to_contain_text("bot")
+    page.get_by_role("link", name="List the settlements").click()
+    page.get_by_role("link", name=BY_HAND).click()
+    expect(page.locator(".sum")).to_have_text("$0.085")
+    criteria = page.get_by_role("region", name="Criteria").get_by_role("row")
+    assert [each.inner_text().split("\t")[-1] for each in criteria.all()[1:]] == ["$0.03", "$0.02", "-$0.015"]
+    expect(page.get_by_text("verdict: passed")).to_be_visible()
+    page.get_by_role("region", name="Postings").get_by_role("link", name="consumer:acme").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("consumer:acme")
+    expect(page.locator(".chart canvas").first).to_be_visible()
+
+
+def test_a_correction_shows_both_revisions_and_what_was_posted(finance: Visitor) -> None:
+    page = finance.page
+    finance.open(f"/dashboard/settlements/{CORRECTED}")
+    expect(page.locator(".sum")).to_have_text("$0.65")
+    expect(page.get_by_role("region", name="Revisions")).to_contain_text(f"agreed with {NASTY}")
+    expect(page.get_by_role("region", name="Postings").get_by_role("rowheader")).to_have_count(3)
+    expect(page.get_by_text("Finance has set the cost since")).to_be_visible()
+
+
+def test_the_file_holds_what_the_page_shows(finance: Visitor, tmp_path: Path) -> None:
+    page = finance.page
+    finance.open("/dashboard?from=2025-03-01&to=2025-03-31&currency=USD")
+    shown = total(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download CSV").click()
+    download.value.save_as(tmp_path / "rows.csv")
+    assert download.value.suggested_filename == "settlements-2025-03-01-2025-03-31.csv"
+    with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["currency"] for row in rows} == {"USD"}
+    assert shown == f"${sum(Decimal(row['total']) for row in rows)}"
+
+
+def test_money_is_written_as_the_reader_writes_it(visit: Visit, books: Served) -> None:
+    visitor = visit(books, language="de-DE")
+    visitor.sign_in(FINANCE, f"/dashboard/settlements/{BY_HAND}")
+    expect(visitor.page.locator(".sum")).to_have_text("0,085\xa0$")
+
+
+def test_a_consumer_meets_its_own_and_no_trial_balance(visit: Visit, books: Served) -> None:
+    visitor = visit(books)
+    visitor.sign_in(ACME)
+    page = visitor.page
+    expect(page.get_by_role("region", name="Consumers by total")).to_have_count(0)
+    page.get_by_role("link", name="Account", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("consumer:acme")
+    assert visitor.open("/dashboard/accounts") == 403
+    assert visitor.open("/dashboard/accounts/consumer:globex") == 404
+
+
+def test_an_error_says_what_is_wrong_and_leads_back(finance: Visitor) -> None:
+    page = finance.page
+    page.get_by_label("Currency").fill("dollars")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("alert")).to_contain_text("must be an ISO 4217 code")
+    page.get_by_role("link", name="Back to the first page").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    assert finance.open("/dashboard/settlements/ctr_nowhere") == 404
+
+
+def test_empty_books_say_what_to_do(visit: Visit, tmp_path: Path) -> None:
+    with served(tmp_path, filled=False) as service:
+        visitor = visit(service)
+        visitor.sign_in(FINANCE)
+        expect(visitor.page.get_by_role("heading", level=2)).to_have_text("Nothing was booked here")
+        assert visitor.violations() == []
+        visitor.open("/dashboard/accounts")
+        expect(visitor.page.get_by_role("heading", level=2)).to_have_text("No accounts yet")
+        assert visitor.violations() == []

@@ -1,0 +1,93 @@
+"""Signing in and out in a real browser."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from aex_models.audiences import Audience
+from aex_runtime.identity.principal import Principal
+from tests.browser.serving import Served, served
+from tests.browser.visiting import Visitor
+from tests.services.settlement.desk import ACME, FINANCE
+
+pytestmark = pytest.mark.e2e
+Visit = Callable[..., Visitor]
+
+
+def test_a_good_token_opens_the_page_that_was_asked_for(visit: Visit, books: Served) -> None:
+    visitor = visit(books)
+    visitor.sign_in(FINANCE, "/dashboard/settlements?status=reversed")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Settlements")
+    assert visitor.page.evaluate("document.cookie") == ""
+    (cookie,) = [each for each in visitor.page.context.cookies() if each["name"] == "aex_settlement_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/dashboard")
+
+
+def test_a_bad_token_says_so_and_lets_one_try_again(visit: Visit, books: Served) -> None:
+    visitor = visit(books)
+    page = visitor.page
+    visitor.open("/dashboard")
+    page.get_by_label("Access token").fill("nonsense")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("that is no token")
+    expect(page.get_by_label("Access token")).to_have_value("")
+    page.get_by_label("Access token").fill(books.token(Principal("ops", Audience.OPERATOR)))
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("role is operator")
+    page.get_by_label("Access token").fill(books.token(ACME))
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_signing_out_closes_every_page(finance: Visitor) -> None:
+    page = finance.page
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    finance.open("/dashboard/accounts")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+def test_a_session_that_ends_while_one_reads_leads_to_signing_in(visit: Visit, tmp_path: Path) -> None:
+    with served(tmp_path, filled=False) as service:
+        visitor = visit(service)
+        visitor.sign_in(FINANCE)
+        service.counter.desk.clock.advance(timedelta(hours=13))
+        visitor.page.get_by_role("button", name="Show").click()
+        expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        expect(visitor.page.get_by_role("status")).to_contain_text("Your session has ended")
+
+
+def test_a_form_with_a_foreign_csrf_token_is_refused(finance: Visitor) -> None:
+    page = finance.page
+    page.evaluate("document.querySelector('form.leave [name=csrf]').value = '0'.repeat(64)")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Forbidden")
+    expect(page.get_by_role("alert")).to_contain_text("This form is out of date", ignore_case=True)
+    finance.open("/dashboard")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_a_form_on_another_site_is_refused(finance: Visitor) -> None:
+    page = finance.page
+    csrf = page.locator("form.leave [name=csrf]").input_value()
+    # The same machine under another name: another site to the browser.
+    page.goto(finance.service.url.replace("127.0.0.1", "localhost") + "/docs/start.js")
+    page.set_content(
+        f'<form method="post" action="{finance.service.url}/dashboard/sign-out">'
+        f'<input name="csrf" value="{csrf}"><button>Win</button></form>'
+    )
+    page.get_by_role("button", name="Win").click()
+    page.wait_for_url("**/dashboard/**")
+    finance.open("/dashboard")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_a_link_from_another_site_opens_a_page_for_whoever_has_signed_in(finance: Visitor) -> None:
+    page = finance.page
+    page.goto(finance.service.url.replace("127.0.0.1", "localhost") + "/docs/start.js")
+    page.set_content(f'<a href="{finance.service.url}/dashboard/accounts">Look</a>')
+    page.get_by_role("link", name="Look").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Trial balance")

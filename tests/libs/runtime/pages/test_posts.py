@@ -1,0 +1,95 @@
+"""A form is taken from a page of this service and of this session, or not at all."""
+
+import pytest
+
+from tests.libs.runtime.pages.site import ORIGIN, Visited, csrf_in
+
+
+async def test_a_form_of_ours_is_taken(notes: Visited) -> None:
+    await notes.sign_in()
+    page = await notes.client.get("/notes")
+    answer = await notes.post("/notes/save", {"csrf": csrf_in(page.text), "text": "péage & co"})
+    assert answer.status_code == 303
+    assert notes.saved == ["péage & co"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://notes.example:8080"},
+        {"Origin": "https://notes.example"},
+        {"Origin": ORIGIN, "Sec-Fetch-Site": "cross-site"},
+        {"Origin": ORIGIN, "Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+        {},
+    ],
+)
+@pytest.mark.parametrize("path", ["/notes/save", "/notes/sign-out", "/notes/sign-in"])
+async def test_a_form_from_elsewhere_is_refused(notes: Visited, path: str, headers: dict[str, str]) -> None:
+    await notes.sign_in()
+    page = await notes.client.get("/notes")
+    fields = {"csrf": csrf_in(page.text), "text": "x", "token": notes.token()}
+    answer = await notes.client.post(path, data=fields, headers=headers)
+    assert answer.status_code == 403
+    assert "not sent from a page of this service" in answer.text
+    assert notes.saved == []
+
+
+@pytest.mark.parametrize("headers", [{"Origin": f"{ORIGIN}:80"}, {"Sec-Fetch-Site": "same-origin"}])
+async def test_either_header_vouches_for_a_form(notes: Visited, headers: dict[str, str]) -> None:
+    await notes.sign_in()
+    page = await notes.client.get("/notes")
+    fields = {"csrf": csrf_in(page.text), "text": "x"}
+    assert (await notes.client.post("/notes/save", data=fields, headers=headers)).status_code == 303
+
+
+@pytest.mark.parametrize("given", [None, "", "0" * 64, "é"])
+async def test_a_form_without_its_csrf_token_is_refused(notes: Visited, given: str | None) -> None:
+    await notes.sign_in()
+    fields = {"text": "x"} | ({} if given is None else {"csrf": given})
+    answer = await notes.post("/notes/save", fields)
+    assert answer.status_code == 403
+    assert "out of date" in answer.text
+    assert notes.saved == []
+
+
+async def test_the_csrf_token_of_another_session_is_refused(notes: Visited) -> None:
+    await notes.sign_in(notes.token(sub="eve"))
+    stolen = csrf_in((await notes.client.get("/notes")).text)
+    notes.client.cookies.clear()
+    await notes.sign_in()
+    assert (await notes.post("/notes/save", {"csrf": stolen, "text": "x"})).status_code == 403
+
+
+async def test_signing_in_needs_the_form_of_this_visit(notes: Visited) -> None:
+    stolen = csrf_in((await notes.client.get("/notes/sign-in")).text)
+    notes.client.cookies.clear()
+    fields = {"csrf": stolen, "token": notes.token()}
+    assert (await notes.post("/notes/sign-in", fields)).status_code == 403
+    await notes.client.get("/notes/sign-in")
+    assert (await notes.post("/notes/sign-in", fields)).status_code == 403
+
+
+async def test_a_post_of_a_role_that_may_not_changes_nothing(notes: Visited) -> None:
+    await notes.sign_in(notes.token("consumer"))
+    page = await notes.client.get("/notes")
+    answer = await notes.post("/notes/save", {"csrf": csrf_in(page.text), "text": "x"})
+    assert (answer.status_code, notes.saved) == (403, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "status"),
+    [
+        (b"{}", "application/json", 400),
+        (b"csrf=%ff", "application/x-www-form-urlencoded", 400),
+        (b"\xff", "application/x-www-form-urlencoded", 400),
+        (b"&".join(b"a=1" for _ in range(200)), "application/x-www-form-urlencoded", 400),
+        (b"a=" + b"x" * 70_000, "application/x-www-form-urlencoded", 413),
+    ],
+)
+async def test_what_is_no_form_is_refused(notes: Visited, content: bytes, content_type: str, status: int) -> None:
+    await notes.sign_in()
+    headers = {"Origin": ORIGIN, "Content-Type": content_type}
+    assert (await notes.client.post("/notes/save", content=content, headers=headers)).status_code == status

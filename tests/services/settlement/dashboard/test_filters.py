@@ -1,0 +1,78 @@
+"""What an address asks for: days, parties, currency and status; an empty field is any."""
+
+from datetime import date
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_runtime.errors import InvalidRequest
+from aex_settlement.dashboard.filters import Filter, day_count, parse_filter, presets
+
+TODAY = date(2025, 3, 31)
+
+
+def test_without_days_the_last_thirty_are_shown() -> None:
+    assert parse_filter({}, TODAY) == Filter("2025-03-02", "2025-03-31")
+    assert day_count(parse_filter({}, TODAY)) == 30
+
+
+def test_one_end_alone_finds_the_other() -> None:
+    assert parse_filter({"from": "2025-01-05"}, TODAY) == Filter("2025-01-05", "2025-03-31")
+    assert parse_filter({"to": "2025-01-30"}, TODAY) == Filter("2025-01-01", "2025-01-30")
+    assert parse_filter({"from": "2026-01-05"}, TODAY) == Filter("2026-01-05", "2026-01-05")
+    assert parse_filter({"to": "0001-01-02"}, TODAY) == Filter("0001-01-01", "0001-01-02")
+
+
+def test_empty_fields_of_a_form_ask_for_anything() -> None:
+    empty = dict.fromkeys(("from", "to", "agent", "consumer", "domain", "currency", "status"), " ")
+    assert parse_filter(empty, TODAY) == parse_filter({}, TODAY)
+    assert not parse_filter(empty, TODAY).narrowed()
+
+
+def test_every_wrong_field_is_named_with_what_it_takes() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_filter({"agent": "a b", "currency": "usd", "status": "open", "domain": "x" * 129}, TODAY)
+    assert [each.path for each in refused.value.errors] == [
+        "query/agent",
+        "query/domain",
+        "query/currency",
+        "query/status",
+    ]
+    assert "such as USD" in refused.value.errors[2].message
+
+
+@pytest.mark.parametrize(
+    "days", [{"from": "yesterday"}, {"to": "2025-02-30"}, {"from": "2025-02-02", "to": "2025-02-01"}]
+)
+def test_days_that_make_no_period_are_refused(days: dict[str, str]) -> None:
+    with pytest.raises(InvalidRequest):
+        parse_filter(days, TODAY)
+
+
+def test_the_usual_periods_follow_the_calendar() -> None:
+    found = {each.text: (each.first_day, each.last_day) for each in presets(date(2024, 3, 5))}
+    assert found == {
+        "Last 30 days": ("2024-02-05", "2024-03-05"),
+        "This month": ("2024-03-01", "2024-03-05"),
+        "Last month": ("2024-02-01", "2024-02-29"),
+        "This year": ("2024-01-01", "2024-03-05"),
+    }
+
+
+_names = st.none() | st.from_regex(r"\A[A-Za-z0-9._:@/+-]{1,20}\Z")
+
+
+@given(_names, _names, _names, st.none() | st.sampled_from(["USD", "EUR"]))
+def test_an_address_says_what_was_asked_for(
+    agent: str | None, consumer: str | None, domain: str | None, currency: str | None
+) -> None:
+    asked = Filter("2025-03-01", "2025-03-02", agent, consumer, domain, currency)
+    assert parse_filter(dict(parse_qsl(asked.query())), TODAY) == asked
+
+
+def test_a_link_changes_one_thing_and_keeps_the_rest() -> None:
+    asked = Filter("2025-03-01", "2025-03-02", agent="org/x&y=1", currency="USD")
+    assert asked.query(agent=None, domain="a b") == "from=2025-03-01&to=2025-03-02&domain=a+b&currency=USD"
+    assert "agent=org%2Fx%26y%3D1" in asked.query()

@@ -1,0 +1,222 @@
+"""The dashboard as its readers meet it: their own figures, the API's figures, and nothing that anybody wrote runs."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from urllib.parse import parse_qsl
+
+import httpx
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.contract import Terms
+from aex_runtime.identity.principal import Principal
+from tests.browser.books import BY_HAND, NASTY, by_hand
+from tests.services.settlement.counter import Counter
+from tests.services.settlement.desk import ACME, BOT, FINANCE, GLOBEX
+
+PAGES = ("/dashboard", "/dashboard/settlements", "/dashboard/settlements/ctr_0", "/dashboard/export")
+MONTH = {"from": "2025-03-01", "to": "2025-03-31"}
+
+
+async def page(counter: Counter, reader: Principal, path: str, **query: str) -> str:
+    """A page that must be there."""
+    answer = await counter.ask(reader, path, **query)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+async def visited(counter: Counter, reader: Principal, address: str) -> httpx.Response:
+    """Whatever answers at an address with its query."""
+    path, _, query = address.partition("?")
+    return await counter.ask(reader, path, **dict(parse_qsl(query)))
+
+
+def without_noise(html: str) -> str:
+    """A page without what differs each time."""
+    return re.sub(r"req_[0-9a-f]+|[0-9a-f]{64}", "", html)
+
+
+def tiles(html: str) -> Mapping[str, str]:
+    """The figures on top."""
+    found = re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)", html)
+    return {name: figure.strip() for name, figure in found}
+
+
+async def test_the_amounts_worked_out_by_hand_are_on_the_pages(counter: Counter) -> None:
+    await counter.settle(BY_HAND, **by_hand())
+    await counter.seal()
+    shown = tiles(await page(counter, FINANCE, "/dashboard", **MONTH))
+    assert shown["Total"] == "$0.085"
+    assert (shown["Base"], shown["Bonus"], shown["Penalty"]) == ("$0.05", "$0.05", "$0.015")
+    detail = await page(counter, FINANCE, f"/dashboard/settlements/{BY_HAND}")
+    for figure in ("$0.05", "$0.03", "$0.02", "-$0.015", "$0.085"):
+        assert f">{figure}<" in detail or f"−{figure}<" in detail, figure
+    rows = (await page(counter, FINANCE, "/dashboard/export", **MONTH)).splitlines()
+    assert ",0.05,0.05,0.015,0.085," in rows[1]
+
+
+async def test_every_figure_of_the_overview_is_the_breakdowns(counter: Counter) -> None:
+    await counter.settle_a_few()
+    await counter.seal()
+    for reader, query in (
+        (FINANCE, {}),
+        (FINANCE, {"agent": "bot"}),
+        (FINANCE, {"agent": "bot", "domain": "physics"}),
+        (ACME, {}),
+    ):
+        html = await page(counter, reader, "/dashboard", **MONTH, **query)
+        found = await counter.read(reader, "/v1/settlements/breakdown", group_by="agent,domain", **MONTH)
+        rows = [row for row in found["rows"] if all(row[name] == value for name, value in query.items())]
+        total = sum(Decimal(row["total"]) for row in rows)
+        assert tiles(html)["Total"] == f"${total:.2f}"
+        assert tiles(html)["Settlements, less reversals"] == str(sum(row["count"] for row in rows))
+
+
+async def test_all_filters_at_once_are_exact(counter: Counter) -> None:
+    await counter.settle_a_few()
+    await counter.seal()
+    html = await page(counter, FINANCE, "/dashboard", **MONTH, agent="crew", consumer="globex", domain="physics")
+    assert tiles(html)["Total"] == "$1.50"
+    other = await page(counter, FINANCE, "/dashboard", **MONTH, agent="crew", consumer="globex", domain="chemistry")
+    assert "No settlement of this period matches all filters" in other
+
+
+async def test_a_reversal_is_booked_negatively_on_its_own_day(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.seal()
+    await counter.reverse("ctr_0")
+    await counter.seal()
+    assert tiles(await page(counter, FINANCE, "/dashboard", **MONTH))["Total"] == "$0.00"
+    detail = await page(counter, FINANCE, "/dashboard/settlements/ctr_0")
+    assert "booked twice" in detail
+    assert "by ledger-desk" in detail
+    assert "by ledger-desk" not in await page(counter, ACME, "/dashboard/settlements/ctr_0")
+
+
+async def test_somebody_elses_settlement_is_not_there(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.seal()
+    absent = await counter.ask(GLOBEX, "/dashboard/settlements/ctr_none")
+    theirs = await counter.ask(GLOBEX, "/dashboard/settlements/ctr_0")
+    assert (theirs.status_code, absent.status_code) == (404, 404)
+    assert without_noise(theirs.text) == without_noise(absent.text)
+    for account in ("consumer:acme", "agent:bot", "platform:fees"):
+        assert (await counter.ask(GLOBEX, f"/dashboard/accounts/{account}")).status_code == 404
+
+
+async def test_a_party_meets_its_own_figures_alone(counter: Counter) -> None:
+    await counter.settle_a_few()
+    await counter.seal()
+    for reader, mine, not_mine in ((ACME, "ctr_0", "ctr_7"), (BOT, "ctr_0", "ctr_7")):
+        listed = await page(counter, reader, "/dashboard/settlements", **MONTH)
+        assert mine in listed
+        assert not_mine not in listed
+        exported = await page(counter, reader, "/dashboard/export", **MONTH)
+        assert mine in exported
+        assert not_mine not in exported
+        account = await page(counter, reader, f"/dashboard/accounts/{reader.role.value}:{reader.id}", **MONTH)
+        assert mine in account
+    assert "globex" not in await page(counter, ACME, "/dashboard", **MONTH)
+    nobodys = await page(counter, ACME, "/dashboard", **MONTH, consumer="globex")
+    assert "No settlement of this period matches all filters" in nobodys
+
+
+async def test_pages_are_for_the_roles_that_read_settlements(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    for path in PAGES:
+        assert (await counter.ask(None, path)).status_code == 303
+        for role in (Audience.OPERATOR, Audience.SERVICE):
+            assert (await counter.ask(Principal("someone", role), path)).status_code == 403
+    for reader in (ACME, BOT):
+        assert (await counter.ask(reader, "/dashboard/accounts")).status_code == 403
+
+
+async def test_the_trial_balance_sums_to_zero_and_keeps_its_past(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.seal()
+    counter.desk.clock.advance(timedelta(seconds=1))
+    past = counter.desk.clock.now().isoformat().replace("+00:00", "Z")
+    before = await page(counter, FINANCE, "/dashboard/accounts", as_of=past)
+    assert "balances: sums to zero" in before
+    counter.desk.clock.advance(timedelta(seconds=1))
+    await counter.settle("ctr_1")
+    await counter.seal()
+    after = await page(counter, FINANCE, "/dashboard/accounts", as_of=past)
+    assert after.partition("<table>")[2] == before.partition("<table>")[2]
+    assert "$3.00" in await page(counter, FINANCE, "/dashboard/accounts")
+
+
+async def test_currencies_are_never_added(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    await counter.seal()
+    euros = await page(counter, FINANCE, "/dashboard", **MONTH, currency="EUR")
+    dollars = await page(counter, FINANCE, "/dashboard", **MONTH, currency="USD")
+    assert (tiles(euros)["Total"], tiles(dollars)["Total"]) == ("€2.50", "$1.50")
+    assert "Nothing was booked here" in await page(counter, FINANCE, "/dashboard", **MONTH, currency="CHF")
+
+
+async def test_what_others_wrote_is_shown_and_never_run(counter: Counter) -> None:
+    await counter.settle("ctr_0", domain=f"d{NASTY}", work_id=f'"{NASTY}')  # ids of parties name accounts
+    await counter.seal()
+    assert (await counter.reverse("ctr_0", reason=f"because {NASTY}")).status_code == 201
+    await counter.seal()
+    nasty = [
+        await page(counter, FINANCE, path, **MONTH)
+        for path in ("/dashboard", "/dashboard/settlements", "/dashboard/settlements/ctr_0")
+    ]
+    for html in nasty:
+        assert "&lt;script&gt;" in html
+        assert NASTY not in html
+        assert "<script>" not in html
+    for path in (
+        f"/dashboard?agent={NASTY}",
+        f"/dashboard/settlements/{NASTY}",
+        f"/dashboard/accounts?account={NASTY}",
+    ):
+        assert NASTY not in (await visited(counter, FINANCE, path)).text
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/dashboard?from=x", 400),
+        ("/dashboard?from=2025-03-02&to=2025-03-01", 400),
+        ("/dashboard?currency=usd", 400),
+        ("/dashboard/settlements?cursor=x", 400),
+        ("/dashboard/settlements?limit=0", 422),
+        ("/dashboard/accounts?as_of=now", 400),
+        ("/dashboard/export?status=open", 400),
+        ("/dashboard/nowhere", 404),
+    ],
+)
+async def test_what_makes_no_sense_is_a_page_that_says_why(counter: Counter, path: str, status: int) -> None:
+    answer = await visited(counter, FINANCE, path)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+
+
+async def test_a_long_list_is_paged_and_keeps_its_filter(counter: Counter) -> None:
+    await counter.settle_a_few()
+    html = await page(counter, FINANCE, "/dashboard/settlements", **MONTH, limit="3", domain="physics")
+    older = re.search(r'rel="next" href="([^"]+)"', html)
+    assert older is not None
+    following = (await visited(counter, FINANCE, older[1].replace("&amp;", "&"))).text
+    assert "Back to the newest" in following
+    assert len(re.findall(r"/settlements/ctr_", html)) == 3
+    assert len(re.findall(r"/settlements/ctr_", following)) == 1
+
+
+async def test_an_empty_book_says_what_to_do(counter: Counter) -> None:
+    assert "A settlement appears here" in await page(counter, FINANCE, "/dashboard")
+    assert "Nothing has been sealed yet" in await page(counter, FINANCE, "/dashboard/accounts")
+    assert "Nothing was posted here yet" in await page(counter, ACME, "/dashboard/accounts/consumer:acme")
+
+
+async def test_a_period_longer_than_three_months_is_shown_by_month(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.seal()
+    html = await page(counter, FINANCE, "/dashboard", **{"from": "2024-03-01", "to": "2025-03-31"})
+    assert "Base, bonus and penalty by month" in html
+    assert 'data-at="2025-03"' in html

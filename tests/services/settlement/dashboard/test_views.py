@@ -1,0 +1,175 @@
+"""What pages show of breakdowns, settlements and accounts: pure functions over what handlers answer."""
+
+from decimal import Decimal
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.settlement import AccountBalance, BreakdownRow, Settlement, SettlementBreakdown, SettlementRevision
+from aex_models.work import FeedbackLevel
+from aex_runtime.identity.principal import Principal
+from aex_settlement.dashboard.accounts import MAX_ACCOUNTS, balance_sheets, daily_figures
+from aex_settlement.dashboard.filters import Filter
+from aex_settlement.dashboard.overview import TOP, groups_for, overview
+from aex_settlement.dashboard.settlement import settlement_view
+from aex_settlement.rules.booked import settlement_transaction
+from aex_settlement.rules.projected import DayBalance
+from tests.services.settlement.desk import ACME, BOT, FINANCE
+from tests.services.settlement.outcomes import NOON, a_settlement
+
+MARCH = Filter("2025-03-01", "2025-03-31")
+YEAR = Filter("2025-01-01", "2025-12-31")
+
+
+def a_row(total: str, currency: str = "USD", count: int = 1, **keys: str) -> BreakdownRow:
+    """A group of the breakdown."""
+    zero = Decimal(0)
+    return BreakdownRow(
+        currency=currency,
+        count=count,
+        success_count=count,
+        cpc=total,
+        cpa_bonus=zero,
+        cpa_penalty=zero,
+        total=total,
+        **keys,
+    )
+
+
+def a_breakdown(*rows: BreakdownRow, totals: tuple[BreakdownRow, ...]) -> SettlementBreakdown:
+    """An answer of the rollups."""
+    return SettlementBreakdown(rows=rows, totals=totals, complete_to=NOON)
+
+
+def test_a_reader_sees_no_ranking_of_itself() -> None:
+    assert groups_for(FINANCE, MARCH) == ("day", "agent", "consumer", "domain")
+    assert groups_for(ACME, MARCH) == ("day", "agent", "domain")
+    assert groups_for(BOT, YEAR) == ("month", "consumer", "domain")
+
+
+def test_currencies_are_shown_one_at_a_time_and_never_added() -> None:
+    totals = (a_row("5", "EUR", 1), a_row("3", "USD", 2))
+    by_day = a_breakdown(a_row("5", "EUR", day="2025-03-01"), a_row("3", "USD", 2, day="2025-03-01"), totals=totals)
+    shown = overview({"day": by_day}, FINANCE, MARCH)
+    assert shown.currency == "USD"
+    assert shown.totals is not None
+    assert shown.totals["total"] == "3.00"
+    assert [each["currency"] for each in shown.others] == ["EUR"]
+    assert [each["currency"] for each in shown.steps] == ["USD"]
+    assert (
+        overview({"day": by_day}, FINANCE, Filter("2025-03-01", "2025-03-31", currency="EUR")).totals == shown.others[0]
+    )
+
+
+def test_where_nothing_was_booked_there_are_no_totals() -> None:
+    empty = overview({}, FINANCE, MARCH)
+    assert (empty.currency, empty.totals, empty.steps, empty.rankings, empty.complete_to) == (None, None, (), (), None)
+
+
+def test_a_ranking_holds_the_largest_and_counts_the_rest() -> None:
+    rows = [a_row(str(number), agent=f"agent-{number:02}") for number in range(TOP + 3)]
+    totals = (a_row("78", count=13),)
+    found = {"day": a_breakdown(totals=totals), "agent": a_breakdown(*rows, totals=totals)}
+    (ranking,) = overview(found, FINANCE, MARCH).rankings
+    assert [each.name for each in ranking.rows][:3] == ["agent-12", "agent-11", "agent-10"]
+    assert (len(ranking.rows), ranking.more) == (TOP, 3)
+    assert [each.share for each in ranking.rows][:2] == [100, 91]
+
+
+def test_a_bar_of_a_negative_total_has_no_length() -> None:
+    totals = (a_row("1"),)
+    rows = (a_row("-2", agent="taken-back"), a_row("3", agent="paid"))
+    found = {"day": a_breakdown(totals=totals), "agent": a_breakdown(*rows, totals=totals)}
+    assert [each.share for each in overview(found, FINANCE, MARCH).rankings[0].rows] == [100, 0]
+    none = {"day": a_breakdown(totals=totals), "agent": a_breakdown(rows[0], totals=totals)}
+    assert [each.share for each in overview(none, FINANCE, MARCH).rankings[0].rows] == [0]
+
+
+def revised(settlement: Settlement) -> Settlement:
+    """Once more, by finance: its cost has no lines."""
+    first = settlement.revisions[0].model_copy(update={"reversed_at": NOON, "reason": "agreed", "by": "ledger-desk"})
+    cost = settlement.cost.model_copy(update={"lines": ()})
+    second = SettlementRevision(revision=2, cost=cost, settled_at=NOON)
+    return settlement.model_copy(update={"revision": 2, "cost": cost, "revisions": (first, second)})
+
+
+def with_lines(settlement: Settlement) -> Settlement:
+    """With one criterion that only some may know the value of."""
+    line = {
+        "metric": "f1", "value": 0.5, "threshold": {"min": 0.1, "max": 0.6}, "comparison": "in_range", "met": True,
+        "amount": "0.00", "secret": True,
+    }  # fmt: skip
+    cost = settlement.cost.model_validate(settlement.cost.model_dump() | {"lines": [line]})
+    revision = settlement.revisions[0].model_copy(update={"cost": cost})
+    return settlement.model_copy(update={"cost": cost, "revisions": (revision,)})
+
+
+@pytest.mark.parametrize(
+    ("reader", "level", "withheld"),
+    [
+        (FINANCE, FeedbackLevel.NONE, False),
+        (ACME, FeedbackLevel.NONE, False),
+        (BOT, FeedbackLevel.CRITERIA, True),
+        (BOT, FeedbackLevel.FULL, False),
+    ],
+)
+def test_a_value_is_shown_as_its_reader_may_see_it(reader: Principal, level: FeedbackLevel, withheld: bool) -> None:
+    (line,) = settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).lines
+    assert (line.withheld, line.value) == (withheld, None if withheld else 0.5)
+    assert line.condition == "in range 0.1 to 0.6"
+
+
+def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
+    view = settlement_view(revised(with_lines(a_settlement())), (), ACME)
+    assert ([each.metric for each in view.lines], view.judged_revision) == (["f1"], 1)
+    assert "by" not in view.record["revisions"][0]
+    assert (
+        settlement_view(revised(with_lines(a_settlement())), (), FINANCE).record["revisions"][0]["by"] == "ledger-desk"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reader", "accounts"),
+    [
+        (FINANCE, {"consumer:acme", "agent:bot"}),
+        (ACME, {"consumer:acme"}),
+        (BOT, {"agent:bot"}),
+        (Principal("acme", Audience.AGENT), set()),
+    ],
+)
+def test_a_party_sees_its_own_side_of_a_transaction(reader: Principal, accounts: set[str]) -> None:
+    settlement = a_settlement()
+    booked = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome", "service:settlement")
+    view = settlement_view(settlement, [booked], reader)
+    assert {each.account for each in view.booked[0].postings} == accounts
+    assert all((each.debit is None) != (each.credit is None) for each in view.booked[0].postings)
+
+
+def test_the_sum_is_over_all_accounts_whatever_is_sought() -> None:
+    balances = [
+        AccountBalance(account="consumer:acme", currency="USD", balance=Decimal(2)),
+        AccountBalance(account="agent:bot", currency="USD", balance=Decimal(-1)),
+        AccountBalance(account="agent:bot", currency="EUR", balance=Decimal(0)),
+    ]
+    euros, dollars = balance_sheets(balances, "agent:")
+    assert [(each.account) for each in dollars.rows] == ["agent:bot"]
+    assert (euros.total, dollars.total) == (Decimal(0), Decimal(1))
+
+
+def test_more_accounts_than_a_page_takes_are_counted() -> None:
+    many = [AccountBalance(account=f"agent:{n}", currency="USD", balance=Decimal(0)) for n in range(MAX_ACCOUNTS + 2)]
+    (sheet,) = balance_sheets(many, "")
+    assert (len(sheet.rows), sheet.more) == (MAX_ACCOUNTS, 2)
+
+
+def test_daily_balances_are_kept_apart_by_currency() -> None:
+    def a_day(currency: str, day: str, closing: int) -> DayBalance:
+        return DayBalance(
+            generation="g", account="agent:bot", currency=currency, day=day, debits=0, credits=1, closing=closing
+        )
+
+    found = daily_figures(
+        [a_day("USD", "2025-03-01", -1), a_day("EUR", "2025-03-01", -2), a_day("USD", "2025-03-02", -3)]
+    )
+    assert [each.closing for each in found["USD"]] == [Decimal("-0.000001"), Decimal("-0.000003")]
+    assert list(found) == ["EUR", "USD"]
