@@ -1,0 +1,1 @@
+"""What settlement adds to the `aex` command (entry points `aex.commands`; extra `commands`)."""
