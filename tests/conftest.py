@@ -4,9 +4,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.emulators.emulators import Emulators, new_project, started
 from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
+
+# Machines are noisy, and nothing here is a timed test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # Its assertions tell what they compared, though they lie in no test module.
 pytest.register_assert_rewrite("tests.store.contract")

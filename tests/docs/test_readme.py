@@ -53,11 +53,20 @@ def test_gating_ones_own_agent_prints_what_is_shown(tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
     with live_suite(tmp_path / ".aex") as live:
-        printed = run_as_reader(shell_blocks()[1], live, tmp_path)
-    rejected, *_, verdict, cost = printed.splitlines()
+        first_contract, finance = shell_blocks()[1:3]
+        sealed = "sleep 1\n"  # the time that the README names
+        printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}", live, tmp_path)
+    told, seen = printed[: printed.index("[{")], printed[printed.index("[{") :]
+    rejected, *_, verdict, cost = told.splitlines()
     assert rejected.startswith('<verification_rejected code="criteria_not_met"')
     assert verdict == "passed"
     assert "'total': '0.15'" in cost
+    rows, accounts, columns, row, *_, seal = seen.splitlines()
+    assert "'agent': 'bot'" in rows
+    assert "'total': '0.15'" in rows
+    assert "'account': 'agent:bot', 'currency': 'USD', 'balance': '-0.15'" in accounts
+    assert dict(zip(columns.split(","), row.split(","), strict=True))["total"] == "0.15"
+    assert seal.startswith("seal ")
 
 
 def run_as_reader(script: str, live: Live, folder: Path) -> str:

@@ -12,7 +12,7 @@ from tests.security.matrix import Route
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
 _STATIC = "/docs/"
 """Files of the installation."""
-_QUERY: Mapping[str, Any] = {"limit": 200, "group_by": ["agent", "day"]}
+_QUERY: Mapping[str, Any] = {"limit": 200, "group_by": ["agent", "day"], "format": "jsonl"}
 _WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
 
 

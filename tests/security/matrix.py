@@ -12,8 +12,10 @@ ROLES = tuple(Audience)
 COLUMNS = ("anonymous", "foreign", *(role.value for role in ROLES))
 TABLE = Path(__file__).with_name("authorisation_matrix.md")
 _ROUTE = re.compile(r"(?P<service>[a-z-]+) (?P<method>[A-Z]+) (?P<path>\S+)(?: \[(?P<variant>\w+)\])?")
-_STATUS = re.compile(r"\d{3}")
-_PARTY_CELL = re.compile(r"(\d{3}|shown)/(\d{3}|shown|hidden|-)")
+FORGED = "forged"
+"""A 403 not for the caller's role: a form that no page of the service has sent."""
+_STATUS = re.compile(rf"\d{{3}}|{FORGED}")
+_PARTY_CELL = re.compile(rf"(\d{{3}}|shown|{FORGED})/(\d{{3}}|shown|hidden|-)")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -85,8 +87,8 @@ def admitted(cells: Cells) -> frozenset[Audience]:
 
 
 def is_public(cells: Cells) -> bool:
-    """Whether the row's route answers without a token."""
-    return cells["anonymous"] != "401"
+    """Whether the row's route answers without a token; to be sent to sign in is no answer."""
+    return cells["anonymous"] not in {"401", "303"}
 
 
 def uncovered(rows: Iterable[RowKey], routes: Iterable[Route]) -> list[str]:

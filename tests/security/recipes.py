@@ -57,7 +57,8 @@ def ask(row: RowKey, side: Side, role: Audience, *, own: bool) -> Ask:
 def _names(side: Side, role: Audience, variant: str) -> Mapping[str, str]:
     party = role if role is Audience.AGENT else Audience.CONSUMER
     name = side.callers[party].id
-    return {"party": name, "account_id": "platform:fees" if variant == "platform" else f"{party.value}:{name}"}
+    account = "platform:fees" if variant == "platform" else f"{party.value}:{name}"
+    return {"party": name, "account_id": account, "digest": "0" * 16, "name": "none.css", "rest": "no/such/page"}
 
 
 def _name(row: RowKey) -> str:
@@ -95,6 +96,7 @@ def _question(side: Side) -> Any:
 _MANY: Mapping[str, Any] = {"limit": 200}
 _PUBLIC = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
 _DOCS = ("/docs/start.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css")
+_PAGES = ("", "/accounts", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
 RECIPES: Mapping[str, Recipe] = {
     **{f"GET {path}": Recipe() for path in (*_PUBLIC, *_DOCS, "/v1/metrics/catalog", "/v1/rules")},
     "POST /v1/work": Recipe(body=lambda _: plain_work()),
@@ -126,7 +128,18 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "GET /v1/settlements": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/settlements/breakdown": Recipe("settled", query={"group_by": ["agent", "consumer"]}, shows="party"),
+    "GET /v1/settlements/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
     "GET /v1/settlements/{contract_id}": Recipe("settled"),
+    "POST /v1/settlements/{contract_id}/reversals": Recipe(
+        "settled", body=lambda _: {"reason": "booked twice"}, spends=True
+    ),
+    "GET /dashboard/settlements": Recipe("settled", shows="contract_id"),
+    "GET /dashboard/settlements/{contract_id}": Recipe("settled"),
+    "GET /dashboard/export": Recipe("settled", shows="contract_id"),
+    "GET /dashboard/accounts/{account_id:path} [party]": Recipe("settled"),
+    "GET /dashboard/accounts/{account_id:path} [platform]": Recipe("settled"),
+    **{f"GET /dashboard{path}": Recipe() for path in _PAGES},
+    **{f"POST /dashboard/{path}": Recipe() for path in ("sign-in", "sign-out")},
     "GET /v1/trial-balance": Recipe("settled", shows="account_id"),
     "POST /v1/ledger/transactions": Recipe(body=_deposit),
     "GET /v1/accounts/{account_id:path} [party]": Recipe("settled"),

@@ -61,6 +61,13 @@ def _judged(parties: Parties) -> Ids:
 def _settled(parties: Parties) -> Ids:
     ids = _attempted(parties, GOOD)
     until_settled(parties.finance, ids["contract_id"])
+
+    def counted() -> bool | None:
+        """The sealer comes within a second; the rollups are the last that it writes."""
+        found = parties.agent.read("settlement", "/v1/settlements/breakdown", group_by="agent")
+        return bool(found["totals"]) or None
+
+    eventually(counted, what="the contract in the rollups")
     return ids
 
 

@@ -28,6 +28,8 @@ from tests.security.sides import Side
 
 EXPECTED = read_table(TABLE.read_text(encoding="utf-8"))
 HOLD = RowKey(Route("governance", "GET", "/v1/holds/{hold_id}"))
+_OWN_WORDS = re.compile(r"\b(ctr|work|att|hold|req)_[0-9A-Za-z]+")
+"""The request's id, and the object's where a page tells what was asked for."""
 _OBJECT_ID = re.compile(r"\b(ctr|work|att|hold)_[0-9A-Za-z]+")
 
 
@@ -66,7 +68,7 @@ def test_somebody_elses_object_answers_as_one_that_does_not_exist(prober: Prober
             theirs = ask(key, prober.theirs, role, own=False)
             nowhere = replace(theirs, path=_OBJECT_ID.sub(r"\1_01890000000070008000000000000000", theirs.path))
             answers = [
-                prober.send(key.route.service, each, each.query, token).json() | {"request_id": ""}
+                _OWN_WORDS.sub("", prober.send(key.route.service, each, each.query, token).text)
                 for each in (theirs, nowhere)
             ]
             assert answers[0] == answers[1], key

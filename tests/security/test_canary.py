@@ -22,6 +22,7 @@ pytestmark = pytest.mark.e2e
 TOLD_TOPICS = {
     *("work.submitted", "contract.awarded", "output.submitted", "output.rejected", "outcome.held"),
     *("outcome.reviewed", "outcome.verified", "contract.cancelled", "settlement.completed"),
+    "settlement.adjusted",
 }
 OTHERS = ("agent", "finance", "operator", "service", "anonymous")
 _RENDERS_WORK = re.compile(r"/v1/work(/work_\w+(/cancel)?)?")

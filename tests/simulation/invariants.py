@@ -15,11 +15,17 @@ from aex_models.work import WorkStatus
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
-from aex_settlement.repository import SETTLEMENTS, each_transaction
+from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.repository.projections import BALANCES, read_state
+from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_settlement.rules.projected import Projection
 from aex_verification.handlers.read import outcome_of
 from aex_verification.repository import CONTRACTS
 from aex_verification.rules.records import ContractRow
 from aex_work_publisher.repository import WORKS
+from tests.services.settlement.journal.recount import check_projections
+from tests.services.settlement.journal.wholeness import ALL, checked_journal
 from tests.simulation.histories import check_final_result, check_history
 from tests.simulation.services import SOUND
 from tests.simulation.wishes import Offer
@@ -27,7 +33,6 @@ from tests.simulation.wishes import Offer
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-FAR = 2**62
 M = TypeVar("M", bound=Frozen)
 
 
@@ -37,6 +42,8 @@ class Ledger:
 
     attempts: dict[str, int] = field(default_factory=dict)
     finals: dict[str, ContractStatus] = field(default_factory=dict)
+    hashes: dict[int, str] = field(default_factory=dict)
+    """Of the journal's batches."""
 
 
 async def check_invariants(world: "World") -> None:
@@ -46,6 +53,7 @@ async def check_invariants(world: "World") -> None:
         if row is not None:
             _check_contract(world.ledger, row)
     await _check_postings(world)
+    await _check_books(world)
 
 
 async def check_quiescent(world: "World") -> None:
@@ -67,6 +75,7 @@ async def check_quiescent(world: "World") -> None:
         check_final_result(outcome, deal.verifier)
     for offer in world.offers:
         await _check_offer(world, offer)
+    await _check_whole_books(world, at_head=True)
     for service in world.suite.services:
         assert await service.dead_letters.count() == 0, f"{service.name} has dead letters"
 
@@ -95,13 +104,42 @@ def _check_contract(seen: Ledger, row: ContractRow) -> None:
 async def _check_postings(world: "World") -> None:
     settled: set[str] = set()
     sums: dict[str, int] = {}
-    async for transaction in each_transaction(world.suite.settlement.store, FAR):
+    found = await TRANSACTIONS.find(world.suite.settlement.store, order="occurred_at", limit=ALL)
+    for transaction in (each.record for each in found):
         assert transaction.contract_id not in settled, f"{transaction.contract_id} was settled twice"
         if transaction.contract_id is not None:
             settled.add(transaction.contract_id)
         for posting in transaction.postings:
             sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
     assert not any(sums.values()), f"the trial balance is {sums}"
+
+
+async def _check_books(world: "World") -> None:
+    """The journal and its projections, whenever something was sealed."""
+    head = await read_head(world.suite.settlement.store)
+    if head is not None and head.record.seq not in world.ledger.hashes:
+        await _check_whole_books(world, at_head=False)
+
+
+async def _check_whole_books(world: "World", *, at_head: bool) -> None:
+    store, seen = world.suite.settlement.store, world.ledger.hashes
+    journal = await checked_journal(store)
+    for batch in journal.batches:
+        assert seen.setdefault(batch.seq, batch.hash) == batch.hash, f"batch {batch.seq} was sealed anew"
+    await check_projections(store, journal, at_head=at_head)
+    if at_head:
+        assert len(journal.sealed) == len(await TRANSACTIONS.find(store, order="occurred_at", limit=ALL))
+        await _check_trial_balance(world)
+
+
+async def _check_trial_balance(world: "World") -> None:
+    state = await read_state(world.suite.settlement.store, Projection.ACCOUNTS)
+    assert state is not None, "the books were never opened"
+    of_generation = {"generation": state.record.generation}
+    sums: dict[str, int] = {}
+    for each in await BALANCES.find(world.suite.settlement.store, of_generation, limit=ALL):
+        sums[each.record.currency] = sums.get(each.record.currency, 0) + each.record.balance
+    assert not any(sums.values()), f"the balances sum to {sums}"
 
 
 def _check_outcome(outcome: OutcomeRecord, settlement: Settlement, least: Decimal, most: Decimal) -> None:

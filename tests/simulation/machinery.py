@@ -1,11 +1,17 @@
 """What the platform does by itself: messages fly, time passes, timers fire, what stayed behind is published."""
 
+import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from aex_runtime.bus.port import Delivery, Retry
+from aex_runtime.errors import Conflict
 from aex_runtime.outbox_entry import outbox_table
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.rebuild_projections import rebuild
+from aex_settlement.rules.projected import Projection
+from aex_settlement.sealer import catch_up
 from tests.simulation.faults import CALM, Crash, Flight
 from tests.simulation.services import Service
 
@@ -74,6 +80,27 @@ async def pump(world: "World") -> None:
     await guarded(service, service.outbox.flush())
 
 
+async def seal(world: "World") -> None:
+    """The sealer looks, whoever holds the lease: now and then two of them at once."""
+    sealers = world.dice.choice([1, 1, 1, 2])
+    await asyncio.gather(
+        *(guarded(world.suite.settlement, catch_up(world.suite.settlement_deps)) for _ in range(sealers))
+    )
+
+
+async def rebuild_books(world: "World") -> None:
+    """Somebody has a projection made anew, perhaps not to the end."""
+    projection = world.dice.choice(list(Projection))
+    await guarded(world.suite.settlement, _rebuilt(world.suite.settlement_deps, projection))
+
+
+async def _rebuilt(deps: Deps, projection: Projection) -> None:
+    try:
+        await rebuild(deps, [projection], lambda _done, _total: None)
+    except Conflict:
+        return  # the lease of one that crashed is not over yet
+
+
 async def settle(world: "World") -> None:
     """Much time passes: everything is published, everything lands, every timer fires."""
     world.clock.advance(timedelta(hours=6))
@@ -83,6 +110,7 @@ async def settle(world: "World") -> None:
         await guarded(service, service.sweeper.fire_due(world.clock.now()))
     while world.suite.around.bus.flights:
         await land(world, world.suite.around.bus.flights[0])
+    await catch_up(world.suite.settlement_deps)
 
 
 async def nothing_moves(world: "World") -> bool:

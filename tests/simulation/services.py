@@ -146,7 +146,7 @@ class Suite:
         self.governance_deps = GovernanceDeps(self.governance.unit_of_work, self.governance.store, load_rules())
         self.verification_deps = self._verification()
         self.settlement_deps = SettlementDeps(
-            self.settlement.unit_of_work, self.settlement.store, around.clock, self.settlement.ids
+            self.settlement.unit_of_work, self.settlement.store, around.clock, self.settlement.ids, lambda: None
         )
         self.publisher.wire(publisher_subscriptions(self.publisher_deps))
         self.governance.wire(governance_subscriptions(self.governance_deps))

@@ -9,11 +9,12 @@ from aex_models.events import Event, OutcomeVerified
 from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.handlers import EventHandler
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository import create_transaction
+from aex_settlement.repository.ledger import create_transaction
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import recomputed_cost
 from aex_verification.handlers.read import outcome_of
 from aex_work_publisher.repository import find_work
+from tests.simulation.faults import Odds
 from tests.simulation.histories import attempts_of
 from tests.simulation.wishes import Shares
 from tests.simulation.world import World
@@ -52,8 +53,8 @@ async def test_runs_reach_every_kind_of_end() -> None:
 
 async def test_custom_code_meets_every_fate() -> None:
     fates, causes = set(), set()
-    for seed in range(8):
-        world = World(seed, shares=Shares(custom=0.9))
+    for seed in range(10):
+        world = World(seed, Odds(code_fails=0.5), Shares(custom=0.9))
         await world.run(2 * STEPS)
         records = [await find_work(world.suite.publisher.store, offer.work_id) for offer in world.offers]
         fates |= {each.record.status.value for each in records if each is not None}

@@ -65,7 +65,7 @@ class World:
         raise AssertionError(f"seed {self.seed} does not come to rest")
 
 
-_ACTIONS: dict[Callable[[World], Awaitable[None]], int] = {
+_ACTIONS: dict[Callable[[World], Awaitable[None]], float] = {
     parties.publish_and_award: 3,
     parties.award_a_checked_work: 2,
     parties.post_candidate: 5,
@@ -77,5 +77,7 @@ _ACTIONS: dict[Callable[[World], Awaitable[None]], int] = {
     machinery.deliver_again: 1,
     machinery.sweep: 2,
     machinery.pump: 3,
+    machinery.seal: 2,
+    machinery.rebuild_books: 0.3,
 }
 """How often each happens."""

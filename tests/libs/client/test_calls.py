@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from aex_client import Endpoints, Service, calls
 from aex_client.call import Call, json_body
 from aex_models.contract import Artifact
+from aex_models.corrections import Replacement
 from aex_models.numbers import JsonFloat
 from aex_models.settlement import Posting
 from aex_models.work import Budget, WorkSubmission
@@ -44,6 +45,8 @@ PLACES: list[tuple[Call[Any], str, str, str]] = [
     (calls.list_rules(), "governance", "GET", "/v1/rules"),
     (calls.list_settlements(), "settlement", "GET", "/v1/settlements"),
     (calls.get_settlement("c"), "settlement", "GET", "/v1/settlements/c"),
+    (calls.reverse_settlement("c", "twice"), "settlement", "POST", "/v1/settlements/c/reversals"),
+    (calls.export_settlements(), "settlement", "GET", "/v1/settlements/export"),
     (calls.breakdown("day"), "settlement", "GET", "/v1/settlements/breakdown"),
     (calls.trial_balance(), "settlement", "GET", "/v1/trial-balance"),
     (calls.get_account("platform:fees"), "settlement", "GET", "/v1/accounts/platform%3Afees"),
@@ -131,9 +134,28 @@ def test_what_was_not_said_of_a_candidate_is_not_sent() -> None:
 def test_queries_name_what_was_asked_and_leave_out_the_rest() -> None:
     call = calls.list_settlements(agent_id="bot", first_day=date(2025, 3, 1), last_day="2025-03-02", limit=5)
     assert dict(call.query) == {"agent_id": "bot", "from": "2025-03-01", "to": "2025-03-02", "limit": "5"}
+    export = calls.export_settlements(status="reversed", currency="EUR", last_day=date(2025, 3, 1))
+    assert dict(export.query) == {"format": "jsonl", "status": "reversed", "currency": "EUR", "to": "2025-03-01"}
     assert calls.breakdown(["agent", "day"]).query == (("group_by", "agent"), ("group_by", "day"))
     assert calls.breakdown("month", currency="EUR").query == (("group_by", "month"), ("currency", "EUR"))
     assert calls.trial_balance(as_of=NOON).query == (("as_of", "2025-03-01T12:00:00+00:00"),)
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        {"base": "0.80", "bonus": Decimal(0), "penalty": Decimal("0.30")},
+        Replacement(base=Decimal("0.80"), bonus=Decimal(0), penalty=Decimal("0.30")),
+    ],
+)
+def test_a_correction_says_what_it_means_and_no_more(replacement: Any) -> None:
+    body = calls.reverse_settlement("c", "wrong rate", replacement=replacement, revision=2).body
+    assert body is not None
+    sent = json.loads(body)
+    amounts = {name: Decimal(text) for name, text in sent.pop("replacement").items()}
+    assert amounts == {"base": Decimal("0.8"), "bonus": 0, "penalty": Decimal("0.3")}
+    assert sent == {"reason": "wrong rate", "revision": 2}
+    assert calls.reverse_settlement("c", "twice").body == b'{"reason": "twice"}'
 
 
 def test_the_next_page_is_the_same_query_with_another_cursor() -> None:

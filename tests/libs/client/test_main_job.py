@@ -4,6 +4,7 @@ import asyncio
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -50,8 +51,9 @@ def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
     lines = run.stdout.splitlines()
     assert lines[0] == "costs 0 to 0.15 USD"
     assert lines[1].startswith("rejected <verification_rejected")
-    assert lines[-6:-4] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
-    assert lines[-4].endswith(" 0.15")
+    assert lines[-7:-5] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
+    assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-4])
+    assert lines[-5].endswith(" 0.15")
     assert lines[-3:] == [
         "Passed(result={'text': 'The cat sat on the mat and purred all day.'})",
         "1 verification_rejected 1 of 1 criteria not met.",
@@ -87,6 +89,7 @@ async def test_the_main_job_awaited(suite: Live) -> None:
         assert (await consumer.get_outcome(contract_id)).billing_impact.total == Decimal("0.12")
         assert (await consumer.list_outcomes()).items[0].contract_id == contract_id
         assert (await _settled(finance, contract_id)) == Decimal("0.12")
+        await _sealed(agent)
         balance = await agent.get_account(f"agent:{bot}")
         assert [(each.currency, each.balance) for each in balance.balances] == [("USD", Decimal("-0.12"))]
         entries = await agent.list_account_entries(f"agent:{bot}")
@@ -94,6 +97,15 @@ async def test_the_main_job_awaited(suite: Live) -> None:
         rows = (await consumer.breakdown(["consumer", "agent"])).rows
         assert [(row.consumer, row.agent, row.total) for row in rows] == [(acme, bot, Decimal("0.12"))]
         assert sum(each.balance for each in (await finance.trial_balance()).accounts) == 0
+        less = {"base": "0.05", "bonus": "0", "penalty": "0"}
+        corrected = await finance.reverse_settlement(contract_id, "wrong rate", replacement=less, revision=1)
+        assert (corrected.status, corrected.revision, corrected.cost.total) == ("settled", 2, Decimal("0.05"))
+        booked = [row async for row in agent.rows(calls.export_settlements(agent_id=bot))]
+        assert sorted((row.revision, row.kind, row.total) for row in booked) == [
+            (1, "reversal", Decimal("-0.12")),
+            (1, "settlement", Decimal("0.12")),
+            (2, "settlement", Decimal("0.05")),
+        ]
 
 
 async def _settled(finance: AsyncAexClient, contract_id: str) -> Decimal:
@@ -103,6 +115,15 @@ async def _settled(finance: AsyncAexClient, contract_id: str) -> Decimal:
                 return (await finance.get_settlement(contract_id)).cost.total
             except NotFound:
                 await asyncio.sleep(0.05)
+
+
+async def _sealed(agent: AsyncAexClient) -> None:
+    """The sealer comes within a second."""
+    async with asyncio.timeout(30):
+        while True:
+            if (await agent.breakdown("day")).rows:
+                return
+            await asyncio.sleep(0.05)
 
 
 def test_what_else_the_services_offer(suite: Live) -> None:
@@ -146,5 +167,10 @@ def test_what_else_the_services_offer(suite: Live) -> None:
             "paid in",
         )
         assert paid_in.reason == "paid in"
-        assert consumer.get_account(f"consumer:{acme}").balances[0].balance == Decimal(-5)
+        deadline = time.monotonic() + 30
+        while not (account := consumer.get_account(f"consumer:{acme}")).balances and time.monotonic() < deadline:
+            time.sleep(0.05)  # it is sealed within a second
+        assert account.balances[0].balance == Decimal(-5)
+        with pytest.raises(NotFound):
+            finance.reverse_settlement(contract_id, "it was cancelled")
         assert list(finance.each(calls.list_settlements(agent_id=bot))) == []

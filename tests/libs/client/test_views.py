@@ -97,6 +97,8 @@ SETTLEMENT = Settlement(
     **PARTS,
     domain="general",
     success=True,
+    final_status=ContractStatus.PASSED,
+    verdict=RESULT.verdict,
     status=SettlementStatus.SETTLED,
     revision=1,
     revisions=(REVISION,),

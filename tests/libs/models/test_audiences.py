@@ -35,6 +35,9 @@ WITHHELD = {
     # No audience is told these: they only steer what the agent is told.
     ("Attempt", "disclosure"),
     ("Settlement", "disclosure"),
+    # Settlement's own: the rate of a replacement's fee, and what the projections of the ledger count.
+    ("Settlement", "fee_rate"),
+    ("LedgerTransaction", "booking"),
 }
 
 EVALUATION = Evaluation.model_validate(
@@ -174,7 +177,7 @@ def test_every_model_that_a_projected_model_reaches_has_an_allow_list() -> None:
         for model in ALLOWED
         for name, field in model.model_fields.items()
         for inner in models_in(field.annotation)
-        if inner not in ALLOWED
+        if inner not in ALLOWED and (model.__name__, name) not in WITHHELD
     }
     assert not missing
 

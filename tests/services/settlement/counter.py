@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from aex_runtime.service import Backends
 from aex_settlement.handlers.settle_outcome import settle_outcome
 from aex_settlement.main import create_app
 from aex_settlement.settings import Settings
-from tests.services.settlement.desk import Desk
+from tests.services.settlement.desk import FINANCE, Desk
 from tests.services.settlement.outcomes import an_outcome
 
 
@@ -48,6 +50,22 @@ class Counter:
     async def settle(self, contract_id: str, **changes: Any) -> None:
         """Settle an outcome, as its event would."""
         await settle_outcome(self.desk.deps, an_outcome(contract_id, **changes))
+
+    async def settle_a_few(self) -> None:
+        """Eight settlements, an hour apart: each pair of consumer and agent in two domains."""
+        pairs = product(("acme", "globex"), ("bot", "crew"), ("general", "physics"))
+        for number, (consumer, agent, domain) in enumerate(pairs):
+            await self.settle(f"ctr_{number}", consumer_id=consumer, agent_id=agent, domain=domain)
+            self.desk.clock.advance(timedelta(hours=1))
+
+    async def seal(self) -> None:
+        """Seal what was booked so far, as the sealer does within a second."""
+        await self.desk.seal()
+
+    async def reverse(self, contract_id: str, **request: Any) -> httpx.Response:
+        """Take a contract's settlement back, as finance does."""
+        body = {"reason": "booked twice"} | request
+        return await self.post(FINANCE, f"/v1/settlements/{contract_id}/reversals", body)
 
     def _bearer(self, who: Principal | None) -> dict[str, str]:
         return {} if who is None else {"Authorization": f"Bearer {self.issuer.mint(who.id, who.role)}"}

@@ -11,6 +11,7 @@ from aex_models.contract import ContractStatus, Terms
 from aex_models.cost import billing_impact, cost
 from aex_models.events import Event, OutcomeVerified, event_id
 from aex_models.outcome import OutcomeRecord
+from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from tests.libs.models.results import a_criterion, a_result, results, terms
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -40,6 +41,26 @@ def an_outcome(contract_id: str = "ctr_1", **changes: Any) -> OutcomeRecord:
         "created_at": NOON,
     }
     return OutcomeRecord(**(fields | changes))
+
+
+def a_settlement(**changes: Any) -> Settlement:
+    """A settlement of 1.00, as it was first booked; less what the test changes."""
+    amounts = changes.pop("cost", None) or cost(Terms(cpc_rate=Decimal(1)), a_result())
+    fields: dict[str, Any] = {
+        "contract_id": "ctr_1",
+        "work_id": "work_1",
+        "agent_id": "bot",
+        "consumer_id": "acme",
+        "domain": "general",
+        "success": True,
+        "final_status": ContractStatus.PASSED,
+        "status": SettlementStatus.SETTLED,
+        "revision": 1,
+        "revisions": (SettlementRevision(revision=1, cost=amounts, settled_at=NOON),),
+        "cost": amounts,
+        "settled_at": NOON,
+    }
+    return Settlement(**(fields | changes))
 
 
 def an_event(outcome: OutcomeRecord) -> Event:

@@ -17,9 +17,12 @@ from aex_runtime.service import Backends
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
 from aex_settlement.main import create_app
-from aex_settlement.repository import SETTLEMENTS
+from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_settlement.rules.export_columns import COLUMNS
 from aex_settlement.settings import Settings
 from tests.services.settlement.outcomes import an_event, an_outcome
+
+ROOT = Path(__file__).parents[3]
 
 
 def as_published(event: Event) -> Outgoing:
@@ -63,9 +66,25 @@ def test_every_route_is_documented(tmp_path: Path) -> None:
     assert {operation for operation in operations if "/v1/" in operation} == {
         "GET /v1/settlements",
         "GET /v1/settlements/breakdown",
+        "GET /v1/settlements/export",
         "GET /v1/settlements/{contract_id}",
+        "POST /v1/settlements/{contract_id}/reversals",
         "GET /v1/trial-balance",
         "POST /v1/ledger/transactions",
         "GET /v1/accounts/{account_id}",
         "GET /v1/accounts/{account_id}/entries",
     }
+
+
+def test_the_exports_columns_are_documented_in_both_formats(tmp_path: Path) -> None:
+    document = create_app(Settings(data_dir=tmp_path)).openapi()
+    operation = document["paths"]["/v1/settlements/export"]["get"]
+    assert all(f"- `{column.name}`: {column.about}" in operation["description"] for column in COLUMNS)
+    assert set(operation["responses"]["200"]["content"]) == {"text/csv", "application/x-ndjson"}
+    assert operation["responses"]["429"]["content"].keys() == {"application/problem+json"}
+
+
+def test_the_exports_columns_are_in_the_services_readme() -> None:
+    readme = (ROOT / "services" / "settlement" / "README.md").read_text(encoding="utf-8")
+    table = "\n".join(f"| `{column.name}` | {column.about} |" for column in COLUMNS)
+    assert table in readme

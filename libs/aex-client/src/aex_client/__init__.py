@@ -23,7 +23,7 @@ from aex_client.errors import (
     Unprocessable,
 )
 from aex_client.retries import NO_RETRIES, RetryPolicy
-from aex_client.views import AttemptView, CostView, OutcomeView, Page, SettlementView, VerificationView
+from aex_client.views import AttemptView, BookingView, CostView, OutcomeView, Page, SettlementView, VerificationView
 
 if TYPE_CHECKING:
     from aex_client.live_gate import VerdictPending
@@ -36,6 +36,7 @@ __all__ = [
     "AnswerNotUnderstood",
     "AsyncAexClient",
     "AttemptView",
+    "BookingView",
     "Call",
     "Conflict",
     "ConnectionFailed",

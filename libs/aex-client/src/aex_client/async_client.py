@@ -17,6 +17,7 @@ from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
 from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import AsyncSent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
+from aex_client.rows import Rows
 from aex_client.views import Page
 from aex_models.contract_events import ContractEvent
 
@@ -78,6 +79,32 @@ class AsyncAexClient:
                 return
             call = call.after(page.next_cursor)
 
+    async def rows(self, call: Call[T]) -> AsyncGenerator[T, None]:
+        """A long answer row by row; see `AexClient.rows`. Close it where you leave before its end."""
+        rows = Rows(self._manner, call)
+        while not rows.over:
+            async with aclosing(self._read_rows(rows)) as read:
+                async for row in read:
+                    yield row
+            if not rows.over:
+                await self._sleep(rows.pause_s)
+
+    async def _read_rows(self, rows: Rows[T]) -> AsyncGenerator[T, None]:
+        """The rows of one connection."""
+        try:
+            async with aclosing(
+                await self._http.send(rows.request(await self._current_token()), stream=True)
+            ) as response:
+                if not response.is_success:
+                    await response.aread()
+                    rows.refused(response)
+                    return
+                async for line in response.aiter_lines():
+                    yield rows.row(line)
+                rows.over = True
+        except httpx.RequestError as error:
+            rows.broken(error)
+
     async def events(self, contract_id: str, after: int | None = None) -> AsyncGenerator[ContractEvent, None]:
         """A contract's events as they happen; see `AexClient.events`. Close it where you leave before its end."""
         following = Following(self._manner, contract_id, after)
@@ -136,6 +163,7 @@ class AsyncAexClient:
     list_rules = AsyncSent(calls.list_rules)
     list_settlements = AsyncSent(calls.list_settlements)
     get_settlement = AsyncSent(calls.get_settlement)
+    reverse_settlement = AsyncSent(calls.reverse_settlement)
     breakdown = AsyncSent(calls.breakdown)
     trial_balance = AsyncSent(calls.trial_balance)
     get_account = AsyncSent(calls.get_account)

@@ -16,6 +16,7 @@ from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
 from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import Sent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
+from aex_client.rows import Rows
 from aex_client.views import Page
 from aex_models.contract_events import ContractEvent
 
@@ -83,6 +84,31 @@ class AexClient:
                 return
             call = call.after(page.next_cursor)
 
+    def rows(self, call: Call[T]) -> Iterator[T]:
+        """A long answer row by row, in constant memory: `rows(calls.export_settlements(domain="news"))`.
+
+        Raises like the methods, and `ConnectionFailed` where the answer breaks off: what came was not all.
+        """
+        rows = Rows(self._manner, call)
+        while not rows.over:
+            yield from self._read_rows(rows)
+            if not rows.over:
+                self._sleep(rows.pause_s)
+
+    def _read_rows(self, rows: Rows[T]) -> Iterator[T]:
+        """The rows of one connection."""
+        try:
+            with closing(self._http.send(rows.request(self._current_token()), stream=True)) as response:
+                if not response.is_success:
+                    response.read()
+                    rows.refused(response)
+                    return
+                for line in response.iter_lines():
+                    yield rows.row(line)
+                rows.over = True
+        except httpx.RequestError as error:
+            rows.broken(error)
+
     def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
         """A contract's events as they happen, up to the one that ends it; from after the event with `seq` `after`.
 
@@ -141,6 +167,7 @@ class AexClient:
     list_rules = Sent(calls.list_rules)
     list_settlements = Sent(calls.list_settlements)
     get_settlement = Sent(calls.get_settlement)
+    reverse_settlement = Sent(calls.reverse_settlement)
     breakdown = Sent(calls.breakdown)
     trial_balance = Sent(calls.trial_balance)
     get_account = Sent(calls.get_account)

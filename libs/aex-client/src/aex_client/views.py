@@ -15,7 +15,7 @@ from aex_models.governance import Action, DecidedBy, Severity
 from aex_models.money import SumMoney as Amount
 from aex_models.outcome import BillingImpact
 from aex_models.results import Fault, Provenance, Verdict
-from aex_models.settlement import Breakdown, SettlementStatus
+from aex_models.settlement import Breakdown, SettlementStatus, TransactionKind
 from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_models.work import FeedbackLevel
 
@@ -212,8 +212,36 @@ class SettlementView(View):
     consumer_id: str
     domain: str
     success: bool
+    final_status: ContractStatus | None = None
+    verdict: Verdict | None = None
+    """None where nothing was judged."""
     status: SettlementStatus
     revision: int
     revisions: tuple[SettlementRevisionView, ...]
     cost: CostView
     settled_at: datetime
+
+
+class BookingView(View):
+    """One row of the export: a revision of a contract's cost as it was booked, or taken back: then negative."""
+
+    booked_at: datetime
+    kind: TransactionKind
+    contract_id: str
+    work_id: str
+    agent_id: str
+    consumer_id: str
+    domain: str
+    revision: int
+    success: bool
+    currency: str
+    base: Amount
+    bonus: Amount
+    penalty: Amount
+    total: Amount
+    fee: Amount
+    bonus_capped: Amount
+    penalty_waived: Amount
+    transaction_id: str
+    reason: str
+    by: str | None = None

@@ -136,7 +136,8 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     g.Rule: _row("name description actions thresholds enabled"),
     # settlement
     s.Settlement: _row(
-        "contract_id work_id agent_id consumer_id domain success status revision revisions cost settled_at"
+        "contract_id work_id agent_id consumer_id domain success final_status verdict status revision revisions cost "
+        "settled_at"
     ),
     s.SettlementRevision: _row("revision cost settled_at reversed_at reason", finance="by", operator="by"),
     s.Cost: _row("contract_id currency base bonus penalty bonus_capped penalty_waived fee total lines breakdown"),
@@ -144,7 +145,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     s.Breakdown: _row("cpc cpa_bonus cpa_penalty"),
     s.LedgerTransaction: _row("id contract_id kind postings occurred_at reason", finance="by"),
     s.Posting: _row("account amount currency"),
-    s.AccountEntry: _row("transaction_id contract_id kind account amount currency occurred_at reason"),
+    s.AccountEntry: _row("transaction_id contract_id kind account amount currency occurred_at reason balance"),
     s.AccountBalance: _row("account currency balance"),
     s.Account: _row("account as_of complete_to balances"),
     s.TrialBalance: _row(finance="as_of complete_to accounts"),

@@ -130,7 +130,8 @@ class SettlementCompleted(Frozen):
 
 
 class SettlementAdjusted(Frozen):
-    """`settlement.adjusted`: a reversal, with its replacement where there is one."""
+    """`settlement.adjusted`: the revision and the cost that stand now. Without a replacement that is the revision that
+    was taken back, at a cost of zeros."""
 
     contract_id: Identifier
     revision: int

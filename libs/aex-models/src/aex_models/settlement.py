@@ -7,9 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from aex_models.booking import Booking
+from aex_models.contract import ContractStatus
 from aex_models.frozen import Frozen, Instant, ShortText, StrictInt
-from aex_models.money import Currency, Money, SignedMoney, SumMoney, TotalMoney
+from aex_models.money import ZERO, Currency, Money, Rate, SignedMoney, SumMoney, TotalMoney
 from aex_models.numbers import MAX_SAFE_INTEGER
+from aex_models.results import Verdict
 from aex_models.thresholds import ComparisonOperator
 from aex_models.work import FeedbackLevel
 
@@ -79,7 +82,9 @@ class SettlementRevision(Frozen):
     settled_at: Instant
     reversed_at: Instant | None = None
     reason: str | None = None
+    """Why it was reversed."""
     by: str | None = None
+    """Who reversed it."""
 
 
 class Settlement(Frozen):
@@ -91,12 +96,20 @@ class Settlement(Frozen):
     consumer_id: str
     domain: str
     success: bool
+    final_status: ContractStatus
+    verdict: Verdict | None = None
+    """None where nothing was judged."""
     status: SettlementStatus
     revision: int
+    """The latest; it stands where `status` is `settled`."""
     revisions: tuple[SettlementRevision, ...]
     cost: Cost
+    """That of the latest revision."""
+    fee_rate: Rate = ZERO
+    """Of the contract's terms: what a replacement's fee is computed with."""
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
     settled_at: Instant
+    """When the first revision was booked."""
 
 
 class TransactionKind(StrEnum):
@@ -128,6 +141,8 @@ class LedgerTransaction(Frozen):
     occurred_at: Instant
     reason: str = ""
     by: str = ""
+    booking: Booking | None = None
+    """What is counted of a settlement or a reversal; None for the other kinds."""
 
     @model_validator(mode="after")
     def _balances(self) -> "LedgerTransaction":
@@ -173,6 +188,8 @@ class AccountEntry(Frozen):
     currency: Currency
     occurred_at: Instant
     reason: str = ""
+    balance: SumMoney = ZERO
+    """What the account held in this currency after it."""
 
 
 class AccountBalance(Frozen):
@@ -189,7 +206,8 @@ class Account(Frozen):
 
     account: str
     as_of: Instant
-    complete_to: Instant
+    complete_to: Instant | None
+    """How far the answer reaches; None before anything was sealed."""
     balances: tuple[AccountBalance, ...]
 
 
@@ -197,7 +215,8 @@ class TrialBalance(Frozen):
     """All accounts at one instant. Sums to zero in each currency."""
 
     as_of: Instant
-    complete_to: Instant
+    complete_to: Instant | None
+    """How far the answer reaches: what it says of instants up to here never changes. None: nothing is sealed yet."""
     accounts: tuple[AccountBalance, ...]
 
 
@@ -223,4 +242,5 @@ class SettlementBreakdown(Frozen):
 
     rows: tuple[BreakdownRow, ...]
     totals: tuple[BreakdownRow, ...]
-    complete_to: Instant
+    complete_to: Instant | None
+    """All that was sealed up to here is counted; None before anything was."""

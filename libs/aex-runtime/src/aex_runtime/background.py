@@ -32,6 +32,8 @@ from aex_runtime.unit_of_work import Committed
 _RESTART = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=30))
 _STOP_DEADLINE_S = 6.0
 """A little more than consumer and pump take to drain."""
+Piece = Callable[[], Awaitable[None]]
+"""Runs until it is cancelled; where it crashes or ends it is started again."""
 _log = structlog.get_logger(__name__)
 
 
@@ -61,8 +63,12 @@ class Background:
         subscriptions: Mapping[str, EventHandler],
         timers: Mapping[str, TimerHandler],
         tracers: TracerProvider | None = None,
+        pieces: Mapping[str, Piece] | None = None,
     ) -> AsyncIterator[None]:
-        """Everything, from here to the end of the block; then what makes work stops before what publishes it."""
+        """Everything, from here to the end of the block; then what makes work stops before what publishes it.
+
+        `pieces` are the service's own, by name.
+        """
         trace = partial(continue_trace, provider=tracers)
         self._sweeper = TimerSweeper(
             self._service, self._store, self.leases, self._clock, timers, self._ids, trace=trace
@@ -77,13 +83,15 @@ class Background:
             trace=trace,
         )
         purge = IdempotencyPurge(self._service, self._store, self._clock, self._ids, self.leases)
-        pieces: dict[str, Callable[[], Awaitable[None]]] = {"idempotency-purge": purge.run}
+        all_pieces: dict[str, Piece] = {**(pieces or {}), "idempotency-purge": purge.run}
         if subscriptions:
-            pieces["consumer"] = consumer.run
+            all_pieces["consumer"] = consumer.run
         if timers:
-            pieces["timers"] = self._sweeper.run
-        pieces["outbox"] = self.outbox.run  # last: it publishes what the others committed while they stopped
-        tasks = {name: asyncio.create_task(self._keep_running(name, run), name=name) for name, run in pieces.items()}
+            all_pieces["timers"] = self._sweeper.run
+        all_pieces["outbox"] = self.outbox.run  # last: it publishes what the others committed while they stopped
+        tasks = {
+            each: asyncio.create_task(self._keep_running(each, run), name=each) for each, run in all_pieces.items()
+        }
         try:
             yield
         finally:
@@ -100,7 +108,7 @@ class Background:
             GaugeSpec("aex_background_restarts", "Crashes of background work in this process", self._crashes),
         )
 
-    async def _keep_running(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+    async def _keep_running(self, name: str, run: Piece) -> None:
         """Run a piece until cancelled; one that crashes is started again, slower each time."""
         crashes = 0
         while True:

@@ -39,3 +39,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def epoch_micros(moment: datetime) -> int:
     """Microseconds since 1970, exact: the form in which stores index time."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def from_epoch_micros(micros: int) -> datetime:
+    """The moment of so many microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=micros)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from opentelemetry.trace import TracerProvider
 
-from aex_runtime.background import Background
+from aex_runtime.background import Background, Piece
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import Blobs
 from aex_runtime.bus.factory import open_bus
@@ -80,10 +80,13 @@ class ServiceParts:
         return self.work.gauges()
 
     def background(
-        self, subscriptions: Mapping[str, EventHandler], timers: Mapping[str, TimerHandler]
+        self,
+        subscriptions: Mapping[str, EventHandler],
+        timers: Mapping[str, TimerHandler],
+        pieces: Mapping[str, Piece] | None = None,
     ) -> AbstractAsyncContextManager[None]:
-        """Consumer, outbox pump and timers, running while it is entered."""
-        return self.work.running(subscriptions, timers, self.tracers)
+        """Consumer, outbox pump, timers and the service's own pieces, running while it is entered."""
+        return self.work.running(subscriptions, timers, self.tracers, pieces)
 
     async def close(self) -> None:
         """Let go of the backends that `assemble` opened."""

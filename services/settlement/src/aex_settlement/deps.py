@@ -1,5 +1,6 @@
 """What every handler is given."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aex_runtime.clock import Clock
@@ -16,3 +17,5 @@ class Deps:
     store: Store
     clock: Clock
     ids: Ids
+    booked: Callable[[], None]
+    """Tells the sealer that something was committed to the ledger, so that it need not look."""

@@ -5,7 +5,10 @@ from fastapi import FastAPI
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
 from aex_settlement.api import routes
+from aex_settlement.bell import Bell
+from aex_settlement.dashboard import dashboard_routes
 from aex_settlement.deps import Deps
+from aex_settlement.sealer import Sealer
 from aex_settlement.settings import Settings
 from aex_settlement.subscriptions import subscriptions
 
@@ -15,10 +18,21 @@ SERVICE = "settlement"
 def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
     """The application. Nothing is opened before it starts, unless `backends` are given."""
     parts = assemble(SERVICE, settings or Settings(), backends)
+    bell = Bell()
     deps = Deps(
         unit_of_work=parts.unit_of_work,
         store=parts.backends.store,
         clock=parts.backends.clock,
         ids=parts.backends.ids,
+        booked=bell.ring,
     )
-    return build_app(parts, routes(deps), subscriptions=subscriptions(deps))
+    sealer = Sealer(deps, parts.work.leases, bell)
+    router = routes(deps)
+    router.routes += dashboard_routes(parts, deps).routes
+    return build_app(
+        parts,
+        router,
+        subscriptions=subscriptions(deps),
+        pieces={"sealer": sealer.run},
+        gauges=sealer.gauges(),
+    )

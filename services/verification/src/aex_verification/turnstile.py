@@ -1,40 +1,10 @@
-"""Lets so many in at once, of one caller and of all: what waits for a worker must not fill the queue of others."""
+"""Lets so many verifications in at once: what waits for a worker must not fill the queue of others."""
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from aex_runtime.errors import RateLimited, TemporarilyUnavailable
-
-RETRY_AFTER_S = 1
+from aex_runtime.http import turnstile
 
 
-class Turnstile:
-    """Counts who is inside. `what` they come for, in the plural, and the code for whom there is no place."""
+class Turnstile(turnstile.Turnstile):
+    """The runtime's, for verifications unless something else is named."""
 
     def __init__(self, of_one: int, of_all: int, what: str = "verifications", full: str = "verifier_busy") -> None:
-        self._of_one, self._of_all = of_one, of_all
-        self._what, self._full = what, full
-        self._inside: Counter[str] = Counter()
-
-    @property
-    def inside(self) -> int:
-        """How many there are."""
-        return self._inside.total()
-
-    @contextmanager
-    def passed(self, caller: str) -> Iterator[None]:
-        """The caller is inside until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
-        if self._inside[caller] >= self._of_one:
-            message = f"at most {self._of_one} of your {self._what} run at once"
-            raise RateLimited(f"too_many_{self._what}", message, retry_after_s=RETRY_AFTER_S)
-        if self.inside >= self._of_all:
-            message = f"no place for further {self._what}: this instance is busy"
-            raise TemporarilyUnavailable(self._full, message, retry_after_s=RETRY_AFTER_S)
-        self._inside[caller] += 1
-        try:
-            yield
-        finally:
-            self._inside[caller] -= 1
-            if not self._inside[caller]:
-                del self._inside[caller]
+        super().__init__(of_one, of_all, what, full)

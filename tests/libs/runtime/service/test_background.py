@@ -67,6 +67,26 @@ async def test_a_piece_that_crashes_is_started_again_and_counted() -> None:
     assert "CANARY" not in str(lines)
 
 
+async def test_a_piece_of_the_services_own_is_started_again_too_and_ends_with_the_others() -> None:
+    service = Service()
+    lives: list[str] = []
+
+    async def piece() -> None:
+        lives.append("began")
+        if len(lives) == 1:
+            raise RuntimeError("CANARY")
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            lives.append("ended")
+
+    with capture_logs() as lines:
+        async with service.work.running({}, {}, pieces={"sealer": piece}):
+            await until(lambda: len(lives) == 2)
+    assert lives == ["began", "began", "ended"]
+    assert [line["piece"] for line in lines if line["event"] == "background_crashed"] == ["sealer"]
+
+
 async def test_a_timer_set_by_an_event_is_fired() -> None:
     service = Service()
     fired: list[Timer] = []

@@ -1,5 +1,6 @@
 """A breakdown is an exact sum for each group, whatever the order, and never adds currencies."""
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -11,97 +12,173 @@ from hypothesis import strategies as st
 
 from aex_models.contract import Terms
 from aex_models.cost import cost
-from aex_models.settlement import BreakdownRow, Settlement, SettlementBreakdown, SettlementRevision, SettlementStatus
+from aex_models.settlement import BreakdownRow, LedgerTransaction, SettlementBreakdown, TransactionKind
 from aex_runtime.errors import InvalidRequest
-from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, parse_groups
+from aex_settlement.rules import breakdown
+from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
+from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, dimensions_of, parse_groups
+from aex_settlement.rules.periods import DaySpan
+from aex_settlement.rules.projected import Rollup
+from aex_settlement.rules.rollups import changed, rollup_changes, view_of
 from tests.libs.models.results import a_result, results, terms
+from tests.services.settlement.outcomes import NOON, a_settlement
 
-NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+def booked(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
+    settlement = a_settlement(**changes)
+    return settlement_transaction(settlement, 1, settlement.cost, at, "", "")
 
 
-def a_settlement(at: datetime = NOON, **changes: Any) -> Settlement:
-    amounts = changes.pop("cost", None) or cost(Terms(cpc_rate=Decimal(1)), a_result())
-    fields: dict[str, Any] = {
-        "contract_id": "ctr_1",
-        "work_id": "work_1",
-        "agent_id": "bot",
-        "consumer_id": "acme",
-        "domain": "general",
-        "success": True,
-        "status": SettlementStatus.SETTLED,
-        "revision": 1,
-        "revisions": (SettlementRevision(revision=1, cost=amounts, settled_at=at),),
-        "cost": amounts,
-        "settled_at": at,
+def taken_back(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
+    settlement = a_settlement(**changes)
+    return reversal_transaction(settlement, 1, settlement.cost, at, "", "")
+
+
+moments = st.sampled_from([NOON - timedelta(hours=12), NOON, NOON + timedelta(hours=12), NOON + timedelta(days=31)])
+changes = st.fixed_dictionaries(
+    {
+        "agent_id": st.sampled_from(["bot", "crew"]),
+        "consumer_id": st.sampled_from(["acme", "globex"]),
+        "domain": st.sampled_from(["general", "physics"]),
+        "success": st.booleans(),
+        "cost": st.builds(cost, terms, results()),
     }
-    return Settlement(**(fields | changes))
-
-
-settlements = st.builds(
-    a_settlement,
-    st.sampled_from([NOON - timedelta(hours=12), NOON, NOON + timedelta(hours=12), NOON + timedelta(days=31)]),
-    agent_id=st.sampled_from(["bot", "crew"]),
-    consumer_id=st.sampled_from(["acme", "globex"]),
-    domain=st.sampled_from(["general", "physics"]),
-    success=st.booleans(),
-    cost=st.builds(cost, terms, results()),
 )
-groups = st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, max_size=2, unique=True).map(tuple)
+bookings = st.builds(lambda make, at, given: make(at, **given), st.sampled_from([booked, taken_back]), moments, changes)
+groups = st.lists(st.sampled_from(GROUPS), min_size=1, max_size=2, unique=True).map(tuple)
 
 
-def broken_down(by: tuple[str, ...], rows: list[Settlement]) -> SettlementBreakdown:
-    fold = BreakdownFold(by)
-    for each in rows:
-        fold.add(each)
+def rollups_of(transactions: Iterable[LedgerTransaction], view: str) -> list[Rollup]:
+    found = rollup_changes(transactions)
+    return [changed("g", group, None, days) for group, days in found.items() if group.view == view]
+
+
+def broken_down(
+    by: tuple[str, ...], transactions: Sequence[LedgerTransaction], days: DaySpan | None = None, currency: Any = None
+) -> SettlementBreakdown:
+    fold = BreakdownFold(by, days or DaySpan(), currency)
+    for rollup in rollups_of(transactions, view_of(dimensions_of(by, {}))):
+        fold.add(rollup)
     return fold.result(NOON)
 
 
-@given(groups, st.lists(settlements, max_size=12), st.randoms())
-def test_rows_and_totals_are_exact_sums_in_any_order(by: tuple[str, ...], rows: list[Settlement], dice: Any) -> None:
-    found = broken_down(by, rows)
+def key(transaction: LedgerTransaction, group: str) -> str:
+    day = transaction.occurred_at.astimezone(UTC).date().isoformat()
+    named = {"day": day, "month": day[:7]}
+    return named.get(group) or getattr(transaction.booking, f"{group}_id", None) or getattr(transaction.booking, group)
+
+
+@given(groups, st.lists(bookings, max_size=12), st.randoms())
+def test_rows_and_totals_are_exact_sums_in_any_order(
+    by: tuple[str, ...], given_: list[LedgerTransaction], dice: Any
+) -> None:
+    found = broken_down(by, given_)
     for row in found.rows:
         members = [
             each
-            for each in rows
-            if each.cost.currency == row.currency and all(GROUPS[name](each) == getattr(row, name) for name in by)
+            for each in given_
+            if each.postings[0].currency == row.currency and all(key(each, name) == getattr(row, name) for name in by)
         ]
         assert_sums(row, members)
     for total in found.totals:
-        assert_sums(total, [each for each in rows if each.cost.currency == total.currency])
-    assert sum(row.count for row in found.rows) == sum(total.count for total in found.totals) == len(rows)
-    shuffled = rows[:]
+        assert_sums(total, [each for each in given_ if each.postings[0].currency == total.currency])
+    assert len(found.rows) == len({(*(key(each, name) for name in by), each.postings[0].currency) for each in given_})
+    shuffled = given_[:]
     dice.shuffle(shuffled)
     assert broken_down(by, shuffled) == found
 
 
-def assert_sums(row: BreakdownRow, members: list[Settlement]) -> None:
-    assert row.count == len(members) > 0
-    assert row.success_count == sum(each.success for each in members)
-    for name, part in (("cpc", "base"), ("cpa_bonus", "bonus"), ("cpa_penalty", "penalty"), ("total", "total")):
-        assert Fraction(getattr(row, name)) == sum(Fraction(getattr(each.cost, part)) for each in members)
+def assert_sums(row: BreakdownRow, members: list[LedgerTransaction]) -> None:
+    assert members
+    counted = [each.booking for each in members if each.booking]
+    assert row.count == sum(1 if each.kind is TransactionKind.SETTLEMENT else -1 for each in members)
+    assert row.success_count == sum(each.success_count for each in counted)
+    for name in ("cpc", "cpa_bonus", "cpa_penalty", "total"):
+        assert Fraction(getattr(row, name)) == sum(Fraction(getattr(each, name), 10**6) for each in counted)
     assert row.cpc + row.cpa_bonus - row.cpa_penalty == row.total
+
+
+def test_what_was_booked_and_taken_back_is_a_row_of_zeros_and_what_was_not_booked_is_none() -> None:
+    later = NOON + timedelta(days=1)
+    given_ = [booked(), taken_back(), booked(later, agent_id="crew")]
+    by_agent = broken_down(("agent",), given_)
+    assert [(row.agent, row.count, row.total) for row in by_agent.rows] == [("bot", 0, 0), ("crew", 1, Decimal("1.00"))]
+    first_day = broken_down(("agent",), given_, DaySpan(last="2025-03-01"))
+    assert [row.agent for row in first_day.rows] == ["bot"]
+
+
+def test_a_reversal_counts_on_its_own_day() -> None:
+    rows = broken_down(("day",), [booked(), taken_back(NOON + timedelta(days=31))]).rows
+    assert [(row.day, row.count, f"{row.total:.2f}") for row in rows] == [
+        ("2025-03-01", 1, "1.00"),
+        ("2025-04-01", -1, "-1.00"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "counted"),
+    [
+        (None, None, 3),
+        ("2025-03-01", "2025-03-01", 1),
+        ("2025-03-02", None, 2),
+        (None, "2025-03-02", 2),
+        ("2025-03-03", "2025-03-31", 1),
+        ("2025-03-04", None, 0),
+    ],
+)
+def test_days_are_cut_out_of_their_month(first: str | None, last: str | None, counted: int) -> None:
+    given_ = [booked(NOON + timedelta(days=number)) for number in range(3)]
+    found = broken_down(("month",), given_, DaySpan(first, last))
+    assert sum(row.count for row in found.rows) == counted
 
 
 def test_a_sum_may_exceed_the_largest_amount() -> None:
     rich = cost(Terms(cpc_rate=Decimal(1_000_000_000)), a_result())
-    assert broken_down(("agent",), [a_settlement(cost=rich)] * 20).totals[0].total == 20_000_000_000
+    assert broken_down(("agent",), [booked(cost=rich)] * 20).totals[0].total == 20_000_000_000
 
 
 def test_days_and_months_are_utc() -> None:
-    late = datetime(2025, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    rows = broken_down(("day", "month"), [a_settlement(late)]).rows
+    late = datetime(2025, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5))).astimezone(UTC)
+    rows = broken_down(("day", "month"), [booked(late)]).rows
     assert [(row.day, row.month) for row in rows] == [("2025-02-01", "2025-02")]
 
 
 def test_currencies_stand_in_rows_of_their_own() -> None:
     euros = cost(Terms(cpc_rate=Decimal(3), currency="EUR"), a_result())
-    found = broken_down(("agent",), [a_settlement(), a_settlement(cost=euros)])
+    given_ = [booked(), booked(cost=euros)]
+    found = broken_down(("agent",), given_)
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.rows] == ["bot EUR 3.00", "bot USD 1.00"]
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.totals] == ["None EUR 3.00", "None USD 1.00"]
+    assert [row.currency for row in broken_down(("agent",), given_, currency="EUR").rows] == ["EUR"]
 
 
 def test_nothing_settled_is_an_empty_breakdown() -> None:
     assert broken_down(("day",), []) == SettlementBreakdown(rows=(), totals=(), complete_to=NOON)
+
+
+def test_more_rows_than_an_answer_takes_are_refused_with_the_way_out() -> None:
+    fold = BreakdownFold(("agent",))
+    (rollup,) = rollups_of([booked()], "agent")
+    for number in range(breakdown.MAX_ROWS):
+        fold.add(rollup.model_copy(update={"agent": f"bot-{number}"}))
+    fold.add(rollup.model_copy(update={"agent": "bot-0"}))
+    with pytest.raises(InvalidRequest, match="take a shorter period, or one group") as refused:
+        fold.add(rollup)
+    assert refused.value.code == "too_many_rows"
+
+
+@pytest.mark.parametrize(
+    ("by", "own", "view"),
+    [
+        (("day",), {}, ""),
+        (("domain", "agent"), {}, "agent+domain"),
+        (("day", "month"), {"consumer": "acme"}, "consumer"),
+        (("agent", "domain"), {"consumer": "acme"}, "agent+consumer+domain"),
+        (("consumer",), {"consumer": "acme"}, "consumer"),
+    ],
+)
+def test_a_readers_own_dimension_is_in_its_view(by: tuple[str, ...], own: dict[str, str], view: str) -> None:
+    assert view_of(dimensions_of(by, own)) == view
 
 
 @pytest.mark.parametrize(

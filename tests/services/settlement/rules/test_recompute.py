@@ -62,6 +62,7 @@ def _settled(outcome: OutcomeRecord) -> Settlement:
     return Settlement(
         **{name: getattr(outcome, name) for name in ("contract_id", "work_id", "agent_id", "consumer_id", "domain")},
         success=True,
+        final_status=outcome.final_status,
         status=SettlementStatus.SETTLED,
         revision=1,
         revisions=(SettlementRevision(revision=1, cost=amounts, settled_at=NOON),),

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import structlog
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import iter_route_contexts
 
+from aex_runtime.background import Piece
 from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.http.docs import docs_routes
 from aex_runtime.http.envelope import Envelope
@@ -34,6 +36,7 @@ def build_app(
     *,
     subscriptions: Mapping[str, EventHandler] | None = None,
     timers: Mapping[str, TimerHandler] | None = None,
+    pieces: Mapping[str, Piece] | None = None,
     resources: Sequence[Resource] = (),
     ready: Mapping[str, Probe] | None = None,
     dispensable: Mapping[str, Missing] | None = None,
@@ -42,7 +45,8 @@ def build_app(
     """The application of a service.
 
     `router` comes from `service_router()`; each of its routes depends on an `Allow` or is marked `Public`, or
-    `UnguardedRoute` is raised. `resources` (a worker pool, an HTTP client) are entered before background work starts
+    `UnguardedRoute` is raised. `pieces` are background work of the service's own, by name: kept running, cancelled at
+    the end. `resources` (a worker pool, an HTTP client) are entered before background work starts
     and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name; `dispensable`
     parts are told of where they are missing, and leave the service ready.
     """
@@ -50,7 +54,7 @@ def build_app(
     app = FastAPI(
         title=f"AEX Outcomes: {parts.name}",
         version=parts.version,
-        lifespan=_life(parts, subscriptions or {}, timers or {}, resources),
+        lifespan=_life(parts, partial(parts.background, subscriptions or {}, timers or {}, pieces), resources),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -84,10 +88,7 @@ def build_app(
 
 
 def _life(
-    parts: ServiceParts,
-    subscriptions: Mapping[str, EventHandler],
-    timers: Mapping[str, TimerHandler],
-    resources: Sequence[Resource],
+    parts: ServiceParts, background: Resource, resources: Sequence[Resource]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -95,7 +96,7 @@ def _life(
             stack.push_async_callback(parts.close)
             for resource in resources:
                 await stack.enter_async_context(resource())
-            await stack.enter_async_context(parts.background(subscriptions, timers))
+            await stack.enter_async_context(background())
             _log.info("service_started", service=parts.name)
             yield
             _log.info("service_stopping", service=parts.name)

@@ -1,18 +1,27 @@
-"""Questions about the ledger: a transaction, an account and its entries, the trial balance."""
+"""Questions about the books as of a sealed instant: an account, its entries, the trial balance."""
 
-from datetime import datetime
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
 
-from aex_models.settlement import Account, AccountEntry, LedgerTransaction, TrialBalance
-from aex_runtime.clock import epoch_micros
+from aex_models.money import from_micros
+from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, TrialBalance
 from aex_runtime.errors import NotFound
 from aex_runtime.identity.principal import Principal
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Scalar
+from aex_runtime.store.table import Stored
 from aex_settlement.deps import Deps
-from aex_settlement.repository import TRANSACTIONS, Slice, each_entry, each_transaction, entries_slice
-from aex_settlement.rules.balances import BalanceFold
-from aex_settlement.rules.periods import parse_instant
+from aex_settlement.handlers.sealed_instant import SealedInstant, read_as_of
+from aex_settlement.repository.books import balance_pages, each_sheet, sheet_at
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.repository.pages import Slice
+from aex_settlement.rules.entries import Place, each_line
+from aex_settlement.rules.projected import Balance
 from aex_settlement.rules.visibility import may_read_account
+
+_AT_ONCE = 16
+"""How many accounts are looked up in their books at the same time."""
 
 
 async def read_transaction(deps: Deps, transaction_id: str) -> LedgerTransaction:
@@ -24,26 +33,27 @@ async def read_transaction(deps: Deps, transaction_id: str) -> LedgerTransaction
 
 
 async def read_trial_balance(deps: Deps, as_of: str | None) -> TrialBalance:
-    """All accounts at an instant, now unless said otherwise. Whole transactions are summed, so it always balances.
+    """All accounts at an instant. Of whole batches, so it always balances.
 
     Raises `InvalidRequest` for what is no RFC 3339 instant.
     """
-    asked, complete_to = _instants(deps, as_of)
-    fold = BalanceFold()
-    async for transaction in each_transaction(deps.store, epoch_micros(complete_to)):
-        for posting in transaction.postings:
-            fold.add(posting)
-    return TrialBalance(as_of=asked, complete_to=complete_to, accounts=fold.balances())
+
+    async def read(instant: SealedInstant) -> tuple[AccountBalance, ...]:
+        return await _balances(deps, instant, None)
+
+    found = await read_as_of(deps, as_of, read)
+    return TrialBalance(as_of=found.as_of, complete_to=found.complete_to, accounts=found.answer or ())
 
 
 async def read_account(deps: Deps, reader: Principal, account: str, as_of: str | None) -> Account:
     """What an account holds. Raises `NotFound` also where it is not the reader's; one never posted in is empty."""
     _check_readable(reader, account)
-    asked, complete_to = _instants(deps, as_of)
-    fold = BalanceFold()
-    async for entry in each_entry(deps.store, account, epoch_micros(complete_to)):
-        fold.add(entry)
-    return Account(account=account, as_of=asked, complete_to=complete_to, balances=fold.balances())
+
+    async def read(instant: SealedInstant) -> tuple[AccountBalance, ...]:
+        return await _balances(deps, instant, account)
+
+    found = await read_as_of(deps, as_of, read)
+    return Account(account=account, as_of=found.as_of, complete_to=found.complete_to, balances=found.answer or ())
 
 
 async def list_entries(
@@ -51,8 +61,12 @@ async def list_entries(
 ) -> Slice[AccountEntry]:
     """A page of an account's postings, newest first. Raises `NotFound` also where it is not the reader's."""
     _check_readable(reader, account)
-    _, complete_to = _instants(deps, as_of)
-    return await entries_slice(deps.store, account, epoch_micros(complete_to), after, limit)
+    before = None if after is None else Place.at(after)
+
+    async def read(instant: SealedInstant) -> Slice[AccountEntry]:
+        return await _entries(deps, instant, account, before, limit)
+
+    return (await read_as_of(deps, as_of, read)).answer or Slice((), None)
 
 
 def _check_readable(reader: Principal, account: str) -> None:
@@ -60,8 +74,47 @@ def _check_readable(reader: Principal, account: str) -> None:
         raise NotFound("account_not_found", "no such account")
 
 
-def _instants(deps: Deps, as_of: str | None) -> tuple[datetime, datetime]:
-    """The instant that was asked for, and how far the answer reaches: never beyond now."""
-    now = deps.clock.now()
-    asked = parse_instant("as_of", as_of) or now
-    return asked, min(asked, now)
+async def _balances(deps: Deps, instant: SealedInstant, account: str | None) -> tuple[AccountBalance, ...]:
+    """By account and currency; without those that were not posted to by then."""
+    found: list[AccountBalance] = []
+    async with aclosing(balance_pages(deps.store, instant.generation, account)) as pages:
+        async for page in pages:
+            found += await _balances_at(deps, instant, page)
+    return tuple(sorted(found, key=lambda each: (each.account, each.currency)))
+
+
+async def _balances_at(deps: Deps, instant: SealedInstant, page: Sequence[Stored[Balance]]) -> list[AccountBalance]:
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def held(now: Balance) -> int | None:
+        if now.seq <= instant.seq:
+            return now.balance  # not posted to since
+        async with gate:
+            sheet = await sheet_at(deps.store, instant.generation, now.account, now.currency, instant.seq)
+        return None if sheet is None else sheet.closing
+
+    balances = [stored.record for stored in page]
+    micros = await asyncio.gather(*map(held, balances))
+    return [
+        AccountBalance(account=each.account, currency=each.currency, balance=from_micros(amount))
+        for each, amount in zip(balances, micros, strict=True)
+        if amount is not None
+    ]
+
+
+async def _entries(
+    deps: Deps, instant: SealedInstant, account: str, before: Place | None, limit: int
+) -> Slice[AccountEntry]:
+    seq = instant.seq if before is None else min(instant.seq, before.seq)
+    shown: list[AccountEntry] = []
+    after: tuple[Scalar, str] | None = None
+    async with (
+        aclosing(each_sheet(deps.store, instant.generation, account, seq)) as sheets,
+        aclosing(each_line(sheets, before)) as lines,
+    ):
+        async for place, entry in lines:
+            if len(shown) == limit:
+                return Slice(tuple(shown), after)
+            shown.append(entry)
+            after = place.position
+    return Slice(tuple(shown), None)

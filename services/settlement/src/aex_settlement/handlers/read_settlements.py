@@ -1,16 +1,16 @@
-"""Questions about settlements: one, a page of them, a breakdown. A reader meets its own rows alone."""
+"""Questions about settlements: one, or a page of them. A reader meets its own alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aex_models.settlement import Settlement, SettlementBreakdown
+from aex_models.settlement import Settlement
 from aex_runtime.errors import NotFound
 from aex_runtime.identity.principal import Principal
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Scalar
 from aex_settlement.deps import Deps
-from aex_settlement.repository import SETTLEMENTS, Slice, each_settlement, settlements_slice
-from aex_settlement.rules.breakdown import BreakdownFold, parse_groups
+from aex_settlement.repository.pages import Slice
+from aex_settlement.repository.settlements import SETTLEMENTS, settlements_slice
 from aex_settlement.rules.periods import parse_period
 from aex_settlement.rules.visibility import may_read_settlement, own_filter
 
@@ -41,21 +41,3 @@ async def list_settlements(
     if any(wanted.equal.get(name, value) != value for name, value in own.items()):
         return Slice((), None)  # somebody else's rows: as if there were none
     return await settlements_slice(deps.store, {**wanted.equal, **own}, period, after, limit)
-
-
-async def break_down(
-    deps: Deps,
-    reader: Principal,
-    group_by: Sequence[str],
-    first_day: str | None,
-    last_day: str | None,
-    currency: str | None,
-) -> SettlementBreakdown:
-    """The reader's settlements by one or two groups. Raises `InvalidRequest` for bad groups or days."""
-    fold = BreakdownFold(parse_groups(group_by))
-    period = parse_period(first_day, last_day)
-    complete_to = deps.clock.now()
-    async for settlement in each_settlement(deps.store, own_filter(reader), period):
-        if currency in (None, settlement.cost.currency):
-            fold.add(settlement)
-    return fold.result(complete_to)

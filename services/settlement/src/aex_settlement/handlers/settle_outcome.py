@@ -4,22 +4,15 @@ import structlog
 
 from aex_models.events import SettlementCompleted
 from aex_models.outcome import OutcomeRecord
-from aex_models.settlement import (
-    Cost,
-    LedgerTransaction,
-    Settlement,
-    SettlementRevision,
-    SettlementStatus,
-    TransactionKind,
-)
+from aex_models.settlement import Cost, Settlement, SettlementRevision, SettlementStatus
 from aex_runtime.handlers import Poison
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import AlreadyExists
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
-from aex_settlement.repository import SETTLEMENTS, create_settlement, create_transaction
-from aex_settlement.rules.ids import settlement_transaction_id
-from aex_settlement.rules.postings import settlement_postings
+from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.repository.settlements import SETTLEMENTS, create_settlement
+from aex_settlement.rules.booked import settlement_transaction
 from aex_settlement.rules.recompute import Refused, check_replay, recomputed_cost
 
 FIRST_REVISION = 1
@@ -39,6 +32,8 @@ async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
     except Refused as refused:
         log.critical("settlement_refused", alarm=True, code=refused.code, detail=refused.detail)
         raise Poison(f"{refused.code}: {refused.detail}") from refused
+    if posted:
+        deps.booked()
     log.info("contract_settled" if posted else "settlement_replayed", currency=cost.currency, total=str(cost.total))
     return posted
 
@@ -59,17 +54,12 @@ async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
     if earlier is not None:
         check_replay(earlier.record, outcome, cost)
         return False
-    transaction = LedgerTransaction(
-        id=settlement_transaction_id(outcome.contract_id, FIRST_REVISION),
-        contract_id=outcome.contract_id,
-        kind=TransactionKind.SETTLEMENT,
-        postings=settlement_postings(cost, outcome.consumer_id, outcome.agent_id),
-        occurred_at=unit.now,
-        reason=f"outcome {outcome.id}",
-        by="service:settlement",
+    settlement = _settlement(unit, outcome, cost)
+    reason = f"outcome {outcome.id}"
+    create_transaction(
+        unit, settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
     )
-    create_transaction(unit, transaction)
-    create_settlement(unit, _settlement(unit, outcome, cost))
+    create_settlement(unit, settlement)
     completed = SettlementCompleted(contract_id=outcome.contract_id, revision=FIRST_REVISION, cost=cost)
     unit.emit("settlement.completed", outcome.contract_id, completed, FIRST_REVISION)
     return True
@@ -84,10 +74,13 @@ def _settlement(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> Settlement:
         consumer_id=outcome.consumer_id,
         domain=outcome.domain,
         success=result is not None and result.success,
+        final_status=outcome.final_status,
+        verdict=result and result.verdict,
         status=SettlementStatus.SETTLED,
         revision=FIRST_REVISION,
         revisions=(SettlementRevision(revision=FIRST_REVISION, cost=cost, settled_at=unit.now),),
         cost=cost,
+        fee_rate=outcome.terms.fee_rate,
         disclosure=outcome.disclosure,
         settled_at=unit.now,
     )

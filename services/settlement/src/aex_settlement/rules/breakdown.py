@@ -1,37 +1,41 @@
-"""Settlements by group: integer sums, whose order does not matter. Currencies are never added."""
+"""A breakdown out of rollups: integer sums, whose order does not matter. Currencies are never added."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from aex_models.money import from_micros, to_micros
-from aex_models.settlement import BreakdownRow, Settlement, SettlementBreakdown
+from aex_models.money import from_micros
+from aex_models.settlement import BreakdownRow, SettlementBreakdown
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
+from aex_settlement.rules.periods import DaySpan
+from aex_settlement.rules.projected import DaySums, Rollup
+from aex_settlement.rules.rollups import DIMENSIONS
 
 MAX_GROUPS = 2
-GROUPS: dict[str, Callable[[Settlement], str]] = {
-    "agent": lambda settlement: settlement.agent_id,
-    "consumer": lambda settlement: settlement.consumer_id,
-    "domain": lambda settlement: settlement.domain,
-    "day": lambda settlement: settlement.settled_at.astimezone(UTC).date().isoformat(),
-    "month": lambda settlement: settlement.settled_at.astimezone(UTC).date().isoformat()[:7],
-}
+MAX_ROWS = 50_000
+"""Some 15 MB of JSON. Whoever wants more wants the export, or a shorter period."""
+
+GROUPS = (*DIMENSIONS, "day", "month")
 """What settlements can be grouped by. Days and months are UTC, those of the booking."""
 
 
 def parse_groups(given: Sequence[str]) -> tuple[str, ...]:
     """One or two groups, written `agent,day` or repeated. Raises `InvalidRequest` for anything else."""
     groups = tuple(name.strip() for each in given for name in each.split(","))
-    unknown = [name for name in groups if name not in GROUPS]
-    if unknown:
+    if any(name not in GROUPS for name in groups):
         raise _invalid("unknown_group", f"group_by takes {', '.join(GROUPS)}")
     if len(groups) > MAX_GROUPS or not groups:
         raise _invalid("too_many_groups" if groups else "no_group", "group_by takes one or two groups")
     if len(set(groups)) < len(groups):
         raise _invalid("repeated_group", "group_by names the same group twice")
     return groups
+
+
+def dimensions_of(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, ...]:
+    """The dimensions of the view that serves these groups to a reader whose `own` value is one of them."""
+    return tuple(name for name in DIMENSIONS if name in groups or name in own)
 
 
 def _invalid(code: str, message: str) -> InvalidRequest:
@@ -49,16 +53,23 @@ class _Sums:
     cpa_penalty: int = 0
     total: int = 0
 
-    def add(self, settlement: Settlement) -> None:
-        cost = settlement.cost
-        self.count += 1
-        self.success_count += settlement.success
-        self.cpc += to_micros(cost.base)
-        self.cpa_bonus += to_micros(cost.bonus)
-        self.cpa_penalty += to_micros(cost.penalty)
-        self.total += to_micros(cost.total)
+    def add_day(self, day: DaySums) -> None:
+        self.count += day.booked
+        self.success_count += day.succeeded
+        self.cpc += day.cpc
+        self.cpa_bonus += day.cpa_bonus
+        self.cpa_penalty += day.cpa_penalty
+        self.total += day.total
 
-    def row(self, currency: str, keys: dict[str, Any]) -> BreakdownRow:
+    def add(self, other: "_Sums") -> None:
+        self.count += other.count
+        self.success_count += other.success_count
+        self.cpc += other.cpc
+        self.cpa_bonus += other.cpa_bonus
+        self.cpa_penalty += other.cpa_penalty
+        self.total += other.total
+
+    def row(self, currency: str, keys: Mapping[str, Any]) -> BreakdownRow:
         return BreakdownRow(
             currency=currency,
             count=self.count,
@@ -73,24 +84,45 @@ class _Sums:
 
 @dataclass(slots=True)
 class BreakdownFold:
-    """Gathers settlements one at a time, so that memory grows with the groups and not with the settlements."""
+    """Gathers rollups one at a time; memory grows with the rows of the answer, and those are bounded.
+
+    A group whose bookings were all taken back is a row of zeros: something was booked there, and stands in the ledger
+    and in the export. A group without any booking in these days is no row.
+    """
 
     groups: tuple[str, ...]
+    days: DaySpan = field(default_factory=DaySpan)
+    currency: str | None = None
     _rows: dict[tuple[str, ...], _Sums] = field(default_factory=dict)
-    _totals: dict[str, _Sums] = field(default_factory=dict)
 
-    def add(self, settlement: Settlement) -> None:
-        """Count one settlement in its group and in its currency's total."""
-        currency = settlement.cost.currency
-        keys = tuple(GROUPS[group](settlement) for group in self.groups)
-        self._rows.setdefault((*keys, currency), _Sums()).add(settlement)
-        self._totals.setdefault(currency, _Sums()).add(settlement)
+    def add(self, rollup: Rollup) -> None:
+        """Add a group's month. Raises `InvalidRequest` where there are more rows than an answer takes."""
+        if self.currency not in (None, rollup.currency):
+            return
+        for day in rollup.days:
+            if self.days.holds(day.day):
+                self._sums(rollup, day.day).add_day(day)
 
-    def result(self, complete_to: datetime) -> SettlementBreakdown:
+    def _sums(self, rollup: Rollup, day: str) -> _Sums:
+        key = (*(day if name == "day" else str(getattr(rollup, name)) for name in self.groups), rollup.currency)
+        sums = self._rows.get(key)
+        if sums is None:
+            if len(self._rows) == MAX_ROWS:
+                raise _invalid("too_many_rows", f"more than {MAX_ROWS} rows: take a shorter period, or one group")
+            sums = self._rows[key] = _Sums()
+        return sums
+
+    def result(self, complete_to: datetime | None) -> SettlementBreakdown:
         """The rows in the order of their keys, then of their currency; a total for each currency."""
-        rows = [
-            sums.row(key[-1], dict(zip(self.groups, key[:-1], strict=True)))
-            for key, sums in sorted(self._rows.items(), key=lambda item: item[0])
-        ]
-        totals = [sums.row(currency, {}) for currency, sums in sorted(self._totals.items(), key=lambda item: item[0])]
-        return SettlementBreakdown(rows=tuple(rows), totals=tuple(totals), complete_to=complete_to)
+        totals: dict[str, _Sums] = {}
+        for key, sums in self._rows.items():
+            totals.setdefault(key[-1], _Sums()).add(sums)
+        return SettlementBreakdown(
+            rows=tuple(self._each_row()),
+            totals=tuple(totals[currency].row(currency, {}) for currency in sorted(totals)),
+            complete_to=complete_to,
+        )
+
+    def _each_row(self) -> Iterator[BreakdownRow]:
+        for key in sorted(self._rows):
+            yield self._rows[key].row(key[-1], dict(zip(self.groups, key[:-1], strict=True)))

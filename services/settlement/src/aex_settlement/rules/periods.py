@@ -23,6 +23,24 @@ class Period:
     end: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DaySpan:
+    """UTC days such as 2025-01-31, both included; None is without limit."""
+
+    first: str | None = None
+    last: str | None = None
+
+    def holds(self, day: str) -> bool:
+        """Whether the day lies within."""
+        return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
+
+
+def parse_days(first: str | None, last: str | None) -> DaySpan:
+    """The UTC days from `first` to `last`, both included. Raises `InvalidRequest` as `parse_period` does."""
+    parse_period(first, last)
+    return DaySpan(first, last)
+
+
 def parse_period(first: str | None, last: str | None) -> Period:
     """The period from the UTC day `first` to the UTC day `last`, both included; an absent end is open.
 

@@ -6,12 +6,17 @@ from aex_runtime.identity.principal import Principal
 from aex_settlement.rules.accounts import is_account
 
 READERS = (Audience.FINANCE, Audience.CONSUMER, Audience.AGENT)
-_OWN = {Audience.CONSUMER: "consumer_id", Audience.AGENT: "agent_id"}
+_OWN = {Audience.CONSUMER: "consumer", Audience.AGENT: "agent"}
+
+
+def own_dimension(principal: Principal) -> dict[str, str]:
+    """What a reader's rollups have in common: nothing for finance, the reader itself for anybody else."""
+    return {} if principal.role is Audience.FINANCE else {_OWN[principal.role]: principal.id}
 
 
 def own_filter(principal: Principal) -> dict[str, str]:
     """What a reader's settlements have in common: nothing for finance, its own id for anybody else."""
-    return {} if principal.role is Audience.FINANCE else {_OWN[principal.role]: principal.id}
+    return {f"{name}_id": value for name, value in own_dimension(principal).items()}
 
 
 def may_read_settlement(principal: Principal, settlement: Settlement) -> bool:

@@ -1,0 +1,31 @@
+"""governance's endpoints: holds, their decisions, the fraud rules."""
+
+from aex_client.call import Call, get, items_of, json_body, place, post
+from aex_client.endpoints import Service
+from aex_client.views import Page
+from aex_models.governance import Decision, Hold, HoldStatus, Rule
+
+_GOVERNANCE = Service.GOVERNANCE
+
+
+def list_holds(
+    *, status: HoldStatus | str | None = None, cursor: str | None = None, limit: int | None = None
+) -> Call[Page[Hold]]:
+    """Held outcomes, newest first (operator)."""
+    return get(_GOVERNANCE, "/v1/holds", Page[Hold], status=status, cursor=cursor, limit=limit)
+
+
+def get_hold(hold_id: str) -> Call[Hold]:
+    """One hold (operator)."""
+    return get(_GOVERNANCE, place("/v1/holds/{}", hold_id), Hold)
+
+
+def decide_hold(hold_id: str, decision: Decision | str, reason: str) -> Call[Hold]:
+    """Release, reject or retry a held outcome (operator). The first decision wins."""
+    body = json_body({"decision": decision, "reason": reason})
+    return post(_GOVERNANCE, place("/v1/holds/{}/decision", hold_id), Hold, body)
+
+
+def list_rules() -> Call[tuple[Rule, ...]]:
+    """Every fraud rule, with its thresholds."""
+    return items_of(get(_GOVERNANCE, "/v1/rules", Page[Rule]))

@@ -1,0 +1,122 @@
+"""settlement's endpoints: settlements and their corrections, breakdowns, the export, the ledger's accounts."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Literal
+
+from aex_client.call import Call, get, json_body, place, post
+from aex_client.endpoints import Service
+from aex_client.views import BookingView, Page, SettlementView
+from aex_models.corrections import Replacement
+from aex_models.settlement import (
+    Account,
+    AccountEntry,
+    LedgerTransaction,
+    Posting,
+    SettlementBreakdown,
+    SettlementStatus,
+    TransactionKind,
+    TrialBalance,
+)
+
+_SETTLEMENT = Service.SETTLEMENT
+Group = Literal["agent", "consumer", "domain", "day", "month"]
+
+
+def list_settlements(
+    *,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    domain: str | None = None,
+    status: SettlementStatus | str | None = None,
+    first_day: date | str | None = None,
+    last_day: date | str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Call[Page[SettlementView]]:
+    """Settlements, newest first: finance all, others their own. Days are UTC and included."""
+    query = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
+    days = {"from": first_day, "to": last_day}
+    return get(_SETTLEMENT, "/v1/settlements", Page[SettlementView], **query, **days, cursor=cursor, limit=limit)
+
+
+def get_settlement(contract_id: str) -> Call[SettlementView]:
+    """What a contract cost, line by line, with all its revisions; not there until it is settled."""
+    return get(_SETTLEMENT, place("/v1/settlements/{}", contract_id), SettlementView)
+
+
+def reverse_settlement(
+    contract_id: str,
+    reason: str,
+    *,
+    replacement: Replacement | Mapping[str, Any] | None = None,
+    revision: int | None = None,
+) -> Call[SettlementView]:
+    """Take a settlement back (finance), and book `replacement` {base, bonus, penalty} in its place where it is given.
+
+    `revision`: the one that is meant; where another stands by then, nothing is booked and `Conflict` raised.
+    """
+    given = {"reason": reason, "replacement": replacement, "revision": revision}
+    body = json_body({name: value for name, value in given.items() if value is not None})
+    return post(_SETTLEMENT, place("/v1/settlements/{}/reversals", contract_id), SettlementView, body)
+
+
+def export_settlements(
+    *,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    domain: str | None = None,
+    currency: str | None = None,
+    status: SettlementStatus | str | None = None,
+    first_day: date | str | None = None,
+    last_day: date | str | None = None,
+) -> Call[BookingView]:
+    """Every booking, oldest first; to be read line by line, by a client's `rows`. Days are UTC and included."""
+    parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
+    kinds = {"currency": currency, "status": status}
+    days = {"from": first_day, "to": last_day}
+    return get(_SETTLEMENT, "/v1/settlements/export", BookingView, format="jsonl", **parties, **kinds, **days)
+
+
+def breakdown(
+    group_by: Group | Sequence[Group],
+    *,
+    first_day: date | str | None = None,
+    last_day: date | str | None = None,
+    currency: str | None = None,
+) -> Call[SettlementBreakdown]:
+    """Counts and amounts by one or two of agent, consumer, domain, day, month; with a total for each currency."""
+    groups = [group_by] if isinstance(group_by, str) else list(group_by)
+    days = {"from": first_day, "to": last_day}
+    path = "/v1/settlements/breakdown"
+    return get(_SETTLEMENT, path, SettlementBreakdown, group_by=groups, **days, currency=currency)
+
+
+def trial_balance(*, as_of: datetime | str | None = None) -> Call[TrialBalance]:
+    """All accounts at an instant (finance). Sums to zero in each currency."""
+    return get(_SETTLEMENT, "/v1/trial-balance", TrialBalance, as_of=as_of)
+
+
+def get_account(account_id: str, *, as_of: datetime | str | None = None) -> Call[Account]:
+    """An account's balance in each currency: finance any, others their own. Such as `consumer:acme`."""
+    return get(_SETTLEMENT, place("/v1/accounts/{}", account_id), Account, as_of=as_of)
+
+
+def list_account_entries(
+    account_id: str,
+    *,
+    as_of: datetime | str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Call[Page[AccountEntry]]:
+    """An account's postings, newest first; amounts are integer micros, + debit, − credit."""
+    path = place("/v1/accounts/{}/entries", account_id)
+    return get(_SETTLEMENT, path, Page[AccountEntry], as_of=as_of, cursor=cursor, limit=limit)
+
+
+def post_transaction(
+    kind: TransactionKind | str, postings: Sequence[Posting | Mapping[str, Any]], reason: str
+) -> Call[LedgerTransaction]:
+    """Post a deposit (cash +, consumer −) or an adjustment (finance). Amounts are integer micros; they sum to zero."""
+    body = json_body({"kind": kind, "postings": list(postings), "reason": reason})
+    return post(_SETTLEMENT, "/v1/ledger/transactions", LedgerTransaction, body)

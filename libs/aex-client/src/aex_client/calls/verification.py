@@ -1,0 +1,88 @@
+"""verification's endpoints: contracts, candidates, outcomes, the metrics' catalog."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aex_client.call import Call, get, items_of, json_body, numbers_body, place, post, query_of
+from aex_client.endpoints import Service
+from aex_client.views import AttemptView, OutcomeView, Page
+from aex_models.catalog import MetricEntry
+from aex_models.contract import Artifact, Contract, ContractStatus
+
+_VERIFICATION = Service.VERIFICATION
+
+
+def list_contracts(
+    *, status: ContractStatus | str | None = None, cursor: str | None = None, limit: int | None = None
+) -> Call[Page[Contract]]:
+    """The caller's contracts, newest first; an operator's are all."""
+    return get(_VERIFICATION, "/v1/contracts", Page[Contract], status=status, cursor=cursor, limit=limit)
+
+
+def get_contract(contract_id: str) -> Call[Contract]:
+    """One contract."""
+    return get(_VERIFICATION, place("/v1/contracts/{}", contract_id), Contract)
+
+
+def submit_output(
+    contract_id: str,
+    output: Any,
+    *,
+    execution_metadata: Mapping[str, Any] | None = None,
+    claimed_metrics: Mapping[str, Any] | None = None,
+    claimed_values: Mapping[str, Any] | None = None,
+    reasoning: str | None = None,
+    artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
+    wait_s: float = 0.0,
+) -> Call[AttemptView]:
+    """Post a candidate (the contract's agent), and wait for its verdict for up to `wait_s` seconds (at most 30).
+
+    The answer may come without a verdict; `get_attempt` tells it later. Claims are numbers; a `Decimal` among them
+    keeps its digits.
+    """
+    parts = {"output": json_body(output)}
+    parts |= {"execution_metadata": json_body(execution_metadata)} if execution_metadata is not None else {}
+    parts |= {"claimed_metrics": numbers_body(claimed_metrics)} if claimed_metrics is not None else {}
+    parts |= {"claimed_values": numbers_body(claimed_values)} if claimed_values is not None else {}
+    parts |= {"reasoning": json_body(reasoning)} if reasoning is not None else {}
+    parts |= {"artifacts": json_body(list(artifacts))} if artifacts else {}
+    body = b"{" + b",".join(b'"%s":%s' % (name.encode(), part) for name, part in parts.items()) + b"}"
+    call = post(_VERIFICATION, place("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
+    return replace(call, query=query_of({"wait_s": wait_s or None}), wait_s=wait_s)
+
+
+def list_attempts(contract_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[Page[AttemptView]]:
+    """A contract's attempts, oldest first."""
+    path = place("/v1/contracts/{}/attempts", contract_id)
+    return get(_VERIFICATION, path, Page[AttemptView], cursor=cursor, limit=limit)
+
+
+def get_attempt(contract_id: str, attempt_id: str) -> Call[AttemptView]:
+    """One attempt."""
+    return get(_VERIFICATION, place("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
+
+
+def finalize(contract_id: str) -> Call[Contract]:
+    """Settle early with the best judged candidate (the contract's agent)."""
+    return post(_VERIFICATION, place("/v1/contracts/{}/finalize", contract_id), Contract)
+
+
+def cancel_contract(contract_id: str) -> Call[Contract]:
+    """Cancel before the first candidate is received (the contract's consumer)."""
+    return post(_VERIFICATION, place("/v1/contracts/{}/cancel", contract_id), Contract)
+
+
+def list_outcomes(*, cursor: str | None = None, limit: int | None = None) -> Call[Page[OutcomeView]]:
+    """Outcomes, newest first: the caller's own, finance's and operators' are all."""
+    return get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], cursor=cursor, limit=limit)
+
+
+def get_outcome(contract_id: str) -> Call[OutcomeView]:
+    """The outcome of one contract; not there until the contract is final."""
+    return get(_VERIFICATION, place("/v1/outcomes/{}", contract_id), OutcomeView)
+
+
+def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
+    """Every metric that a criterion may name."""
+    return items_of(get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))

@@ -1,0 +1,163 @@
+"""SealJournal: what was committed to the ledger goes into numbered, chained batches, each transaction once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from aex_runtime.seen_clean import SeenClean
+from aex_runtime.store.port import AlreadyExists, Scalar, Transaction
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.examine_waiting import Refusal, examine
+from aex_settlement.handlers.guards import Guard, unguarded
+from aex_settlement.handlers.races import Lost, again
+from aex_settlement.handlers.read_sealed import SealedPages
+from aex_settlement.repository.journal import (
+    BATCHES,
+    HEAD,
+    HEAD_KEY,
+    UNSEALED,
+    Waiting,
+    batch_key,
+    read_head,
+    waiting_page,
+)
+from aex_settlement.rules.account_books import Page
+from aex_settlement.rules.batching import MAX_TRANSACTIONS, Candidate, cut
+from aex_settlement.rules.broken import BrokenJournal
+from aex_settlement.rules.journal import JournalHead, head_of, seal
+
+_log = structlog.get_logger("aex_settlement.seal_journal")
+
+
+@dataclass(slots=True)
+class Lookout:
+    """What one sealer remembers of the rows that wait, from the time it takes the lease."""
+
+    clean: SeenClean = field(default_factory=SeenClean)
+    refused: dict[str, str] = field(default_factory=dict)
+    """By id: what could not be sealed at the last look, and why."""
+
+
+async def seal_waiting(
+    deps: Deps,
+    guard: Guard = unguarded,
+    lookout: Lookout | None = None,
+    pages: SealedPages | None = None,
+    most: int | None = None,
+) -> int:
+    """Seal what waits, oldest first, until nothing does, or `most` or a few more are sealed; how many that were.
+
+    The first look of all seals an empty batch, so that there is an instant of the books from the start. A row whose
+    transaction is gone or altered is not sealed: it stays, is told of with an alarm, and holds up no other.
+    `pages` keeps some of what was sealed for who applies it. Raises `StoreUnavailable`, `BrokenJournal`, and what
+    `guard` raises.
+    """
+    looking = _Look(deps, guard, lookout or Lookout(), pages or SealedPages(deps.store), most)
+    await again(deps, "journal_moved", looking.run)
+    return looking.sealed
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at all that waits."""
+
+    deps: Deps
+    guard: Guard
+    lookout: Lookout
+    pages: SealedPages
+    most: int | None
+    sealed: int = 0
+    left: datetime | None = None
+    """The moment of the first row that stays."""
+    refused: dict[str, str] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Raises `Lost` where another sealer came first: then what was read of the rows may be sealed by now."""
+        now = self.deps.clock.now()
+        self.left, self.refused = None, {}
+        self.lookout.clean = self.lookout.clean.begun(now)
+        bounds = self.lookout.clean.bounds
+        head = await self._opened()  # before the rows: see `_seal`
+        after: tuple[Scalar, str] | None = None
+        while True:
+            page = await waiting_page(self.deps.store, bounds, after, MAX_TRANSACTIONS)
+            for taken in cut(await self._examined(page)):
+                head = await self._seal(head, taken)
+                self.sealed += len(taken)
+            is_last = len(page) < MAX_TRANSACTIONS
+            self._reached(now if is_last else page[-1].occurred_at)
+            if is_last:
+                self.lookout.refused = self.refused
+                return
+            if self.most is not None and self.sealed >= self.most:
+                self.lookout.refused |= self.refused
+                return
+            after = page[-1].position
+
+    def _reached(self, moment: datetime) -> None:
+        left = moment if self.left is None else min(self.left, moment)
+        self.lookout.clean = self.lookout.clean.reached(left)
+
+    async def _opened(self) -> JournalHead:
+        stored = await read_head(self.deps.store)
+        return stored.record if stored else await self._seal(JournalHead(seq=0), ())
+
+    async def _examined(self, page: Sequence[Waiting]) -> list[Candidate]:
+        """Those of a page that can be sealed; the others are told of."""
+        candidates = []
+        for each in await examine(self.deps.store, page):
+            if isinstance(each, Candidate):
+                candidates.append(each)
+            else:
+                self._refuse(each)
+        return candidates
+
+    def _refuse(self, row: Refusal) -> None:
+        self.left = row.occurred_at if self.left is None else min(self.left, row.occurred_at)
+        self.refused[row.name] = row.reason
+        if self.lookout.refused.get(row.name) != row.reason:
+            _log.critical("transaction_not_sealed", alarm=True, transaction_id=row.name, reason=row.reason)
+
+    async def _seal(self, head: JournalHead, taken: Sequence[Candidate]) -> JournalHead:
+        """Commit the batch behind `head`; the new head.
+
+        Rows are deleted by sealing alone, and each sealing moves the head. So rows that were read after `head`
+        are all there for as long as it is the head; where it is not any more, `Lost` is raised.
+        """
+        batch = seal(head, [each.sealed for each in taken], self.deps.clock.now())
+
+        async def write(transaction: Transaction) -> bool:
+            await self.guard(transaction)
+            stored = await read_head(transaction)
+            if (stored.record if stored else JournalHead(seq=0)) != head:
+                return False
+            transaction.create(BATCHES.collection, batch_key(batch.seq), *BATCHES.encode(batch))
+            for each in taken:
+                transaction.delete(UNSEALED.collection, each.key)
+            transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(head_of(batch)))
+            return True
+
+        try:
+            moved = await self.deps.store.transact(write)
+        except AlreadyExists:
+            moved = False
+            await self._check_unsealed(head)
+        if not moved:
+            raise Lost(f"the head is no longer {head.seq}")
+        _log.info(
+            "journal_sealed",
+            seq=batch.seq,
+            hash=batch.hash,
+            sealed_at=batch.sealed_at.isoformat(),
+            transactions=len(taken),
+        )
+        self.pages.keep(Page(batch, [each.transaction for each in taken]))
+        return head_of(batch)
+
+    async def _check_unsealed(self, head: JournalHead) -> None:
+        """A batch was there already: right where another sealer made it; else the head was set back."""
+        stored = await read_head(self.deps.store)
+        if (stored.record if stored else JournalHead(seq=0)) == head:
+            raise BrokenJournal(head.seq + 1, "it stands behind what the head says is the last batch")

@@ -1,0 +1,82 @@
+"""The sealed journal, and what waits to be sealed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from aex_runtime.clock import epoch_micros, from_epoch_micros
+from aex_runtime.store.port import Bound, Collection, Document, Index, Query, Scalar, Store
+from aex_runtime.store.table import Reader, Stored, Table
+from aex_settlement.rules.journal import JournalBatch, JournalHead, Unsealed
+
+UNSEALED = Table(
+    Collection("settlement-unsealed", (Index((), "occurred_at"),)),
+    Unsealed,
+    lambda waiting: {"occurred_at": epoch_micros(waiting.occurred_at)},
+)
+"""By the key of the transaction; deleted in the transaction that seals it."""
+BATCHES = Table(
+    Collection("settlement-batches", (Index((), "seq"), Index((), "sealed_at", "desc"))),
+    JournalBatch,
+    lambda batch: {"seq": batch.seq, "sealed_at": epoch_micros(batch.sealed_at)},
+)
+HEAD = Table(Collection("settlement-journal-head"), JournalHead)
+HEAD_KEY = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A row of what waits to be sealed."""
+
+    document: Document
+    record: Unsealed | None
+    """None where it cannot be read."""
+
+    @property
+    def occurred_at(self) -> datetime:
+        """Where it stands in its index."""
+        return from_epoch_micros(int(self.document.fields["occurred_at"] or 0))
+
+    @property
+    def position(self) -> tuple[Scalar, str]:
+        """What the page behind it begins after."""
+        return self.document.fields["occurred_at"], self.document.key
+
+
+def batch_key(seq: int) -> str:
+    """The key of a batch: by its number."""
+    return f"{seq:012d}"
+
+
+async def read_head(reader: Reader) -> Stored[JournalHead] | None:
+    """The head; None before the first batch."""
+    return await HEAD.get(reader, HEAD_KEY)
+
+
+async def batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
+    """At most `limit` batches behind `seq`, in their order."""
+    found = await BATCHES.find(store, order="seq", bounds=(Bound(">", seq),), limit=limit)
+    return [stored.record for stored in found]
+
+
+async def batch_at(store: Store, instant: int) -> JournalBatch | None:
+    """The latest batch sealed at or before an instant (microseconds since 1970)."""
+    found = await BATCHES.find(store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant),), limit=1)
+    return found[0].record if found else None
+
+
+async def waiting_page(
+    store: Store, bounds: Sequence[Bound], after: tuple[Scalar, str] | None, limit: int
+) -> list[Waiting]:
+    """At most `limit` of what waits, oldest first. A row that cannot be read holds up no other."""
+    query = Query(UNSEALED.collection, order="occurred_at", bounds=tuple(bounds), after=after, limit=limit)
+    return [Waiting(document, _read(document)) for document in await store.query(query)]
+
+
+def _read(document: Document) -> Unsealed | None:
+    try:
+        return UNSEALED.decode(document).record
+    except ValidationError:
+        return None

@@ -1,0 +1,130 @@
+"""Transactions to book, drawn at random or made by hand, and how they get into the ledger."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hypothesis import strategies as st
+
+from aex_models.booking import Booking
+from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
+from aex_runtime.unit_of_work import Unit
+from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
+from tests.services.settlement.desk import Desk
+
+BIG = 2**53 - 1
+"""The largest posting: two of them are more than JSON can hold as a number."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A settlement, or with `sign` −1 its reversal: 100 micros of each total are the fee, where it is that much."""
+
+    contract: int
+    agent: str = "bot"
+    consumer: str = "acme"
+    domain: str = "general"
+    currency: str = "USD"
+    total: int = 1_500_000
+    success: bool = True
+    sign: int = 1
+
+    @property
+    def reversed(self) -> "Settled":
+        return replace(self, sign=-1)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A deposit or an adjustment."""
+
+    number: int
+    kind: TransactionKind
+    debited: str
+    credited: str
+    amount: int
+    currency: str = "USD"
+
+
+Drawn = Settled | Moved
+
+
+def transaction_of(drawn: Drawn, at: datetime, reason: str = "drawn") -> LedgerTransaction:
+    """As the ledger holds it."""
+    if isinstance(drawn, Moved):
+        sides = ((drawn.debited, drawn.amount), (drawn.credited, -drawn.amount))
+        return LedgerTransaction(
+            id=f"txn_{drawn.number}",
+            kind=drawn.kind,
+            postings=tuple(Posting(account=name, amount=side, currency=drawn.currency) for name, side in sides),
+            occurred_at=at,
+            reason=reason,
+            by="ledger-desk",
+        )
+    contract_id, sign = f"ctr_{drawn.contract}", drawn.sign
+    make_id = settlement_transaction_id if sign == 1 else reversal_transaction_id
+    fee = 100 if drawn.total >= 100 else 0
+    postings = [
+        Posting(account=f"consumer:{drawn.consumer}", amount=sign * drawn.total, currency=drawn.currency),
+        Posting(account=f"agent:{drawn.agent}", amount=sign * (fee - drawn.total), currency=drawn.currency),
+    ]
+    if fee:
+        postings.append(Posting(account="platform:fees", amount=-sign * fee, currency=drawn.currency))
+    return LedgerTransaction(
+        id=make_id(contract_id, 1),
+        contract_id=contract_id,
+        kind=TransactionKind.SETTLEMENT if sign == 1 else TransactionKind.REVERSAL,
+        postings=tuple(postings),
+        occurred_at=at,
+        reason=reason,
+        booking=Booking(
+            revision=1,
+            work_id="work_1",
+            agent_id=drawn.agent,
+            consumer_id=drawn.consumer,
+            domain=drawn.domain,
+            count=sign,
+            success_count=sign * drawn.success,
+            cpc=sign * (drawn.total // 2),
+            cpa_bonus=sign * (drawn.total - drawn.total // 2 + 7),
+            cpa_penalty=sign * 7,
+            total=sign * drawn.total,
+            fee=sign * fee,
+        ),
+    )
+
+
+async def book(desk: Desk, *drawn: Drawn | LedgerTransaction) -> list[LedgerTransaction]:
+    """Commit each in a transaction of its own."""
+    booked = []
+    for each in drawn:
+
+        async def post(unit: Unit, each: Drawn | LedgerTransaction = each) -> LedgerTransaction:
+            transaction = each if isinstance(each, LedgerTransaction) else transaction_of(each, unit.now)
+            create_transaction(unit, transaction)
+            return transaction
+
+        booked.append(await desk.deps.unit_of_work.run(post))
+    return booked
+
+
+def settlements(contract: int) -> st.SearchStrategy[Settled]:
+    """The settlement of this contract, for anybody."""
+    return st.builds(
+        Settled,
+        st.just(contract),
+        st.sampled_from(["bot", "crew/two", "acme"]),
+        st.sampled_from(["acme", "globex"]),
+        st.sampled_from(["general", "science/physics"]),
+        st.sampled_from(["USD", "EUR"]),
+        st.sampled_from([0, 1, 99, 1_500_000, 10**15, BIG]),
+        st.booleans(),
+    )
+
+
+def moves(number: int) -> st.SearchStrategy[Moved]:
+    """A deposit, or an adjustment between any accounts."""
+    accounts = st.sampled_from(["consumer:acme", "consumer:globex", "agent:bot", "platform:fees", "platform:cash"])
+    kinds = st.sampled_from([TransactionKind.DEPOSIT, TransactionKind.ADJUSTMENT])
+    amounts = st.sampled_from([1, 5_000_000, BIG])
+    return st.builds(Moved, st.just(number), kinds, accounts, accounts, amounts, st.sampled_from(["USD", "EUR"]))

@@ -1,0 +1,25 @@
+"""A desk on every store: memory, SQLite, and Firestore where its emulator is."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from aex_runtime.store.firestore import FirestoreStore
+from tests.emulators.emulators import Emulators, new_project
+from tests.services.settlement.desk import Desk, desk_over, open_store
+from tests.services.settlement.outcomes import NOON
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("firestore", marks=pytest.mark.emulator)])
+async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+    if request.param != "firestore":
+        async with open_store(request.param, tmp_path) as store:
+            yield desk_over(store, NOON)
+        return
+    emulators: Emulators = request.getfixturevalue("emulators")
+    firestore = FirestoreStore(new_project(), emulator=emulators.firestore.host)
+    try:
+        yield desk_over(firestore, NOON)
+    finally:
+        await firestore.close()

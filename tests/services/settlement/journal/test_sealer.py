@@ -1,0 +1,213 @@
+"""The sealer in a running service: prompt, alone, and not stopped by outages or by what is broken."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.clock import WallClock
+from aex_runtime.ids import RandomIds
+from aex_runtime.leases import LeaseRecord, Leases, leases_table
+from aex_runtime.service import Backends
+from aex_runtime.store.keys import key_of
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Transaction
+from aex_runtime.unit_of_work import UnitOfWork
+from aex_settlement.bell import Bell
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.seal_journal import seal_waiting
+from aex_settlement.handlers.settle_outcome import settle_outcome
+from aex_settlement.main import create_app
+from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, catch_up
+from aex_settlement.settings import Settings
+from tests.libs.runtime.background import FailingStore, eventually_async, running
+from tests.services.settlement.journal.recount import check_projections
+from tests.services.settlement.journal.wholeness import checked_journal
+from tests.services.settlement.outcomes import an_outcome
+
+NEVER = timedelta(hours=1)
+
+
+@dataclass
+class Process:
+    """One process of the service, with its sealer."""
+
+    deps: Deps
+    sealer: Sealer
+    store: FailingStore
+
+    async def settle(self, *contracts: str) -> None:
+        for contract_id in contracts:
+            await settle_outcome(self.deps, an_outcome(contract_id))
+
+    async def sealed(self) -> int:
+        return len((await checked_journal(self.deps.store)).sealed)
+
+    def has_sealed(self, count: int) -> Callable[[], Awaitable[bool]]:
+        async def enough() -> bool:
+            return await self.sealed() >= count and await self.gauge("aex_rollups_behind_batches") == 0
+
+        return enough
+
+    async def gauge(self, name: str) -> float:
+        (spec,) = [each for each in self.sealer.gauges() if each.name == name]
+        return await spec.read()
+
+
+def process_over(store: MemoryStore, policy: SealerPolicy | None = None) -> Process:
+    failing, clock, ids, bell = FailingStore(store), WallClock(), RandomIds(), Bell()
+    deps = Deps(UnitOfWork("settlement", failing, clock, lambda _: None), failing, clock, ids, bell.ring)
+    leases = Leases("settlement", failing, clock, holder=ids.new("proc"), max_skew=timedelta(milliseconds=50))
+    return Process(deps, Sealer(deps, leases, bell, policy), failing)
+
+
+async def test_the_bell_wakes_the_sealer_and_a_burst_is_one_batch() -> None:
+    process = process_over(MemoryStore(), SealerPolicy(gather=timedelta(milliseconds=50), poll=NEVER))
+    async with running(process.sealer.run()):
+        await eventually_async(process.has_sealed(0))
+        await eventually_async(_opened(process))
+        await process.settle("ctr_1", "ctr_2", "ctr_3")
+        await eventually_async(process.has_sealed(3))
+    journal = await checked_journal(process.deps.store)
+    assert [len(batch.transactions) for batch in journal.batches] == [0, 3]
+    await check_projections(process.deps.store, journal)
+
+
+def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
+    async def opened() -> bool:
+        return await read_head(process.deps.store) is not None
+
+    return opened
+
+
+async def test_what_other_processes_commit_is_found_without_a_bell() -> None:
+    store = MemoryStore()
+    process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20)))
+    other = process_over(store)
+    async with running(process.sealer.run()):
+        await other.settle("ctr_1")
+        await eventually_async(process.has_sealed(1))
+
+
+async def test_an_outage_is_waited_out_and_told_of() -> None:
+    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
+    await process.settle("ctr_1")
+    with capture_logs() as lines:
+        async with running(process.sealer.run()):
+            await eventually_async(process.has_sealed(1))
+            process.store.down = True
+            await asyncio.sleep(0.05)
+            process.store.down = False
+            await process.settle("ctr_2")
+            await eventually_async(process.has_sealed(2))
+    (told,) = [line for line in lines if line["event"] == "journal_not_sealed"]
+    assert told["retry_in_s"] > 0
+
+
+async def test_when_one_process_ends_another_takes_over() -> None:
+    store = MemoryStore()
+    policy = SealerPolicy(poll=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300))
+    one, other = process_over(store, policy), process_over(store, policy)
+    async with running(other.sealer.run()):
+        async with running(one.sealer.run()):
+            await one.settle("ctr_1")
+            await eventually_async(one.has_sealed(1))
+        await one.settle("ctr_2")
+        await eventually_async(one.has_sealed(2))
+
+
+async def test_a_sealer_that_was_fenced_off_tries_to_get_the_lease_again() -> None:
+    store = MemoryStore()
+    process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300)))
+    leases = leases_table("settlement")
+    async with running(process.sealer.run()) as task:
+        await eventually_async(_opened(process))
+        with capture_logs() as lines:
+            taken = LeaseRecord(
+                holder="other",
+                fencing_token=99,
+                expires_at=process.deps.clock.now() + timedelta(milliseconds=100),
+                ttl_ms=100,
+            )
+
+            async def take(transaction: Transaction) -> None:
+                transaction.put(leases.collection, LEASE, *leases.encode(taken))
+
+            await store.transact(take)
+            await process.settle("ctr_1")
+            await eventually_async(process.has_sealed(1))
+        assert not task.done()
+    stored = await leases.get(store, LEASE)
+    assert stored is not None
+    assert stored.record.fencing_token == 100
+    assert {line["event"] for line in lines} & {"sealer_fenced", "lease_lost"}
+
+
+async def test_a_broken_journal_is_told_of_with_an_alarm_and_sealing_goes_on() -> None:
+    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
+    await process.settle("ctr_1")
+    await catch_up(process.deps)
+    await process.settle("ctr_2")
+    (sealed,) = (await checked_journal(process.deps.store)).sealed
+    await seal_waiting(process.deps)
+    victim = (await checked_journal(process.deps.store)).sealed[-1]
+    assert victim.id != sealed.id
+    await remove(process, victim.id)
+    with capture_logs() as lines:
+        async with running(process.sealer.run()):
+            await process.settle("ctr_3")
+
+            async def sealed_behind_it() -> bool:
+                head = await read_head(process.deps.store)
+                return head is not None and head.record.seq == 4
+
+            await eventually_async(sealed_behind_it)
+    alarm = next(line for line in lines if line["event"] == "journal_broken")
+    assert (alarm["alarm"], alarm["batch"], alarm["transaction_id"]) == (True, 3, victim.id)
+    assert await process.gauge("aex_rollups_behind_batches") == 2
+    assert await process.gauge("aex_accounts_behind_batches") == 2
+
+
+async def remove(process: Process, transaction_id: str) -> None:
+    async def write(transaction: Transaction) -> None:
+        transaction.delete(TRANSACTIONS.collection, key_of(transaction_id))
+
+    await process.deps.store.transact(write)
+
+
+async def test_gauges_tell_how_far_behind_the_journal_is() -> None:
+    process = process_over(MemoryStore())
+    names = ("aex_journal_unsealed_seconds", "aex_journal_refused", "aex_accounts_behind_batches")
+    assert [await process.gauge(name) for name in names] == [0, 0, 0]
+    await process.settle("ctr_1")
+    await asyncio.sleep(0.01)
+    assert 0 < await process.gauge("aex_journal_unsealed_seconds") < 10
+    ((transaction,),) = [
+        (await TRANSACTIONS.find(process.deps.store, order="occurred_at")),
+    ]
+    await remove(process, transaction.record.id)
+    async with running(process.sealer.run()):
+
+        async def refused() -> bool:
+            return await process.gauge("aex_journal_refused") == 1
+
+        await eventually_async(refused)
+
+
+async def test_the_service_seals_what_it_settles(tmp_path: Path) -> None:
+    store = MemoryStore()
+    app = create_app(
+        Settings(data_dir=tmp_path), Backends(store, MemoryBus(), open_blobs("memory:"), WallClock(), RandomIds())
+    )
+    process = process_over(store)
+    async with app.router.lifespan_context(app):
+        await process.settle("ctr_1")
+        await eventually_async(process.has_sealed(1))
+    await check_projections(store, await checked_journal(store))

@@ -1,0 +1,149 @@
+"""Exported rows are whole, exact, and never run as formulae."""
+
+import csv
+import io
+import json
+from datetime import timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.audiences import Audience
+from aex_models.money import format_amount, from_micros
+from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
+from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
+from aex_settlement.rules.export_columns import COLUMNS, amount_text, columns_for
+from aex_settlement.rules.export_formats import FORMS, ExportFormat
+from tests.services.settlement.outcomes import NOON, a_settlement
+
+
+def a_booking(reason: str = "outcome out_1", **changes: Any) -> LedgerTransaction:
+    settlement = a_settlement(**changes)
+    return settlement_transaction(settlement, 1, settlement.cost, NOON, reason, "service:settlement")
+
+
+def csv_rows(*bookings: LedgerTransaction) -> list[dict[str, str]]:
+    form = FORMS[ExportFormat.CSV]
+    text = (form.head(COLUMNS) + form.rows(COLUMNS, bookings)).decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def json_rows(*bookings: LedgerTransaction) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in FORMS[ExportFormat.JSONL].rows(COLUMNS, bookings).decode().split("\n")[:-1]]
+
+
+@given(st.integers(-(10**18), 10**18))
+def test_amounts_are_written_as_everywhere(micros: int) -> None:
+    assert amount_text(micros) == format_amount(from_micros(micros))
+
+
+def test_a_booking_and_its_reversal_differ_in_kind_and_sign() -> None:
+    settlement = a_settlement()
+    back = reversal_transaction(settlement, 1, settlement.cost, NOON + timedelta(hours=1), "booked twice", "ada")
+    there, gone = csv_rows(a_booking(), back)
+    assert there == {
+        "booked_at": "2025-03-01T12:00:00Z",
+        "kind": "settlement",
+        "contract_id": "ctr_1",
+        "work_id": "work_1",
+        "agent_id": "bot",
+        "consumer_id": "acme",
+        "domain": "general",
+        "revision": "1",
+        "success": "true",
+        "currency": "USD",
+        "base": "1.00",
+        "bonus": "0.00",
+        "penalty": "0.00",
+        "total": "1.00",
+        "fee": "0.00",
+        "bonus_capped": "0.00",
+        "penalty_waived": "0.00",
+        "transaction_id": a_booking().id,
+        "reason": "outcome out_1",
+        "by": "service:settlement",
+    }
+    assert gone == there | {
+        "booked_at": "2025-03-01T13:00:00Z",
+        "kind": "reversal",
+        "base": "-1.00",
+        "total": "-1.00",
+        "transaction_id": back.id,
+        "reason": "booked twice",
+        "by": "ada",
+    }
+
+
+def test_both_formats_say_the_same() -> None:
+    booking = a_booking(reason='a "quoted", reason\r\nin two lines', success=False)
+    (shown,), (told,) = csv_rows(booking), json_rows(booking)
+    assert told["revision"] == 1
+    assert told["success"] is False
+    assert {name: str(cell).lower() for name, cell in told.items()} == {n: c.lower() for n, c in shown.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", '=HYPERLINK("http://x","y")'],
+)
+def test_text_that_a_spreadsheet_would_run_has_an_apostrophe_in_front(text: str) -> None:
+    booking = a_booking(reason=text)
+    assert csv_rows(booking)[0]["reason"] == f"'{text}"
+    assert json_rows(booking)[0]["reason"] == text
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
+def test_no_text_gets_lost_or_breaks_the_row(text: str) -> None:
+    booking = a_booking(reason=text, agent_id="@bot", domain="=x")
+    (row,) = csv_rows(booking)
+    assert row["reason"] in {text, f"'{text}"}
+    assert (row["agent_id"], row["domain"], row["by"]) == ("'@bot", "'=x", "service:settlement")
+    assert not row["reason"].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert json_rows(booking)[0]["reason"] == text
+
+
+def test_ids_that_look_like_formulae_are_kept_from_being_run_and_amounts_are_not() -> None:
+    settlement = a_settlement(agent_id="-bot", consumer_id="+acme")
+    back = reversal_transaction(settlement, 1, settlement.cost, NOON, "", "")
+    (row,) = csv_rows(back)
+    assert (row["agent_id"], row["consumer_id"], Decimal(row["total"])) == ("'-bot", "'+acme", Decimal(-1))
+
+
+def test_a_row_is_one_line_to_every_reader() -> None:
+    text = "\x85 \u2028 \u2029 \x1c \r\n ü"
+    lines = FORMS[ExportFormat.JSONL].rows(COLUMNS, [a_booking(reason=text)]).decode().splitlines()
+    assert [json.loads(line)["reason"] for line in lines] == [text]
+
+
+def test_csv_lines_end_as_rfc_4180_says() -> None:
+    text = FORMS[ExportFormat.CSV].rows(COLUMNS, [a_booking()]).decode()
+    assert text.endswith("\r\n")
+    assert text.count("\n") == 1
+
+
+def test_days_are_utc_whatever_zone_a_moment_is_told_in() -> None:
+    settlement = a_settlement()
+    at = NOON.astimezone(timezone(timedelta(hours=14)))
+    told = settlement_transaction(settlement, 1, settlement.cost, at, "", "")
+    assert csv_rows(told)[0]["booked_at"] == "2025-03-01T12:00:00Z"
+
+
+def test_what_is_no_booking_is_no_row() -> None:
+    sides = (("platform:cash", 5), ("consumer:acme", -5))
+    deposit = LedgerTransaction(
+        id="txn_1",
+        kind=TransactionKind.DEPOSIT,
+        postings=tuple(Posting(account=name, amount=amount, currency="USD") for name, amount in sides),
+        occurred_at=NOON,
+    )
+    assert csv_rows(deposit) == json_rows(deposit) == []
+
+
+def test_who_booked_it_is_finances_alone() -> None:
+    names = {audience: [column.name for column in columns_for(audience)] for audience in Audience}
+    assert names[Audience.FINANCE] == [column.name for column in COLUMNS]
+    for audience in (Audience.CONSUMER, Audience.AGENT):
+        assert names[audience] == [column.name for column in COLUMNS if column.name != "by"]

@@ -1,0 +1,240 @@
+"""Breakdowns: settlements by group, out of rollups, up to what is sealed; each reader its own rows alone."""
+
+from collections import Counter as Counted
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from decimal import Decimal
+from itertools import permutations
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.contract import Terms
+from aex_models.money import format_amount, from_micros
+from aex_models.settlement import LedgerTransaction, SettlementBreakdown
+from aex_runtime.errors import TemporarilyUnavailable
+from aex_runtime.identity.principal import Principal
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Document, Query, Transaction
+from aex_settlement.handlers.read_breakdown import break_down
+from aex_settlement.handlers.settle_outcome import settle_outcome
+from aex_settlement.handlers.steady import TRIES
+from aex_settlement.repository.projections import ROLLUPS, STATES, read_state
+from aex_settlement.rules.breakdown import GROUPS
+from aex_settlement.rules.projected import Projection
+from tests.services.settlement.counter import Counter
+from tests.services.settlement.desk import ACME, BOT, FINANCE, Desk, desk_over
+from tests.services.settlement.outcomes import NOON, an_outcome
+
+DAY = timedelta(days=1)
+
+
+async def settled(counter: Counter) -> None:
+    """Eight settlements, sealed."""
+    await counter.settle_a_few()
+    await counter.seal()
+
+
+async def test_a_breakdown_groups_counts_and_sums(counter: Counter) -> None:
+    await settled(counter)
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"), domain="physics")
+    await counter.seal()
+    found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="consumer,domain")
+    assert [(row["consumer"], row["domain"], row["currency"], row["count"], row["total"]) for row in found["rows"]] == [
+        ("acme", "general", "USD", 2, "3.00"),
+        ("acme", "physics", "EUR", 1, "2.50"),
+        ("acme", "physics", "USD", 2, "3.00"),
+        ("globex", "general", "USD", 2, "3.00"),
+        ("globex", "physics", "USD", 2, "3.00"),
+    ]
+    assert [(row["currency"], row["count"], row["success_count"]) for row in found["totals"]] == [
+        ("EUR", 1, 1),
+        ("USD", 8, 8),
+    ]
+    assert found["totals"][1] | {"cpc": "8.00", "cpa_bonus": "4.00", "cpa_penalty": "0.00"} == found["totals"][1]
+    assert found["complete_to"] == "2025-03-01T20:00:00.000002Z"
+
+
+async def test_a_breakdown_keeps_to_days_and_currency(counter: Counter) -> None:
+    await settled(counter)
+    counter.desk.clock.advance(timedelta(days=1))
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    await counter.seal()
+    days = {"from": "2025-03-02", "to": "2025-03-02"}
+    found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by=["day", "agent"], **days)
+    assert [(row["day"], row["agent"], row["count"]) for row in found["rows"]] == [("2025-03-02", "bot", 1)]
+    euros = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="month", currency="EUR")
+    assert [(row["month"], row["currency"]) for row in euros["rows"]] == [("2025-03", "EUR")]
+
+
+async def test_a_breakdown_holds_the_readers_own_rows_alone(counter: Counter) -> None:
+    await settled(counter)
+    for reader, name in ((ACME, "consumer"), (BOT, "agent")):
+        found = await counter.read(reader, "/v1/settlements/breakdown", group_by=name)
+        assert [(row[name], row["count"]) for row in found["rows"]] == [(reader.id, 4)]
+        assert [total["count"] for total in found["totals"]] == [4]
+    nothing = await counter.read(Principal("new", Audience.AGENT), "/v1/settlements/breakdown", group_by="day")
+    assert (nothing["rows"], nothing["totals"]) == ([], [])
+
+
+async def test_what_is_not_sealed_yet_is_not_counted(counter: Counter) -> None:
+    nothing = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="day")
+    assert nothing == {"rows": [], "totals": [], "complete_to": None}
+    await settled(counter)
+    before = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="day")
+    await counter.settle("ctr_new")
+    assert await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="day") == before
+    await counter.seal()
+    after = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="day")
+    assert (after["totals"][0]["count"], after["complete_to"] > before["complete_to"]) == (9, True)
+
+
+async def test_a_reversal_counts_negatively_on_its_own_day_and_leaves_zeros(counter: Counter) -> None:
+    await counter.settle("ctr_1", agent_id="bot")
+    await counter.settle("ctr_2", agent_id="crew")
+    counter.desk.clock.advance(DAY)
+    replacement = {"base": "0.80", "bonus": "0", "penalty": "0.30"}
+    assert (await counter.reverse("ctr_1", replacement=replacement)).status_code == 201
+    assert (await counter.reverse("ctr_2")).status_code == 201
+    await counter.seal()
+    by_day = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent,day")
+    assert [(row["agent"], row["day"], row["count"], row["success_count"], row["total"]) for row in by_day["rows"]] == [
+        ("bot", "2025-03-01", 1, 1, "1.50"),
+        ("bot", "2025-03-02", 0, 0, "-1.00"),
+        ("crew", "2025-03-01", 1, 1, "1.50"),
+        ("crew", "2025-03-02", -1, -1, "-1.50"),
+    ]
+    by_agent = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent")
+    assert [(row["agent"], row["count"], row["cpa_penalty"], row["total"]) for row in by_agent["rows"]] == [
+        ("bot", 1, "0.30", "0.50"),
+        ("crew", 0, "0.00", "0.00"),
+    ]
+
+
+async def test_every_breakdown_equals_a_recount_for_every_reader(counter: Counter) -> None:
+    await counter.settle_a_few()
+    counter.desk.clock.advance(DAY * 31)
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"), domain="physics")
+    for contract in ("ctr_0", "ctr_3", "ctr_6"):
+        await counter.reverse(contract, replacement={"base": "0.10", "bonus": "0", "penalty": "0"})
+    await counter.seal()
+    booked = await counter.desk.transactions()
+    for reader, own in ((FINANCE, {}), (ACME, {"consumer_id": "acme"}), (BOT, {"agent_id": "bot"})):
+        mine = [each for each in booked if all(getattr(each.booking, name) == value for name, value in own.items())]
+        for by in (*permutations(GROUPS, 2), *((group,) for group in GROUPS)):
+            found = await counter.read(reader, "/v1/settlements/breakdown", group_by=",".join(by))
+            assert {
+                (*(row[name] for name in by), row["currency"]): (row["count"], row["total"]) for row in found["rows"]
+            } == recounted(mine, by)
+
+
+def recounted(booked: list[LedgerTransaction], by: tuple[str, ...]) -> dict[tuple[str, ...], tuple[int, str]]:
+    sums: dict[tuple[str, ...], tuple[int, int]] = {}
+    for each in booked:
+        assert each.booking is not None
+        day = each.occurred_at.date().isoformat()
+        keys = {
+            "agent": each.booking.agent_id,
+            "consumer": each.booking.consumer_id,
+            "domain": each.booking.domain,
+            "day": day,
+            "month": day[:7],
+        }
+        key = (*(keys[name] for name in by), each.postings[0].currency)
+        count, total = sums.get(key, (0, 0))
+        sums[key] = (count + each.booking.count, total + each.booking.total)
+    return {key: (count, format_amount(from_micros(total))) for key, (count, total) in sums.items()}
+
+
+class WatchedStore(MemoryStore):
+    """Counts what queries bring, and lets a test act before one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.brought: Counted[str] = Counted()
+        self.before_rollups: Callable[[], Awaitable[object]] | None = None
+
+    async def query(self, query: Query) -> list[Document]:
+        if query.collection == ROLLUPS.collection and self.before_rollups is not None:
+            await self.before_rollups()
+        found = await super().query(query)
+        self.brought[query.collection.name] += len(found)
+        return found
+
+
+async def broken_down(desk: Desk) -> SettlementBreakdown:
+    return await break_down(desk.deps, FINANCE, ["agent"], None, None, None)
+
+
+async def test_a_breakdown_reads_rollups_alone_however_many_settled() -> None:
+    brought = []
+    for many in (3, 60):
+        store = WatchedStore()
+        desk = desk_over(store, NOON)
+        for number in range(many):
+            await settle_outcome(desk.deps, an_outcome(f"ctr_{number}", agent_id=f"bot-{number % 3}"))
+        await desk.seal()
+        store.brought.clear()
+        assert (await broken_down(desk)).totals[0].count == many
+        brought.append(dict(store.brought))
+    assert brought == [{ROLLUPS.collection.name: 3}] * 2
+
+
+async def test_a_breakdown_that_the_sealer_overtakes_is_read_again() -> None:
+    store = WatchedStore()
+    desk = desk_over(store, NOON)
+    await settle_outcome(desk.deps, an_outcome("ctr_0"))
+    await desk.seal()
+
+    async def overtake() -> None:
+        store.before_rollups = None
+        await settle_outcome(desk.deps, an_outcome("ctr_1"))
+        await desk.seal()
+
+    store.before_rollups = overtake
+    found = await broken_down(desk)
+    state = await read_state(store, Projection.ROLLUPS)
+    assert state is not None
+    assert (found.totals[0].count, found.complete_to) == (2, state.record.sealed_at)
+
+
+async def test_books_that_never_rest_are_read_all_the_same_and_say_less_than_they_hold() -> None:
+    store = WatchedStore()
+    desk = desk_over(store, NOON)
+    settled: list[str] = []
+
+    async def settle_another() -> None:
+        settled.append(f"ctr_{len(settled)}")
+        await settle_outcome(desk.deps, an_outcome(settled[-1]))
+        await desk.seal()
+
+    await settle_another()
+    store.before_rollups = settle_another
+    found = await broken_down(desk)
+    assert found.totals[0].count == len(settled) == TRIES + 1
+    assert found.complete_to is not None
+    state = await read_state(store, Projection.ROLLUPS)
+    assert state is not None
+    assert state.record.sealed_at is not None
+    assert found.complete_to < state.record.sealed_at
+
+
+async def test_books_that_are_rebuilt_over_and_over_are_asked_for_again_later() -> None:
+    store = WatchedStore()
+    desk = desk_over(store, NOON)
+    await settle_outcome(desk.deps, an_outcome())
+    await desk.seal()
+
+    async def rebuilt() -> None:
+        seen = await read_state(store, Projection.ROLLUPS)
+        assert seen is not None
+        other = seen.record.model_copy(update={"generation": seen.record.generation + "x"})
+
+        async def switch(transaction: Transaction) -> None:
+            transaction.update(STATES.collection, seen.document, *STATES.encode(other))
+
+        await store.transact(switch)
+
+    store.before_rollups = rebuilt
+    with pytest.raises(TemporarilyUnavailable, match="books_rebuilt"):
+        await broken_down(desk)

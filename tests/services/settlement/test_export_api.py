@@ -1,0 +1,154 @@
+"""The export: every booking of the reader's, oldest first, as a file that is whole or visibly is not."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.contract import Terms
+from aex_runtime.identity.principal import Principal
+from aex_settlement.rules.export_columns import COLUMNS
+from tests.services.settlement.books import a_deposit
+from tests.services.settlement.counter import Counter
+from tests.services.settlement.desk import ACME, BOT, FINANCE
+
+PATH = "/v1/settlements/export"
+
+
+def rows(answer: httpx.Response) -> list[dict[str, str]]:
+    assert answer.status_code == 200, answer.text
+    return list(csv.DictReader(io.StringIO(answer.text, newline="")))
+
+
+async def exported(counter: Counter, reader: Principal = FINANCE, **query: Any) -> list[dict[str, str]]:
+    return rows(await counter.ask(reader, PATH, format="csv", **query))
+
+
+def contracts(found: list[dict[str, str]]) -> list[str]:
+    return [row["contract_id"] for row in found]
+
+
+async def test_a_csv_file_has_its_columns_its_type_and_its_name(counter: Counter) -> None:
+    await counter.settle("ctr_1")
+    answer = await counter.ask(FINANCE, PATH, format="csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="settlements-20250301T120000Z.csv"'
+    header, row, end = answer.text.split("\r\n")
+    assert header.split(",") == [column.name for column in COLUMNS]
+    assert row.startswith(
+        "2025-03-01T12:00:00Z,settlement,ctr_1,work_1,bot,acme,general,1,true,USD,1.00,0.50,0.00,1.50"
+    )
+    assert end == ""
+
+
+async def test_json_lines_have_the_same_names(counter: Counter) -> None:
+    await counter.settle("ctr_1")
+    answer = await counter.ask(FINANCE, PATH, format="jsonl")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.headers["content-disposition"].endswith('.jsonl"')
+    (line, end) = answer.text.split("\n")
+    told = json.loads(line)
+    assert list(told) == [column.name for column in COLUMNS]
+    assert (told["revision"], told["success"], told["total"], end) == (1, True, "1.50", "")
+
+
+async def test_nothing_to_export_is_a_line_of_names_or_nothing(counter: Counter) -> None:
+    await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit())
+    assert (await counter.ask(FINANCE, PATH, format="csv")).text.startswith("booked_at,kind,")
+    assert await exported(counter) == []
+    assert (await counter.ask(FINANCE, PATH, format="jsonl")).text == ""
+
+
+async def test_reversals_are_rows_of_their_own_and_the_sums_are_the_breakdowns(counter: Counter) -> None:
+    await counter.settle_a_few()
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    await counter.reverse("ctr_1", reason="=cmd|' /C calc'!A0")
+    await counter.reverse("ctr_2", replacement={"base": "0.80", "bonus": "0", "penalty": "0.30"})
+    await counter.seal()
+    found = await exported(counter)
+    assert [row["booked_at"] for row in found] == sorted(row["booked_at"] for row in found)
+    assert [
+        (row["kind"], row["revision"], row["total"], row["reason"]) for row in found if row["contract_id"] == "ctr_1"
+    ] == [
+        ("settlement", "1", "1.50", "outcome out_ctr_1"),
+        ("reversal", "1", "-1.50", "'=cmd|' /C calc'!A0"),
+    ]
+    sums: dict[tuple[str, str], dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    for row in found:
+        group = sums[row["agent_id"], row["currency"]]
+        group["count"] += 1 if row["kind"] == "settlement" else -1
+        for column, trade_name in (
+            ("base", "cpc"), ("bonus", "cpa_bonus"), ("penalty", "cpa_penalty"), ("total", "total"),
+        ):  # fmt: skip
+            group[trade_name] += Decimal(row[column])
+    told = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent")
+    assert {
+        (row["agent"], row["currency"]): {name: Decimal(row[name]) for name in sums["bot", "USD"]}
+        for row in told["rows"]
+    } == sums
+
+
+async def test_filters_narrow_the_rows(counter: Counter) -> None:
+    await counter.settle_a_few()
+    counter.desk.clock.advance(timedelta(days=1))
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    await counter.reverse("ctr_0")
+    assert contracts(await exported(counter, agent_id="crew", consumer_id="globex")) == ["ctr_6", "ctr_7"]
+    assert contracts(await exported(counter, domain="physics", consumer_id="acme")) == ["ctr_1", "ctr_3"]
+    assert contracts(await exported(counter, currency="EUR")) == ["ctr_eur"]
+    assert contracts(await exported(counter, status="reversed")) == ["ctr_0", "ctr_0"]
+    assert len(await exported(counter, status="settled")) == 8
+    days: dict[str, Any] = {"from": "2025-03-02", "to": "2025-03-02"}
+    assert sorted(contracts(await exported(counter, **days))) == ["ctr_0", "ctr_eur"]
+    assert await exported(counter, to="2025-02-28") == []
+
+
+async def test_more_than_a_page_comes_whole_and_in_order(counter: Counter) -> None:
+    for number in range(1_001):
+        await counter.settle(f"ctr_{number}")
+        if number % 7:
+            counter.desk.clock.advance(timedelta(seconds=1))
+    found = contracts(await exported(counter, ACME))
+    assert len(found) == 1_001
+    assert set(found) == {f"ctr_{number}" for number in range(1_001)}
+    assert len(await exported(counter, status="settled")) == 1_001
+
+
+async def test_readers_export_their_own_rows_without_who_booked_them(counter: Counter) -> None:
+    await counter.settle_a_few()
+    for reader, name in ((ACME, "consumer_id"), (BOT, "agent_id")):
+        found = await exported(counter, reader)
+        assert (len(found), {row[name] for row in found}) == (4, {reader.id})
+        assert not any("by" in row for row in found)
+        assert await exported(counter, reader, **{name: "somebody-else"}) == []
+    for role in (Audience.OPERATOR, Audience.SERVICE):
+        assert (await counter.ask(Principal("x", role), PATH, format="csv")).status_code == 403
+    assert (await counter.ask(None, PATH, format="csv")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ({}, 422, "invalid_shape"),
+        ({"format": "xlsx"}, 422, "invalid_shape"),
+        ({"format": "csv", "currency": "usd"}, 422, "invalid_shape"),
+        ({"format": "csv", "status": "open"}, 422, "invalid_shape"),
+        ({"format": "csv", "agent_id": "=x"}, 422, "invalid_shape"),
+        ({"format": "csv", "from": "2025-03-02", "to": "2025-03-01"}, 400, "invalid_period"),
+        ({"format": "jsonl", "from": "2025-02-30"}, 400, "invalid_day"),
+    ],
+)
+async def test_an_export_that_makes_no_sense_is_a_problem_and_no_file(
+    counter: Counter, query: dict[str, str], status: int, code: str
+) -> None:
+    answer = await counter.ask(FINANCE, PATH, **query)
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "content-disposition" not in answer.headers

@@ -1,0 +1,96 @@
+"""The same books on Firestore: settled, corrected, sealed, read and exported."""
+
+import asyncio
+import csv
+import io
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aex_models.corrections import ReversalRequest
+from aex_runtime.errors import Conflict
+from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.store.firestore import FirestoreStore
+from aex_settlement.handlers.reverse_settlement import reverse_settlement
+from tests.emulators.emulators import Emulators
+from tests.services.settlement.books import a_deposit, trial_balance
+from tests.services.settlement.counter import Counter, open_counter
+from tests.services.settlement.desk import ACME, BOT, FINANCE, desk_over
+from tests.services.settlement.outcomes import NOON
+
+pytestmark = pytest.mark.emulator
+LESS = {"base": "0.80", "bonus": "0", "penalty": "0.30"}
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def counter(emulators: Emulators, project: str, tmp_path: Path) -> AsyncIterator[Counter]:
+    store = FirestoreStore(project, emulator=emulators.firestore.host)
+    try:
+        async with open_counter(desk_over(store, NOON), tmp_path) as opened:
+            yield opened
+    finally:
+        await store.close()
+
+
+async def booked(counter: Counter) -> None:
+    """Eight settlements and a deposit, sealed; a day later one is reversed, one replaced, and that is sealed."""
+    await counter.settle_a_few()
+    await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit())
+    await counter.seal()
+    counter.desk.clock.advance(DAY)
+    assert (await counter.reverse("ctr_0")).status_code == 201
+    assert (await counter.reverse("ctr_1", replacement=LESS)).status_code == 201
+    await counter.seal()
+
+
+async def test_breakdown_and_export_add_up_to_the_same(counter: Counter) -> None:
+    await booked(counter)
+    found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent,day")
+    assert [(row["agent"], row["day"], row["count"], row["total"]) for row in found["rows"]] == [
+        ("bot", "2025-03-01", 4, "6.00"),
+        ("bot", "2025-03-02", -1, "-2.50"),
+        ("crew", "2025-03-01", 4, "6.00"),
+    ]
+    own = await counter.read(ACME, "/v1/settlements/breakdown", group_by="domain")
+    assert [(row["domain"], row["count"], row["total"]) for row in own["rows"]] == [
+        ("general", 1, "1.50"),
+        ("physics", 2, "2.00"),
+    ]
+    answer = await counter.ask(FINANCE, "/v1/settlements/export", format="csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    assert [row["contract_id"] for row in rows[:8]] == [f"ctr_{number}" for number in range(8)]
+    assert sorted(row["kind"] for row in rows[8:]) == ["reversal", "reversal", "settlement"]
+    gone = await counter.ask(BOT, "/v1/settlements/export", format="csv", status="reversed")
+    assert gone.text.count("ctr_0,") == 2
+
+
+async def test_books_are_read_at_past_instants_and_page_by_page(counter: Counter) -> None:
+    await booked(counter)
+    before = await trial_balance(counter, as_of="2025-03-02T10:00:00Z")
+    assert (before["agent:bot USD"], before["consumer:acme USD"]) == ("-5.40", "-94.00")
+    assert (await trial_balance(counter))["agent:bot USD"] == "-3.15"
+    assert await trial_balance(counter, as_of="2025-02-01T00:00:00Z") == {}
+    whole = (await counter.read(BOT, "/v1/accounts/agent:bot/entries"))["items"]
+    assert (len(whole), whole[0]["balance"]) == (7, "-3.15")
+    first = await counter.read(BOT, "/v1/accounts/agent:bot/entries", limit=4)
+    rest = await counter.read(BOT, "/v1/accounts/agent:bot/entries", limit=4, cursor=first["next_cursor"])
+    assert first["items"] + rest["items"] == whole
+    listed = await counter.read(FINANCE, "/v1/settlements", status="settled", agent_id="bot", domain="physics")
+    assert [each["contract_id"] for each in listed["items"]] == ["ctr_5", "ctr_1"]
+
+
+async def test_operators_at_once_make_one_correction(counter: Counter) -> None:
+    await counter.settle("ctr_1")
+    request = ReversalRequest.model_validate({"reason": "wrong", "replacement": LESS})
+    once = IdempotentRequest("", None, "")
+    made = await asyncio.gather(
+        *(reverse_settlement(counter.desk.deps, "ctr_1", request, "ada", once) for _ in range(4)),
+        return_exceptions=True,
+    )
+    lost = [each for each in made if isinstance(each, BaseException)]
+    assert len(lost) == 3
+    assert all(isinstance(each, Conflict) for each in lost), lost
+    assert len(await counter.desk.transactions()) == 3
