@@ -6,6 +6,9 @@ RUN := .venv/bin
 EMULATORS := $(RUN)/python -m tests.emulators
 # What the demo keeps records and events in.
 BACKEND ?= embedded
+# How many settlements the ledger's benchmark makes; KEEP is a directory in which they stay for the next time.
+SETTLEMENTS ?= 1000000
+KEEP ?=
 WITH_embedded :=
 WITH_emulators := $(EMULATORS) run --
 PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
@@ -14,10 +17,10 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes fidelity bench clean
+.PHONY: help demo test check static up emulators schemas indexes fidelity bench bench-ledger clean
 
 help: ## What there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
 demo: .venv/.ready ## Publish, deliver, verify and settle real work, on this machine (BACKEND=embedded|emulators)
 	@case '$(BACKEND)' in embedded|emulators) ;; *) echo "BACKEND=$(BACKEND) is not known: embedded, the default, or emulators" >&2; exit 2;; esac
@@ -55,6 +58,9 @@ bench: .venv/.ready ## Metrics and engine beside the reference libraries; then s
 	@$(EMULATORS) where > /dev/null
 	$(RUN)/python -m tests.benchmarks.store_bench
 	$(RUN)/python -m tests.benchmarks.bus_bench
+
+bench-ledger: .venv/.ready ## Breakdowns and export of SETTLEMENTS=1000000 beside those of 10,000, checked by a recount (KEEP=DIR to reuse)
+	$(RUN)/python -m tests.benchmarks.ledger_bench --settlements $(SETTLEMENTS) $(if $(KEEP),--keep '$(KEEP)')
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

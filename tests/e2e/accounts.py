@@ -3,8 +3,14 @@
 from collections import Counter
 from decimal import Decimal
 
+from aex_runtime.service import Backends
+from aex_runtime.unit_of_work import UnitOfWork
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
+from aex_settlement.rules.projected import Projection
+from tests.e2e.live import Live
 from tests.e2e.load import Load
-from tests.e2e.stores import transactions_by_contract
+from tests.e2e.stores import transactions_by_contract, until_in_the_books, with_backends
 
 COST = Decimal("0.85")
 """Of a settled contract, whether or not a candidate of it was rejected."""
@@ -17,10 +23,25 @@ def check_books(load: Load) -> None:
     assert {contract_id: len(posted[contract_id]) for contract_id in load.accepted if contract_id in posted} == (
         dict.fromkeys(load.settled(), 1)
     )
+    check_ledger(load.live)
     accounts = load.parties.finance.read("settlement", "/v1/trial-balance")["accounts"]
     assert sum(Decimal(each["balance"]) for each in accounts) == 0
     balances = load.parties.finance.read("settlement", f"/v1/accounts/agent:{load.parties.agent.id}")["balances"]
     assert [Decimal(each["balance"]) for each in balances] == [-COST * len(load.settled())]
+
+
+def check_ledger(live: Live) -> None:
+    """The sealed journal holds all that was booked, and each projection is what a recount of it comes to."""
+    until_in_the_books(live)
+
+    async def audit(backends: Backends) -> Audited:
+        store, clock = backends.store, backends.clock
+        deps = Deps(UnitOfWork("settlement", store, clock, lambda _: None), store, clock, backends.ids, lambda: None)
+        return await audit_ledger(deps, (), lambda *_: None)
+
+    audited = with_backends(live, "settlement", audit)
+    assert audited.findings.shown == []
+    assert (audited.waiting, len(audited.projections)) == (0, len(Projection))
 
 
 def check_attempts(load: Load, *, untroubled: bool = False) -> None:

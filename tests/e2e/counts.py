@@ -8,12 +8,14 @@ import httpx
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
+from tests.e2e.stores import until_in_the_books
 
 _MACHINERY = ("-leases", "-timers", "-outbox", "-idempotency", "-dead-letters", "-dead-letter-messages")
 
 
 def object_counts(live: Live) -> dict[str, int]:
-    """How many records each collection has, leases, timers and the like apart."""
+    """How many records each collection has once all that was booked is sealed; leases, timers and the like apart."""
+    until_in_the_books(live)
     return {name: count for name, count in _counts(live).items() if not name.endswith(_MACHINERY)}
 
 

@@ -1,6 +1,7 @@
 """The services' own stores and queues, read and fed from outside while the suite runs."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -13,10 +14,15 @@ from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.store.keys import key_of
-from aex_settlement.repository import TRANSACTIONS
+from aex_settlement.repository.journal import UNSEALED, read_head
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.repository.pages import each_page
+from aex_settlement.repository.projections import read_state
+from aex_settlement.rules.projected import Projection
 from aex_verification.repository import OUTCOMES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
+from tests.e2e.parties import PATIENCE_S
 
 T = TypeVar("T")
 
@@ -92,14 +98,30 @@ def transactions_by_contract(live: Live) -> dict[str, list[LedgerTransaction]]:
 
     async def read(backends: Backends) -> dict[str, list[LedgerTransaction]]:
         found: dict[str, list[LedgerTransaction]] = {}
-        page = await TRANSACTIONS.find(backends.store, {}, "occurred_at", "desc", limit=200)
-        while page:
+        async for page in each_page(backends.store, TRANSACTIONS, {}, "occurred_at", "asc"):
             for each in page:
                 if each.record.contract_id is not None:
                     found.setdefault(each.record.contract_id, []).append(each.record)
-            last = page[-1].document
-            after = (last.fields["occurred_at"], last.key)
-            page = await TRANSACTIONS.find(backends.store, {}, "occurred_at", "desc", after=after, limit=200)
         return found
 
     return with_backends(live, "settlement", read)
+
+
+def until_in_the_books(live: Live, within_s: float = PATIENCE_S) -> None:
+    """Wait until all that was committed to the ledger is sealed, and applied to both projections."""
+
+    async def look(backends: Backends) -> bool:
+        # In this order: what does not wait any more is in a batch up to the head that is read afterwards.
+        if await UNSEALED.find(backends.store, order="occurred_at", limit=1):
+            return False
+        head = await read_head(backends.store)
+        states = [await read_state(backends.store, each) for each in Projection]
+        return head is not None and all(each is not None and each.record.seq >= head.record.seq for each in states)
+
+    async def until(backends: Backends) -> None:
+        deadline = time.monotonic() + within_s
+        while not await look(backends):
+            assert time.monotonic() < deadline, f"the books were not complete within {within_s:g} s"
+            await asyncio.sleep(0.02)
+
+    with_backends(live, "settlement", until)

@@ -14,8 +14,8 @@ from tests.e2e.live import Live, live_suite
 from tests.e2e.load import Load, say, table
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
-CONTRACTS = 20
-KILLED_AFTER = 6
+CONTRACTS = 12
+KILLED_AFTER = 4
 """Contracts accepted: by then all services are at work on some of them."""
 WORKERS = "workers"
 """Verification's confined workers, all of them; the service itself goes on."""

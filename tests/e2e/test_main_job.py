@@ -24,6 +24,7 @@ from tests.e2e.jobs import (
 )
 from tests.e2e.live import Live, clean_environment
 from tests.e2e.parties import Caller, Parties, caller, fresh
+from tests.e2e.stores import until_in_the_books
 
 pytestmark = pytest.mark.e2e
 
@@ -70,6 +71,7 @@ def test_a_rejected_candidate_is_revised_passes_and_is_settled_to_the_micro(part
         ("rougeL", True, "0.30"),
         ("word_count", True, "0.200001"),
     ]
+    until_in_the_books(parties.finance.live)
     assert balance(parties, f"consumer:{parties.consumer.id}") == Decimal("0.85")
     assert balance(parties, f"agent:{parties.agent.id}") == Decimal("-0.85")
     assert trial_balance(parties) == 0
@@ -93,6 +95,7 @@ def test_the_breakdown_adds_up_what_was_settled(parties: Parties) -> None:
     deliver(parties, exhausted, POOR)
     for contract_id in (passed, exhausted):
         until_settled(parties.finance, contract_id)
+    until_in_the_books(parties.finance.live)
     found = parties.consumer.read("settlement", "/v1/settlements/breakdown", group_by=["agent", "domain"])
     assert len(found["rows"]) == 1
     row = found["rows"][0]

@@ -20,7 +20,8 @@ from tests.emulators.emulators import Emulators, started
 from tests.emulators.jars import Jars
 
 pytestmark = [pytest.mark.e2e, pytest.mark.emulator, pytest.mark.slow, pytest.mark.timeout(300)]
-OUTAGE_S = 20.0
+OUTAGE_S = 12.0
+"""Longer than any call to a store or a bus may take."""
 RED_S = 5.0
 """Within which readiness has to tell."""
 GREEN_S = 30.0

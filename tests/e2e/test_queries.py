@@ -9,6 +9,7 @@ from tests.e2e.backend import EMULATED
 from tests.e2e.jobs import GOOD, contract, deliver, publish, until_settled
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties
+from tests.e2e.stores import until_in_the_books
 
 pytestmark = [
     pytest.mark.e2e,
@@ -28,10 +29,17 @@ def read_lists(reader: Caller, service: str, path: str, **filters: str) -> None:
                 assert reader.get(service, path, limit=1, cursor=cursor, **dict(chosen)).is_success
 
 
+def export(reader: Caller, **filters: str) -> None:
+    """The export, to its end."""
+    answer = reader.get("settlement", "/v1/settlements/export", format="jsonl", **filters)
+    assert answer.is_success, answer.text
+
+
 def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parties: Parties) -> None:
     contract_id = contract(parties)
     deliver(parties, contract_id, GOOD)
-    until_settled(parties.finance, contract_id)
+    past = until_settled(parties.finance, contract_id)["settled_at"]
+    until_in_the_books(live)
     publish(parties)
     for reader in (parties.consumer, parties.agent):
         read_lists(reader, "work-publisher", "/v1/work", status="open")
@@ -41,14 +49,19 @@ def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parti
         read_lists(reader, "verification", f"/v1/contracts/{contract_id}/attempts")
     read_lists(parties.operator, "governance", "/v1/holds", status="waiting")
     filters = {"agent_id": parties.agent.id, "consumer_id": parties.consumer.id, "domain": "news", "status": "settled"}
-    read_lists(parties.finance, "settlement", "/v1/settlements", **filters, first_day="2020-01-01")
+    read_lists(parties.finance, "settlement", "/v1/settlements", **filters, **{"from": "2020-01-01"})
     for reader in (parties.consumer, parties.agent):
-        read_lists(reader, "settlement", "/v1/settlements", domain="news", status="settled", last_day="2099-12-31")
+        read_lists(reader, "settlement", "/v1/settlements", domain="news", status="settled", to="2099-12-31")
         account = f"{'consumer' if reader is parties.consumer else 'agent'}:{reader.id}"
         read_lists(reader, "settlement", f"/v1/accounts/{account}/entries")
         reader.read("settlement", f"/v1/accounts/{account}")
-        reader.read("settlement", "/v1/settlements/breakdown", group_by=["domain", "day"])
-    parties.finance.read("settlement", "/v1/trial-balance")
+        reader.read("settlement", f"/v1/accounts/{account}", as_of=past)
+        reader.read("settlement", "/v1/settlements/breakdown", group_by=["domain", "day"], to="2099-12-31")
+        export(reader, domain="news", status="settled")
+    parties.finance.read("settlement", "/v1/settlements/breakdown", group_by="agent", **{"from": "2020-01-01"})
+    for as_of in ({}, {"as_of": past}):
+        parties.finance.read("settlement", "/v1/trial-balance", **as_of)
+    export(parties.finance, **filters, **{"from": "2020-01-01", "to": "2099-12-31"})
     services = {shape.collection.partition("-")[0] for shape in asked(live)}
     assert services == {"work", "verification", "governance", "settlement"}
     assert len(asked(live)) > 25

@@ -19,7 +19,7 @@ from tests.e2e.parties import parties_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
 REPLICAS = 3
-CONTRACTS = {EMBEDDED.name: 60, EMULATED: 300}
+CONTRACTS = {EMBEDDED.name: 60, EMULATED: 120}
 CLIENTS = 12
 
 

@@ -7,6 +7,7 @@ import pytest
 from aex_models.audiences import Audience
 from tests.e2e.jobs import GOOD, POOR, REFERENCE, award, contract, deliver, publish, until_settled
 from tests.e2e.parties import Parties, caller, fresh
+from tests.e2e.stores import until_in_the_books
 
 pytestmark = pytest.mark.e2e
 
@@ -81,6 +82,7 @@ def test_a_consumers_own_totals_hold_its_own_rows_alone(parties: Parties) -> Non
     contract_id = contract(parties)
     deliver(parties, contract_id, GOOD)
     until_settled(parties.finance, contract_id)
+    until_in_the_books(parties.finance.live)
     for reader in (parties.consumer, parties.agent):
         totals = reader.read("settlement", "/v1/settlements/breakdown", group_by="day")["totals"]
         assert [(each["count"], each["total"]) for each in totals] == [(1, "0.85")]

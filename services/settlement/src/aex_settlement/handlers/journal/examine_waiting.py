@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Document, Store
-from aex_settlement.handlers.turns import in_turns
+from aex_settlement.handlers.journal.turns import in_turns
 from aex_settlement.repository.journal import Waiting
 from aex_settlement.repository.sealed import as_sealed, transaction_documents
 from aex_settlement.rules.batching import Candidate

@@ -8,9 +8,9 @@ import structlog
 
 from aex_runtime.store.port import Transaction
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.drafts import DRAFTS, Draft
-from aex_settlement.handlers.guards import Guard
-from aex_settlement.handlers.races import Lost
+from aex_settlement.handlers.journal.drafts import DRAFTS, Draft
+from aex_settlement.handlers.journal.guards import Guard
+from aex_settlement.handlers.journal.races import Lost
 from aex_settlement.repository.projections import STATES, read_state
 from aex_settlement.rules.account_books import Page
 from aex_settlement.rules.projected import Projection, ProjectionState

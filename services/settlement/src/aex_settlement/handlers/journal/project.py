@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.guards import Guard, unguarded
-from aex_settlement.handlers.races import again
-from aex_settlement.handlers.read_sealed import SealedPages
-from aex_settlement.handlers.watermarks import Watermark, advance, read_watermark
+from aex_settlement.handlers.journal.guards import Guard, unguarded
+from aex_settlement.handlers.journal.races import again
+from aex_settlement.handlers.journal.read_sealed import SealedPages
+from aex_settlement.handlers.journal.watermarks import Watermark, advance, read_watermark
 from aex_settlement.rules.account_books import Page
 from aex_settlement.rules.projected import Projection
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction
-from aex_settlement.rules.audit_tally import Name
+from aex_settlement.rules.audit.tally import Name
 from aex_settlement.rules.journal import JournalBatch
 from aex_settlement.rules.projected import Balance, DayBalance, DaySums, Rollup, Sheet, day_of
 from aex_settlement.rules.rollups import DIMENSIONS, view_of

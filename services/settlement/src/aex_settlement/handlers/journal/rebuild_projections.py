@@ -10,11 +10,11 @@ from aex_runtime.errors import Conflict
 from aex_runtime.leases import Leases
 from aex_runtime.store.port import Transaction
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.discard_generations import discard_unread
-from aex_settlement.handlers.held_lease import HeldLease
-from aex_settlement.handlers.races import Lost, again
-from aex_settlement.handlers.read_sealed import SealedPages
-from aex_settlement.handlers.watermarks import Watermark, advance
+from aex_settlement.handlers.journal.discard_generations import discard_unread
+from aex_settlement.handlers.journal.held_lease import HeldLease
+from aex_settlement.handlers.journal.races import Lost, again
+from aex_settlement.handlers.journal.read_sealed import SealedPages
+from aex_settlement.handlers.journal.watermarks import Watermark, advance
 from aex_settlement.repository.journal import read_head
 from aex_settlement.repository.projections import GENERATIONS, STATES, building_key, read_state
 from aex_settlement.rules.projected import Generation, Projection, ProjectionState

@@ -2,7 +2,7 @@
 
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Document, Store
-from aex_settlement.handlers.turns import in_turns
+from aex_settlement.handlers.journal.turns import in_turns
 from aex_settlement.repository.journal import batches_after
 from aex_settlement.repository.sealed import as_sealed, transaction_documents
 from aex_settlement.rules.account_books import Page

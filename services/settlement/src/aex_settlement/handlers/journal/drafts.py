@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from aex_runtime.store.port import Collection, Fields, Store
 from aex_runtime.store.table import Table
-from aex_settlement.handlers.turns import in_turns
+from aex_settlement.handlers.journal.turns import in_turns
 from aex_settlement.repository.projections import (
     BALANCES,
     DAYS,

@@ -7,7 +7,7 @@ import structlog
 from aex_runtime.store.port import Query, Transaction
 from aex_runtime.store.table import Table
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.held_lease import HeldLease
+from aex_settlement.handlers.journal.held_lease import HeldLease
 from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, read_state
 from aex_settlement.rules.projected import Projection
 

@@ -9,10 +9,10 @@ import structlog
 from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import AlreadyExists, Scalar, Transaction
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.examine_waiting import Refusal, examine
-from aex_settlement.handlers.guards import Guard, unguarded
-from aex_settlement.handlers.races import Lost, again
-from aex_settlement.handlers.read_sealed import SealedPages
+from aex_settlement.handlers.journal.examine_waiting import Refusal, examine
+from aex_settlement.handlers.journal.guards import Guard, unguarded
+from aex_settlement.handlers.journal.races import Lost, again
+from aex_settlement.handlers.journal.read_sealed import SealedPages
 from aex_settlement.repository.journal import (
     BATCHES,
     HEAD,

@@ -1,0 +1,35 @@
+"""The commits of the sealer at which settlement can be made to die."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from aex_runtime.store.buffer import Write
+from aex_settlement.repository.journal import BATCHES
+from aex_settlement.repository.projections import STATES
+from aex_settlement.rules.projected import Projection
+from tests.e2e.dying.deaths import ANYBODY
+
+
+class Sealing(StrEnum):
+    """Each has a moment before and one after."""
+
+    SEAL = "seal"
+    """A batch with transactions in it."""
+    ACCOUNTS = "project-accounts"
+    """Batches go into balances, sheets and days."""
+    ROLLUPS = "project-rollups"
+    """Batches go into the breakdown's sums."""
+
+
+_PROJECTING = {Projection.ACCOUNTS.value: Sealing.ACCOUNTS, Projection.ROLLUPS.value: Sealing.ROLLUPS}
+
+
+def sealing_step(writes: Sequence[Write]) -> tuple[str, str] | None:
+    """Which step a commit of settlement is, whatever is in it. The first batch of all, which is empty, is none."""
+    for each in writes:
+        if each.collection == BATCHES.collection:
+            return (Sealing.SEAL, ANYBODY) if len(writes) > 2 else None
+        if each.collection == STATES.collection:
+            # The watermark alone: an empty batch.
+            return (_PROJECTING[each.key], ANYBODY) if len(writes) > 1 else None
+    return None
