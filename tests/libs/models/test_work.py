@@ -66,6 +66,8 @@ def test_a_json_number_is_read_through_its_own_text() -> None:
         ({"allow_claims": 1}, {"allow_claims": "bool_type"}),
         ({"status": "open"}, {"status": "extra_forbidden"}),
         ({"budget": {"max_cpc": "1", "currency": "usd"}}, {"budget.currency": "string_pattern_mismatch"}),
+        ({"budget": {"max_cpc": "1", "currency": "QQQ"}}, {"budget.currency": "unknown_currency"}),
+        ({"budget": {"max_cpc": "1", "currency": "XXX"}}, {"budget.currency": "unknown_currency"}),
         ({"budget": {}}, {"budget.max_cpc": "missing"}),
         ({"verification": {"max_attempts": 0}}, {"verification.max_attempts": "greater_than_equal"}),
         ({"verification": {"max_attempts": "3"}}, {"verification.max_attempts": "int_type"}),

@@ -85,7 +85,8 @@ def exit_code_of(action: Callable[[], object]) -> int:
 def _usage_line(error: typer.TyperException) -> str:
     """What is wrong with the command line, and where its help is."""
     where = getattr(getattr(error, "ctx", None), "command_path", "aex")
-    return f"{' '.join(error.format_message().split()).rstrip('.')}; see {where} --help"
+    told = " ".join(error.format_message().split()).rstrip(".") or "a command is missing"
+    return f"{told}; see {where} --help"
 
 
 def run() -> None:

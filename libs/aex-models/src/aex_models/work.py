@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MetricName, SuccessCriteria
+from aex_models.currencies import AgreedCurrency
 from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
 from aex_models.money import Currency, Money, TotalMoney
 from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
@@ -46,7 +47,7 @@ class Budget(Frozen):
     max_cpa_total: Money | None = None
     max_penalty_total: Money | None = None
     base_policy: BasePolicy = BasePolicy.JUDGED
-    currency: Currency = "USD"
+    currency: AgreedCurrency = "USD"
 
 
 class CustomMetric(Frozen):

@@ -36,6 +36,14 @@ def test_an_adjustment_moves_money_between_any_accounts() -> None:
     assert found("adjustment", ("agent:bot", 5), ("platform:fees", -4), ("consumer:acme", -1)) == []
 
 
+def test_a_currency_is_one_of_iso_4217() -> None:
+    assert found("adjustment", ("agent:bot", 5, "QQQ"), ("consumer:acme", -5, "QQQ")) == [
+        ("/postings/0/currency", "unknown_currency"),
+        ("/postings/1/currency", "unknown_currency"),
+    ]
+    assert found("adjustment", ("agent:bot", 5, "JPY"), ("consumer:acme", -5, "JPY")) == []
+
+
 def test_an_unbalanced_transaction_is_told_its_sum() -> None:
     request = TransactionRequest(
         kind=TransactionKind.ADJUSTMENT,

@@ -1,5 +1,6 @@
 """Deposits and adjustments as finance asks for them: what is wrong with them, all of it in one answer."""
 
+from aex_models.currencies import ISO_4217
 from aex_models.money import format_amount, from_micros
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest, sums_by_currency
 from aex_models.work import Problem
@@ -23,6 +24,8 @@ def _posting_problems(posting: Posting, kind: TransactionKind) -> list[tuple[str
         found.append(("account", "unknown_account", f"No such account; accounts are {names}"))
     elif kind is TransactionKind.DEPOSIT:
         found.extend(_deposit_problems(posting))
+    if posting.currency not in ISO_4217:
+        found.append(("currency", "unknown_currency", f"{posting.currency} is no ISO 4217 currency"))
     if posting.amount == 0:
         found.append(("amount", "zero_amount", "A posting moves an amount that is not 0"))
     return found
