@@ -96,7 +96,7 @@ def _question(side: Side) -> Any:
 _MANY: Mapping[str, Any] = {"limit": 200}
 _PUBLIC = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
 _DOCS = ("/docs/start.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css")
-_PAGES = ("", "/accounts", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
+_PAGES = ("", "/", "/accounts", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
 RECIPES: Mapping[str, Recipe] = {
     **{f"GET {path}": Recipe() for path in (*_PUBLIC, *_DOCS, "/v1/metrics/catalog", "/v1/rules")},
     "POST /v1/work": Recipe(body=lambda _: plain_work()),

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx
@@ -11,7 +11,8 @@ import uvicorn
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
-from aex_runtime.http.download import Download
+from aex_runtime.http.connections import AbortableProtocol
+from aex_runtime.http.download import Download, Pace
 
 Made = Callable[[], AsyncGenerator[bytes, None]]
 
@@ -34,19 +35,19 @@ class Pieces:
             self.closed.set()
 
 
-def a_download(pieces: Pieces, stall_s: float = 60.0) -> Download:
-    return Download(pieces(), filename="rows.csv", media_type="text/csv; charset=utf-8", stall_s=stall_s)
+def a_download(pieces: Pieces, pace: Pace | None = None) -> Download:
+    return Download(pieces(), filename="rows.csv", media_type="text/csv; charset=utf-8", pace=pace or Pace())
 
 
 @asynccontextmanager
-async def served(pieces: Pieces) -> AsyncIterator[str]:
+async def served(pieces: Pieces, pace: Pace | None = None) -> AsyncIterator[str]:
     """The download behind a real server, on a free port."""
 
     async def app(scope: dict[str, object], receive: object, send: object) -> None:
-        await a_download(pieces)(scope, receive, send)  # type: ignore[arg-type]  # ASGI, spelled out
+        await a_download(pieces, pace)(scope, receive, send)  # type: ignore[arg-type]  # ASGI, spelled out
 
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(app, http=AbortableProtocol, lifespan="off", log_config=None))
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -134,5 +135,55 @@ async def test_a_reader_who_takes_nothing_for_too_long_is_let_go() -> None:
             await asyncio.Event().wait()
 
     with pytest.raises(ClientDisconnect):
-        await a_download(pieces, stall_s=0.05).stream_response(send)
+        await a_download(pieces, Pace(patience_s=0.05)).stream_response(send)
     assert (pieces.made, pieces.closed.is_set()) == (1, True)
+
+
+def taking(seconds: float) -> Callable[[Message], Awaitable[None]]:
+    """A reader who takes each piece after so long."""
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.sleep(seconds)
+
+    return send
+
+
+async def test_a_reader_who_takes_a_little_of_each_piece_for_ever_is_let_go() -> None:
+    pieces = Pieces(1_000)
+    pace = Pace(patience_s=0.2, least_bytes_s=10 * 65_536)  # a piece in 0.1 s
+    with pytest.raises(ClientDisconnect):
+        await a_download(pieces, pace).stream_response(taking(0.15))  # never long enough for one piece alone
+    assert (1 < pieces.made < 20, pieces.closed.is_set()) == (True, True)
+
+
+async def test_a_reader_who_keeps_the_pace_gets_everything() -> None:
+    pieces = Pieces(20)
+    await a_download(pieces, Pace(patience_s=0.2, least_bytes_s=10 * 65_536)).stream_response(taking(0.02))
+    assert pieces.made == 20
+
+
+async def test_what_takes_long_to_make_is_not_the_readers_fault() -> None:
+    async def slowly() -> AsyncGenerator[bytes, None]:
+        for _ in range(5):
+            await asyncio.sleep(0.05)
+            yield b"x"
+
+    pace = Pace(patience_s=0.1, least_bytes_s=1_000_000)
+    sent = await answered(Download(slowly(), filename="rows.csv", media_type="text/csv", pace=pace))
+    assert sent[-1]["more_body"] is False
+
+
+async def test_the_connection_of_a_reader_who_is_let_go_is_closed_and_what_waits_in_the_server_dropped() -> None:
+    pieces = Pieces(1_000_000)
+    async with served(pieces, Pace(patience_s=0.3)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=1)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(10):
+            await pieces.closed.wait()
+            taken = 0
+            while received := await reader.read(65_536):
+                taken += len(received)
+        writer.close()
+        await writer.wait_closed()
+    assert taken < (pieces.made - 1) * 65_536  # the last one was waiting to be taken by the server itself

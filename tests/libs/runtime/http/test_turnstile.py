@@ -28,3 +28,14 @@ def test_whoever_fails_inside_leaves_its_place() -> None:
         raise RuntimeError
     with turnstile.passed("a"):
         assert turnstile.inside == 1
+
+
+def test_the_last_places_are_for_those_who_are_preferred() -> None:
+    turnstile = Turnstile(2, 3, "exports", "exports_busy", kept=1)
+    with turnstile.passed("a"), turnstile.passed("b"):
+        with pytest.raises(TemporarilyUnavailable), turnstile.passed("c"):
+            pass
+        with turnstile.passed("finance", preferred=True):
+            assert turnstile.inside == 3
+            with pytest.raises(TemporarilyUnavailable), turnstile.passed("finance", preferred=True):
+                pass

@@ -1,5 +1,7 @@
 """A form is taken from a page of this service and of this session, or not at all."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.libs.runtime.pages.site import ORIGIN, Visited, csrf_in
@@ -13,11 +15,24 @@ async def test_a_form_of_ours_is_taken(notes: Visited) -> None:
     assert notes.saved == ["péage & co"]
 
 
+def as_bytes(headers: Mapping[str, str | bytes]) -> dict[bytes, bytes]:
+    """Headers as they go out: not all of them are text."""
+    return {n.encode(): v if isinstance(v, bytes) else v.encode() for n, v in headers.items()}
+
+
 @pytest.mark.parametrize(
     "headers",
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "http://[::1"},
+        {"Origin": b"http://notes.example\xff"},
+        {"Origin": b"\xe2\x84\x80"},
+        {"Origin": "http://\N{ACCOUNT OF}x".encode()},
+        {"Sec-Fetch-Site": b"\xff"},
+        {"Origin": ORIGIN, "Host": "["},
+        {"Origin": ORIGIN, "Host": b"\xff"},
         {"Origin": "http://notes.example:8080"},
         {"Origin": "https://notes.example"},
         {"Origin": ORIGIN, "Sec-Fetch-Site": "cross-site"},
@@ -27,11 +42,11 @@ async def test_a_form_of_ours_is_taken(notes: Visited) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/notes/save", "/notes/sign-out", "/notes/sign-in"])
-async def test_a_form_from_elsewhere_is_refused(notes: Visited, path: str, headers: dict[str, str]) -> None:
+async def test_a_form_from_elsewhere_is_refused(notes: Visited, path: str, headers: dict[str, str | bytes]) -> None:
     await notes.sign_in()
     page = await notes.client.get("/notes")
     fields = {"csrf": csrf_in(page.text), "text": "x", "token": notes.token()}
-    answer = await notes.client.post(path, data=fields, headers=headers)
+    answer = await notes.client.post(path, data=fields, headers=as_bytes(headers))
     assert answer.status_code == 403
     assert "not sent from a page of this service" in answer.text
     assert notes.saved == []
@@ -93,3 +108,15 @@ async def test_what_is_no_form_is_refused(notes: Visited, content: bytes, conten
     await notes.sign_in()
     headers = {"Origin": ORIGIN, "Content-Type": content_type}
     assert (await notes.client.post("/notes/save", content=content, headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(
+    "name", ["Accept-Language", "Cookie", "X-Forwarded-Proto", "Content-Type", "HX-Request", "Referer", "Authorization"]
+)
+async def test_no_header_breaks_a_page(notes: Visited, name: str) -> None:
+    for value in (b"\xff\xfe", b"[", b"a=\xff; b", b"http://["):
+        for answer in (
+            await notes.client.get("/notes/sign-in", headers={name.encode(): value}),
+            await notes.client.post("/notes/sign-in", data={"a": "b"}, headers={name.encode(): value}),
+        ):
+            assert answer.status_code < 500, (name, value)

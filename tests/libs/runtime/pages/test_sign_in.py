@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from http.cookies import SimpleCookie
+from urllib.parse import urlencode
 
 import pytest
 
@@ -129,6 +130,10 @@ async def test_no_page_holds_the_token_and_the_navigation_is_the_readers(notes: 
         "/notes\\..\\evil",
         "/notes//evil.example",
         "/notes/../v1/notes",
+        "/notes/%2e%2e/v1/notes",
+        "/notes/.%2E/v1/notes",
+        "/notes/%2e/x",
+        "/notes/%2fevil.example",
         "/notesx",
         "/elsewhere",
         "javascript:alert(1)",
@@ -141,3 +146,19 @@ async def test_no_page_holds_the_token_and_the_navigation_is_the_readers(notes: 
 async def test_signing_in_leads_nowhere_but_to_pages_of_the_site(notes: Visited, target: str) -> None:
     answer = await notes.sign_in(target=target)
     assert (answer.status_code, answer.headers["location"]) == (303, "/notes")
+
+
+async def test_a_long_address_is_not_carried_along(notes: Visited) -> None:
+    target = "/notes?text=" + "x" * (2_000 - len("/notes?text="))
+    sent = await notes.client.get(target)
+    assert sent.headers["location"] == f"/notes/sign-in?{urlencode({'next': target})}"
+    assert (await notes.sign_in(target=target)).headers["location"] == target
+    notes.client.cookies.clear()
+    long = await notes.client.get("/notes", params={"text": "x" * 60_000})
+    assert (long.status_code, long.headers["location"]) == (303, "/notes/sign-in")
+
+
+async def test_the_first_page_is_there_with_a_slash_too(notes: Visited) -> None:
+    sent = await notes.client.get("/notes/?text=x%26y")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/notes?text=x%26y")
+    assert (await notes.client.get("/notes/")).headers["location"] == "/notes"

@@ -1,9 +1,11 @@
 """The dashboard as its readers meet it: their own figures, the API's figures, and nothing that anybody wrote runs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import httpx
@@ -11,7 +13,15 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_models.contract import Terms
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.bus.factory import open_bus
+from aex_runtime.http.app import build_app
 from aex_runtime.identity.principal import Principal
+from aex_runtime.pages.routing import page_router
+from aex_runtime.service import Backends, assemble
+from aex_settlement.dashboard.overview_page import overview_page
+from aex_settlement.dashboard.routes import dashboard_site
+from aex_settlement.settings import Settings
 from tests.browser.books import BY_HAND, NASTY, by_hand
 from tests.services.settlement.counter import Counter
 from tests.services.settlement.desk import ACME, BOT, FINANCE, GLOBEX
@@ -33,6 +43,20 @@ async def visited(counter: Counter, reader: Principal, address: str) -> httpx.Re
     return await counter.ask(reader, path, **dict(parse_qsl(query)))
 
 
+@asynccontextmanager
+async def visitor_of_overview(counter: Counter, folder: Path, max_rows: int) -> AsyncIterator[httpx.AsyncClient]:
+    """Finance before the overview alone, which ranks no more than so many."""
+    deps = counter.desk.deps
+    backends = Backends(deps.store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
+    parts = assemble("settlement", Settings(data_dir=folder), backends)
+    router = page_router()
+    overview_page(router, dashboard_site(parts), deps, max_rows)
+    headers = {"Authorization": f"Bearer {counter.issuer.mint(FINANCE.id, FINANCE.role)}"}
+    transport = httpx.ASGITransport(build_app(parts, router))
+    async with httpx.AsyncClient(transport=transport, base_url="http://settlement", headers=headers) as client:
+        yield client
+
+
 def without_noise(html: str) -> str:
     """A page without what differs each time."""
     return re.sub(r"req_[0-9a-f]+|[0-9a-f]{64}", "", html)
@@ -52,9 +76,73 @@ async def test_the_amounts_worked_out_by_hand_are_on_the_pages(counter: Counter)
     assert (shown["Base"], shown["Bonus"], shown["Penalty"]) == ("$0.05", "$0.05", "$0.015")
     detail = await page(counter, FINANCE, f"/dashboard/settlements/{BY_HAND}")
     for figure in ("$0.05", "$0.03", "$0.02", "-$0.015", "$0.085"):
-        assert f">{figure}<" in detail or f"−{figure}<" in detail, figure
+        assert f">{figure}<" in detail, figure
+    assert "−$" not in detail
     rows = (await page(counter, FINANCE, "/dashboard/export", **MONTH)).splitlines()
     assert ",0.05,0.05,0.015,0.085," in rows[1]
+
+
+async def test_no_penalty_is_no_negative_amount_and_every_minus_is_the_locales(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.settle(BY_HAND, **by_hand())
+    detail = await page(counter, FINANCE, "/dashboard/settlements/ctr_0")
+    assert ">$0.00<" in detail
+    assert "-$0.00" not in detail
+    address = f"/dashboard/settlements/{BY_HAND}"
+    for locale, amount in (("en", "-$0.015"), ("sv", "-0,015\xa0US$"), ("de", "-0,015\xa0$")):
+        headers = {"Authorization": f"Bearer {counter.issuer.mint('ada', 'finance')}", "Accept-Language": locale}
+        answer = await counter.client.get(address, headers=headers)
+        assert f">{amount}<" in answer.text
+
+
+async def test_the_list_is_by_no_currency_and_says_by_which_day_it_goes(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
+    html = await page(counter, FINANCE, "/dashboard/settlements", **MONTH, currency="EUR")
+    assert "ctr_0" in html
+    assert "ctr_eur" in html
+    assert "currency=" not in html
+    assert "First settled from 2025-03-01 to 2025-03-31" in html
+    assert "totals and the CSV go by the day on which something was booked" in html
+
+
+async def test_the_overview_leads_to_the_list_without_a_currency(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    await counter.seal()
+    for currency in ("USD", "CHF"):
+        html = await page(counter, FINANCE, "/dashboard", **MONTH, currency=currency)
+        links = re.findall(r'href="(/dashboard/settlements\?[^"]*)"', html)
+        assert links
+        assert not any("currency" in link for link in links)
+
+
+async def test_more_parties_than_can_be_ranked_leave_totals_and_chart(counter: Counter, tmp_path: Path) -> None:
+    await counter.settle_a_few()
+    await counter.settle("ctr_8", agent_id="scribe")
+    await counter.seal()
+    async with visitor_of_overview(counter, tmp_path / "data", max_rows=2) as client:
+        html = (await client.get("/dashboard", params=MONTH)).text
+        narrowed = (await client.get("/dashboard", params=MONTH | {"domain": "physics"})).text
+    assert tiles(html)["Total"] == "$13.50"
+    assert 'data-chart="stack"' in html
+    assert "Too many agents to rank: choose a filter" in html
+    assert "Too many consumers" not in html
+    assert "Consumers by total" in html
+    assert "Too many" not in narrowed
+
+
+async def test_a_settlement_with_many_revisions_shows_them_all(counter: Counter) -> None:
+    await counter.settle("ctr_0")
+    for number in range(7):
+        replacement = {"base": f"{number}.00", "bonus": "0.00", "penalty": "0.00"}
+        assert (await counter.reverse("ctr_0", replacement=replacement)).status_code == 201
+    html = await page(counter, FINANCE, "/dashboard/settlements/ctr_0")
+    assert html.count('<th scope="rowgroup"') == 15
+
+
+async def test_the_dashboard_is_there_with_a_slash_too(counter: Counter) -> None:
+    answer = await counter.client.get("/dashboard/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
 
 
 async def test_every_figure_of_the_overview_is_the_breakdowns(counter: Counter) -> None:

@@ -76,6 +76,19 @@ def test_a_ranking_holds_the_largest_and_counts_the_rest() -> None:
     assert [each.share for each in ranking.rows][:2] == [100, 91]
 
 
+def test_what_is_too_many_to_rank_is_said_to_be() -> None:
+    totals = (a_row("3"),)
+    by_domain = a_breakdown(a_row("3", domain="general"), totals=totals)
+    agents, domains = overview(
+        {"day": a_breakdown(totals=totals), "agent": None, "domain": by_domain}, FINANCE, MARCH
+    ).rankings
+    assert (agents.too_many, agents.rows, domains.too_many, len(domains.rows)) == (True, (), False, 1)
+
+
+def test_what_a_penalty_takes_off_is_below_zero_and_nothing_is_nothing() -> None:
+    assert str(settlement_view(a_settlement(), (), FINANCE).deducted) == "0.00"
+
+
 def test_a_bar_of_a_negative_total_has_no_length() -> None:
     totals = (a_row("1"),)
     rows = (a_row("-2", agent="taken-back"), a_row("3", agent="paid"))

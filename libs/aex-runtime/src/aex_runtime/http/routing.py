@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import problem_responses
+from aex_runtime.http.query_parameters import check_parameters, taken_by
 
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
 
@@ -30,10 +31,14 @@ class Public:
 class ServiceRoute(APIRoute):
     """A route whose caller is known before its body is read, and whose body is strict JSON."""
 
+    strict_query = False
+    """Whether query parameters that the route does not take are refused; else they are ignored."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         reads_json = self.body_field is not None and not isinstance(self.body_field.field_info, Form)
         allow = allow_of(self)
+        taken = taken_by(self.dependant) if self.strict_query else None
 
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
@@ -41,6 +46,8 @@ class ServiceRoute(APIRoute):
             if allow is not None:
                 principal = await allow(strict)
                 structlog.contextvars.bind_contextvars(principal=principal.id, role=principal.role.value)
+            if taken is not None:
+                check_parameters(strict, taken)
             if reads_json:
                 await strict.load()
             return await handle(strict)
@@ -48,9 +55,19 @@ class ServiceRoute(APIRoute):
         return strictly
 
 
-def service_router(prefix: str = "", tags: list[str | Enum] | None = None) -> APIRouter:
-    """The router that a service declares its routes on."""
-    return APIRouter(prefix=prefix, tags=tags, route_class=ServiceRoute, responses=problem_responses())
+class StrictQueryRoute(ServiceRoute):
+    """A route that refuses query parameters that it does not take."""
+
+    strict_query = True
+
+
+def service_router(prefix: str = "", tags: list[str | Enum] | None = None, *, strict_query: bool = False) -> APIRouter:
+    """The router that a service declares its routes on.
+
+    `strict_query`: a query parameter that a route does not take, or not more than once, is answered with a 422.
+    """
+    route = StrictQueryRoute if strict_query else ServiceRoute
+    return APIRouter(prefix=prefix, tags=tags, route_class=route, responses=problem_responses())
 
 
 def allow_of(route: APIRoute) -> Allow | None:

@@ -10,10 +10,13 @@ RETRY_AFTER_S = 1
 
 
 class Turnstile:
-    """Counts who is inside. `what` they come for, in the plural, and the code for whom there is no place."""
+    """Counts who is inside. `what` they come for, in the plural, and the code for whom there is no place.
 
-    def __init__(self, of_one: int, of_all: int, what: str, full: str) -> None:
-        self._of_one, self._of_all = of_one, of_all
+    The last `kept` of all places are for those callers alone who are let in as `preferred`.
+    """
+
+    def __init__(self, of_one: int, of_all: int, what: str, full: str, *, kept: int = 0) -> None:
+        self._of_one, self._of_all, self._kept = of_one, of_all, kept
         self._what, self._full = what, full
         self._inside: Counter[str] = Counter()
 
@@ -23,12 +26,12 @@ class Turnstile:
         return self._inside.total()
 
     @contextmanager
-    def passed(self, caller: str) -> Iterator[None]:
+    def passed(self, caller: str, *, preferred: bool = False) -> Iterator[None]:
         """The caller is inside until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
         if self._inside[caller] >= self._of_one:
             message = f"at most {self._of_one} of your {self._what} run at once"
             raise RateLimited(f"too_many_{self._what}", message, retry_after_s=RETRY_AFTER_S)
-        if self.inside >= self._of_all:
+        if self.inside >= self._of_all - (0 if preferred else self._kept):
             message = f"no place for further {self._what}: this instance is busy"
             raise TemporarilyUnavailable(self._full, message, retry_after_s=RETRY_AFTER_S)
         self._inside[caller] += 1

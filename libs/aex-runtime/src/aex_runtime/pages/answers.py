@@ -40,7 +40,7 @@ def render_page(
         session=session,
         navigation=_navigation(site, request),
         csrf=csrf or expected_csrf(site, request),
-        path=request.url.path,
+        path=request.scope["path"],
         **values,
     )
     return HTMLResponse(html, status)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -16,6 +16,7 @@ from aex_runtime.pages.answers import render_page, see
 from aex_runtime.pages.forms import SAFE_METHODS
 from aex_runtime.pages.sessions import end_session, session_cookie
 from aex_runtime.pages.site import Site
+from aex_runtime.pages.targets import MAX_TARGET_CHARS, with_query
 
 _ADVICE = {
     400: "Correct that and try again.",
@@ -73,13 +74,15 @@ def _page(site: Site, request: Request, status: int, message: str, problems: Seq
 def _to_sign_in(site: Site, request: Request) -> Response:
     query: dict[str, str] = {}
     if request.method in SAFE_METHODS:
-        query["next"] = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        target = with_query(quote(request.scope["path"], safe="/:@+"), request)
+        if len(target) <= MAX_TARGET_CHARS:
+            query["next"] = target
     had_session = session_cookie(site) in request.cookies
     if _from_elsewhere(request) and not had_session:
         return render_page(site, request, "again.html", target=query.get("next", site.prefix))
     if had_session:
         query["ended"] = "1"
-    target = f"{site.sign_in_path}?{urlencode(query)}"
+    target = f"{site.sign_in_path}?{urlencode(query)}" if query else site.sign_in_path
     if "hx-request" in request.headers:  # a script follows redirects without telling: it would put the form in a corner
         response = Response(status_code=401, headers={"HX-Redirect": target})
     else:

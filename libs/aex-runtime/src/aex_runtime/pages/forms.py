@@ -51,9 +51,16 @@ def _check_origin(request: Request) -> None:
     """Browsers say where a post comes from, in one of two headers at least."""
     origin, fetch_site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     ours = f"{'https' if is_https(request) else 'http'}://{request.headers.get('host', '')}"
-    same = origin is None or _normal(origin) == _normal(ours)
+    same = origin is None or _is_same(origin, ours)
     if not same or fetch_site not in {None, "same-origin"} or (origin is None and fetch_site is None):
         raise Forbidden("foreign_origin", "the form was not sent from a page of this service")
+
+
+def _is_same(origin: str, ours: str) -> bool:
+    try:
+        return _normal(origin) == _normal(ours)
+    except ValueError:  # one of them is no address, such as `http://[`
+        return False
 
 
 def _normal(origin: str) -> tuple[str, str]:

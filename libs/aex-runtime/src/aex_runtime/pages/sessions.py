@@ -66,7 +66,7 @@ def csrf_token(site: Site, kind: str, secret: str) -> str:
 def is_https(request: Request) -> bool:
     """Whether the browser speaks TLS, with us or with the proxy in front. A caller that lies deceives itself."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
-    return (forwarded or request.url.scheme) == "https"
+    return (forwarded or request.scope["scheme"]) == "https"
 
 
 def _keep(site: Site, request: Request, response: Response, name: str, value: str, max_age_s: int | None) -> None:

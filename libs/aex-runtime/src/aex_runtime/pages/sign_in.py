@@ -21,7 +21,7 @@ from aex_runtime.pages.sessions import (
     visit_cookie,
 )
 from aex_runtime.pages.site import Site
-from aex_runtime.pages.targets import safe_target
+from aex_runtime.pages.targets import safe_target, with_query
 
 Form = Annotated[Mapping[str, str], Depends(posted_form)]
 _FOREVER = "public, max-age=31536000, immutable"
@@ -42,6 +42,10 @@ def site_routes(site: Site) -> APIRouter:
         if asset is None:
             raise NotFound("no_such_file", "there is no such file")
         return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _FOREVER})
+
+    @router.get(f"{site.prefix}/", dependencies=[Depends(OpenPage(site, "the address of the first page, and a slash"))])
+    async def first_page(request: Request) -> Response:
+        return see(with_query(site.prefix, request))
 
     return router
 

@@ -15,7 +15,7 @@ __all__ = ["routes"]
 
 def routes(deps: Deps) -> APIRouter:
     """Every route of the service."""
-    router = service_router(prefix="/v1", tags=["settlement"])
+    router = service_router(prefix="/v1", tags=["settlement"], strict_query=True)
     export_routes(router, deps)  # before {contract_id}, which would take `export` for a contract
     settlement_routes(router, deps)
     correction_routes(router, deps)

@@ -15,7 +15,7 @@ from aex_settlement.handlers.export_settlements import ExportFilter, export_sett
 from aex_settlement.rules.export_columns import COLUMNS
 from aex_settlement.rules.export_formats import FORMS, ExportFormat
 
-MAX_OF_ONE, MAX_OF_ALL = 2, 8
+MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 8, 2
 """How many exports run at once in one process: each reads the store as fast as its reader takes it."""
 _COLUMNS = "\n".join(f"- `{column.name}`: {column.about}" for column in COLUMNS)
 _DESCRIPTION = f"""Bookings, oldest first: finance all, a consumer or an agent its own.
@@ -25,8 +25,8 @@ rows are the breakdown's. Columns, the same names in both formats:
 
 {_COLUMNS}
 
-In CSV, text that a spreadsheet would run as a formula has an apostrophe in front. An answer that does not come to its
-proper end is not complete."""
+In CSV, text that a spreadsheet would run as a formula, also behind a separator in it, has an apostrophe in front.
+An answer that does not come to its proper end is not complete."""
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The rows",
@@ -37,12 +37,12 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def export_routes(router: APIRouter, deps: Deps) -> None:
     """`/settlements/export`."""
-    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL, "exports", "exports_busy")
+    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL, "exports", "exports_busy", kept=KEPT_FOR_FINANCE)
 
     @router.get("/settlements/export", response_class=StreamingResponse, responses=_RESPONSES, description=_DESCRIPTION)
     async def get_export(
         reader: Reader,
-        written: Annotated[ExportFormat, Query(alias="format")],
+        written: Annotated[ExportFormat, Query(alias="format")] = ExportFormat.CSV,
         agent_id: Name = None,
         consumer_id: Name = None,
         domain: Name = None,

@@ -17,14 +17,14 @@ from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
 from aex_settlement.rules.export_formats import FORMS, ExportFormat
 
-MAX_OF_ONE, MAX_OF_ALL = 2, 4
+MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 4, 1
 """How many exports run at once from the dashboard of one process; the API's have places of their own."""
 
 
 def export_page(router: APIRouter, site: Site, deps: Deps) -> None:
     """Declare the route."""
     guard = AllowSession(site)
-    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL, "exports", "too_many_exports")
+    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL, "exports", "too_many_exports", kept=KEPT_FOR_FINANCE)
 
     @router.get(f"{site.prefix}/export")
     async def get_export(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:

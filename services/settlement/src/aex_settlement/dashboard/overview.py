@@ -37,6 +37,8 @@ class Ranking:
     rows: tuple[Ranked, ...]
     more: int
     """How many groups there are beyond these."""
+    too_many: bool = False
+    """Whether there are more than can be ranked: then nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def groups_for(reader: Principal, wanted: Filter) -> tuple[str, ...]:
     return (_step(wanted), *(name for name in _TITLES if name not in own))
 
 
-def overview(found: Mapping[str, SettlementBreakdown], reader: Principal, wanted: Filter) -> Overview:
+def overview(found: Mapping[str, SettlementBreakdown | None], reader: Principal, wanted: Filter) -> Overview:
     """The page's figures from the breakdowns of `groups_for`."""
     step, role = _step(wanted), reader.role
     by_step = found.get(step)
@@ -73,7 +75,7 @@ def overview(found: Mapping[str, SettlementBreakdown], reader: Principal, wanted
         totals=next((project(each, role) for each in totals if each.currency == currency), None),
         steps=() if by_step is None else _rows(by_step.rows, currency, role),
         rankings=tuple(
-            _ranking(name, found[name].rows, currency, role) for name in groups_for(reader, wanted)[1:] if name in found
+            _ranking(name, found[name], currency, role) for name in groups_for(reader, wanted)[1:] if name in found
         ),
         complete_to=None if by_step is None else by_step.complete_to,
     )
@@ -92,8 +94,10 @@ def _rows(rows: Sequence[BreakdownRow], currency: str | None, role: Audience) ->
     return tuple(project(each, role) for each in rows if each.currency == currency)
 
 
-def _ranking(dimension: str, rows: Sequence[BreakdownRow], currency: str | None, role: Audience) -> Ranking:
-    of_currency = [each for each in rows if each.currency == currency]
+def _ranking(dimension: str, found: SettlementBreakdown | None, currency: str | None, role: Audience) -> Ranking:
+    if found is None:
+        return Ranking(dimension, _TITLES[dimension], (), more=0, too_many=True)
+    of_currency = [each for each in found.rows if each.currency == currency]
     first = sorted(of_currency, key=lambda each: (-each.total, getattr(each, dimension)))[:TOP]
     largest = max((each.total for each in first), default=Decimal(0))
     return Ranking(

@@ -12,11 +12,12 @@ from aex_settlement.dashboard.filters import parse_filter, presets
 from aex_settlement.dashboard.overview import groups_for, overview
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_overview import OverviewFilter, read_overview
+from aex_settlement.rules.breakdown import MAX_ROWS
 from aex_settlement.rules.visibility import own_dimension
 
 
-def overview_page(router: APIRouter, site: Site, deps: Deps) -> None:
-    """Declare the page."""
+def overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int = MAX_ROWS) -> None:
+    """Declare the page. `max_rows`: of how many the largest are looked for."""
     guard = AllowSession(site)
 
     @router.get(site.prefix)
@@ -24,7 +25,7 @@ def overview_page(router: APIRouter, site: Site, deps: Deps) -> None:
         today = deps.clock.now().date()
         wanted = parse_filter(request.query_params, today)
         sought = OverviewFilter(wanted.equal(), wanted.first_day, wanted.last_day)
-        found = await read_overview(deps, reader, sought, groups_for(reader, wanted))
+        found = await read_overview(deps, reader, sought, groups_for(reader, wanted), max_rows)
         return render_page(
             site,
             request,

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from aex_models.audiences import project
-from aex_models.money import from_micros
+from aex_models.money import ZERO, from_micros
 from aex_models.settlement import LedgerTransaction, Posting, Settlement
 from aex_runtime.identity.principal import Principal
 from aex_settlement.rules.visibility import may_read_account
@@ -53,6 +54,8 @@ class SettlementView:
     judged_revision: int | None
     """Whose lines these are; None where no criterion was judged."""
     booked: tuple[Booked, ...]
+    deducted: Decimal
+    """What the penalty adds to the total: 0 or below."""
 
 
 def settlement_view(settlement: Settlement, booked: Sequence[LedgerTransaction], reader: Principal) -> SettlementView:
@@ -64,6 +67,7 @@ def settlement_view(settlement: Settlement, booked: Sequence[LedgerTransaction],
         lines=() if judged is None else tuple(map(_line, judged["cost"]["lines"])),
         judged_revision=None if judged is None else judged["revision"],
         booked=tuple(_booked(each, reader) for each in booked),
+        deducted=ZERO - Decimal(record["cost"]["penalty"]),  # not `-`, which makes a negative 0 of 0
     )
 
 

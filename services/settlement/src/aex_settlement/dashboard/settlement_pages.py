@@ -1,11 +1,14 @@
 """`/dashboard/settlements` and each settlement's page."""
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from aex_models.audiences import project
-from aex_models.settlement import Settlement
+from aex_models.settlement import LedgerTransaction, Settlement
 from aex_runtime.http.pagination import PageRequest, page, page_request
 from aex_runtime.identity.principal import Principal
 from aex_runtime.pages.answers import render_page
@@ -14,10 +17,13 @@ from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.filters import Filter, parse_filter, presets
 from aex_settlement.dashboard.settlement import settlement_view
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.read_ledger import read_transaction
+from aex_settlement.handlers.read_ledger import read_transactions
 from aex_settlement.handlers.read_settlements import SettlementFilter, list_settlements, read_settlement
 from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
 from aex_settlement.rules.visibility import own_dimension
+
+_FEW = 10
+"""Transactions that are rendered at once; more in a thread, so that nobody else waits for them."""
 
 
 def settlement_pages(router: APIRouter, site: Site, deps: Deps) -> None:
@@ -31,7 +37,7 @@ def settlement_pages(router: APIRouter, site: Site, deps: Deps) -> None:
         paging: Annotated[PageRequest, Depends(page_request)],
     ) -> Response:
         today = deps.clock.now().date()
-        wanted = parse_filter(request.query_params, today)
+        wanted = replace(parse_filter(request.query_params, today), currency=None)  # settlements are not listed by it
         found = await list_settlements(deps, reader, _sought(wanted), paging.after, paging.limit)
         rows = page([project(each, reader.role) for each in found.records], found.after, paging)
         return render_page(
@@ -54,14 +60,19 @@ def settlement_pages(router: APIRouter, site: Site, deps: Deps) -> None:
         contract_id: Annotated[str, Path(max_length=128)],
     ) -> Response:
         settlement = await read_settlement(deps, reader, contract_id)
-        booked = [await read_transaction(deps, each) for each in _transaction_ids(settlement)]
-        return render_page(
-            site,
-            request,
-            "settlement.html",
-            shown=settlement_view(settlement, booked, reader),
-            own=own_dimension(reader),
-        )
+        booked = await read_transactions(deps, _transaction_ids(settlement))
+
+        def rendered() -> Response:
+            return _settlement_page(site, request, settlement, booked, reader)
+
+        return rendered() if len(booked) <= _FEW else await asyncio.to_thread(rendered)
+
+
+def _settlement_page(
+    site: Site, request: Request, settlement: Settlement, booked: Sequence[LedgerTransaction], reader: Principal
+) -> Response:
+    shown = settlement_view(settlement, booked, reader)
+    return render_page(site, request, "settlement.html", shown=shown, own=own_dimension(reader))
 
 
 def _sought(wanted: Filter) -> SettlementFilter:

@@ -22,6 +22,11 @@ def is_account(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def has_address(name: str) -> bool:
+    """Whether the account can be asked for: one that ends in `/entries` is taken for another one's entries."""
+    return not name.endswith("/entries")
+
+
 def is_consumer_account(name: str) -> bool:
     """Whether the account belongs to a consumer."""
     return is_account(name) and name.startswith("consumer:")

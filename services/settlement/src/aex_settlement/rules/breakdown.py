@@ -38,6 +38,10 @@ def dimensions_of(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, .
     return tuple(name for name in DIMENSIONS if name in groups or name in own)
 
 
+class TooManyRows(InvalidRequest):
+    """A breakdown has more rows than an answer takes."""
+
+
 def _invalid(code: str, message: str) -> InvalidRequest:
     return InvalidRequest(code, message, [Problem(path="query/group_by", code=code, message=message)])
 
@@ -93,10 +97,11 @@ class BreakdownFold:
     groups: tuple[str, ...]
     days: DaySpan = field(default_factory=DaySpan)
     currency: str | None = None
+    max_rows: int = MAX_ROWS
     _rows: dict[tuple[str, ...], _Sums] = field(default_factory=dict)
 
     def add(self, rollup: Rollup) -> None:
-        """Add a group's month. Raises `InvalidRequest` where there are more rows than an answer takes."""
+        """Add a group's month. Raises `TooManyRows` where there are more rows than an answer takes."""
         if self.currency not in (None, rollup.currency):
             return
         for day in rollup.days:
@@ -107,8 +112,10 @@ class BreakdownFold:
         key = (*(day if name == "day" else str(getattr(rollup, name)) for name in self.groups), rollup.currency)
         sums = self._rows.get(key)
         if sums is None:
-            if len(self._rows) == MAX_ROWS:
-                raise _invalid("too_many_rows", f"more than {MAX_ROWS} rows: take a shorter period, or one group")
+            if len(self._rows) == self.max_rows:
+                message = f"more than {self.max_rows} rows: take a shorter period, or one group"
+                problem = Problem(path="query/group_by", code="too_many_rows", message=message)
+                raise TooManyRows("too_many_rows", message, [problem])
             sums = self._rows[key] = _Sums()
         return sums
 

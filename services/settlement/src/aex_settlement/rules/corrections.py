@@ -1,12 +1,17 @@
 """A settlement taken back, and booked anew where finance says so. Pure."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.money import ZERO, format_amount, share
 from aex_models.settlement import Breakdown, Cost, Settlement, SettlementRevision, SettlementStatus
 from aex_models.work import Problem
 from aex_runtime.errors import Conflict, InvalidRequest
+
+_MOMENT = timedelta(microseconds=1)
+"""The shortest that a list in order of time can tell."""
+MAX_REVISIONS = 100
+"""Of one contract: its record holds them all, and is read and written whole."""
 
 
 def check_replacement(replacement: Replacement | None) -> None:
@@ -53,15 +58,34 @@ def no_cost(settlement: Settlement) -> Cost:
     return replaced_cost(settlement, Replacement(base=ZERO, bonus=ZERO, penalty=ZERO))
 
 
-def corrected(
-    settlement: Settlement, request: ReversalRequest, cost: Cost | None, by: str, now: datetime
-) -> Settlement:
-    """The settlement with its latest revision reversed and, where there is a `cost`, the next one booked."""
+def taken_back_at(settlement: Settlement, now: datetime) -> datetime:
+    """When the revision that stands is taken back: now, and later than it was booked, whatever this clock says.
+
+    An even microsecond. What is booked instead has the odd one behind it, so that no day and no period that ends at an
+    even one (`Period`) holds half a correction.
+    """
+    at = max(now, settlement.revisions[-1].settled_at + _MOMENT)
+    return at + _MOMENT * (at.microsecond % 2)
+
+
+def booked_anew_at(taken_back: datetime) -> datetime:
+    """When the next revision is booked where the one before is taken back then: behind it in every list."""
+    return taken_back + _MOMENT
+
+
+def corrected(settlement: Settlement, request: ReversalRequest, cost: Cost | None, by: str, at: datetime) -> Settlement:
+    """The settlement with its latest revision reversed `at` then and, where there is a `cost`, the next one booked.
+
+    Raises `Conflict` for a revision beyond `MAX_REVISIONS`.
+    """
+    if cost is not None and settlement.revision >= MAX_REVISIONS:
+        message = f"revision {settlement.revision} is the last that a contract takes: it can only be taken back"
+        raise Conflict("too_many_revisions", message)
     *earlier, latest = settlement.revisions
-    taken_back = latest.model_copy(update={"reversed_at": now, "reason": request.reason, "by": by})
+    taken_back = latest.model_copy(update={"reversed_at": at, "reason": request.reason, "by": by})
     revisions = (*earlier, taken_back)
     if cost is None:
         return settlement.model_copy(update={"status": SettlementStatus.REVERSED, "revisions": revisions})
     revision = settlement.revision + 1
-    booked = SettlementRevision(revision=revision, cost=cost, settled_at=now)
+    booked = SettlementRevision(revision=revision, cost=cost, settled_at=booked_anew_at(at))
     return settlement.model_copy(update={"revision": revision, "revisions": (*revisions, booked), "cost": cost})

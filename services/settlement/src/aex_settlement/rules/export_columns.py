@@ -19,7 +19,7 @@ Cell = str | int | bool
 class Column:
     """A column: its name, what it holds, and how it is read.
 
-    `free`: text that a spreadsheet might run. `flag`: true or false.
+    `free`: text that a spreadsheet might run. `flag`: true or false. `amount`: money in plain digits.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Column:
     of: Callable[[LedgerTransaction, Booking], Cell]
     free: bool = False
     flag: bool = False
+    amount: bool = False
 
 
 def amount_text(micros: int) -> str:
@@ -55,16 +56,21 @@ COLUMNS = (
     Column("revision", "which revision of the contract's cost is booked, or taken back", lambda _, b: b.revision),
     Column("success", "whether the outcome succeeded: `true` or `false`", lambda _, b: b.success_count != 0, flag=True),
     Column("currency", "of all amounts of the row, ISO 4217", lambda t, _: t.postings[0].currency),
-    Column("base", "`cpc` of the breakdown", lambda _, b: amount_text(b.cpc)),
-    Column("bonus", "`cpa_bonus` of the breakdown", lambda _, b: amount_text(b.cpa_bonus)),
-    Column("penalty", "`cpa_penalty` of the breakdown", lambda _, b: amount_text(b.cpa_penalty)),
-    Column("total", "base + bonus − penalty", lambda _, b: amount_text(b.total)),
-    Column("fee", "the platform's share of the total, borne by the agent", lambda _, b: amount_text(b.fee)),
-    Column("bonus_capped", "bonus earned and taken away by the cap", lambda _, b: amount_text(b.bonus_capped)),
+    Column("base", "`cpc` of the breakdown", lambda _, b: amount_text(b.cpc), amount=True),
+    Column("bonus", "`cpa_bonus` of the breakdown", lambda _, b: amount_text(b.cpa_bonus), amount=True),
+    Column("penalty", "`cpa_penalty` of the breakdown", lambda _, b: amount_text(b.cpa_penalty), amount=True),
+    Column("total", "base + bonus − penalty", lambda _, b: amount_text(b.total), amount=True),
+    Column(
+        "fee", "the platform's share of the total, borne by the agent", lambda _, b: amount_text(b.fee), amount=True
+    ),
+    Column(
+        "bonus_capped", "bonus earned and taken away by the cap", lambda _, b: amount_text(b.bonus_capped), amount=True
+    ),
     Column(
         "penalty_waived",
         "penalty incurred and taken away by the cap or the floor",
         lambda _, b: amount_text(b.penalty_waived),
+        amount=True,
     ),
     Column("transaction_id", "the ledger's transaction", lambda t, _: t.id, free=True),
     Column("reason", "why it was booked", lambda t, _: t.reason, free=True),

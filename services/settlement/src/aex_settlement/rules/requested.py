@@ -4,7 +4,7 @@ from aex_models.currencies import ISO_4217
 from aex_models.money import format_amount, from_micros
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest, sums_by_currency
 from aex_models.work import Problem
-from aex_settlement.rules.accounts import CASH, is_account, is_consumer_account
+from aex_settlement.rules.accounts import CASH, has_address, is_account, is_consumer_account
 
 
 def transaction_problems(request: TransactionRequest) -> tuple[Problem, ...]:
@@ -22,6 +22,9 @@ def _posting_problems(posting: Posting, kind: TransactionKind) -> list[tuple[str
     if not is_account(posting.account):
         names = "consumer:{id}, agent:{id}, platform:fees, platform:cash"
         found.append(("account", "unknown_account", f"No such account; accounts are {names}"))
+    elif not has_address(posting.account):
+        message = "An account that ends in /entries cannot be read: it is taken for the entries of another one"
+        found.append(("account", "unreadable_account", message))
     elif kind is TransactionKind.DEPOSIT:
         found.extend(_deposit_problems(posting))
     if posting.currency not in ISO_4217:

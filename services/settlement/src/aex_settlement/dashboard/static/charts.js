@@ -50,7 +50,7 @@
 
   function axes(chart) {
     const { locale, currency } = chart.dataset;
-    const money = new Intl.NumberFormat(locale, { style: "currency", currency, notation: "compact", maximumFractionDigits: 3 });
+    const money = new Intl.NumberFormat(locale, { style: "currency", currency, notation: "compact", maximumFractionDigits: 6 });
     const look = { stroke: colour("soft"), grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
     const day = (x) => new Date(x * 1000).toISOString().slice(0, chart.dataset.step === "month" ? 7 : 10);
     return [

@@ -1,0 +1,55 @@
+"""What a page costs the store does not grow with what it shows."""
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from aex_runtime.errors import NotFound
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Collection, Document
+from aex_settlement.handlers.read_ledger import read_transactions
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
+from tests.services.settlement.counter import open_counter
+from tests.services.settlement.desk import FINANCE, desk_over
+from tests.services.settlement.outcomes import NOON
+
+
+class CountingStore(MemoryStore):
+    """Counts the reads of transactions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: Tally[str] = Tally()
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        self.reads["one"] += collection == TRANSACTIONS.collection
+        return await super().get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        self.reads["many"] += collection == TRANSACTIONS.collection
+        return await super().get_many(collection, keys)
+
+
+async def test_the_transactions_of_a_settlement_are_read_at_once(tmp_path: Path) -> None:
+    store = CountingStore()
+    async with open_counter(desk_over(store, NOON), tmp_path / "data") as counter:
+        await counter.settle("ctr_1")
+        for _ in range(3):
+            await counter.reverse("ctr_1", replacement={"base": "1.00", "bonus": "0.00", "penalty": "0.00"})
+        store.reads.clear()
+        assert (await counter.ask(FINANCE, "/dashboard/settlements/ctr_1")).status_code == 200
+    assert (store.reads["one"], store.reads["many"]) == (0, 1)
+
+
+async def test_transactions_come_in_the_order_in_which_they_are_asked_for(tmp_path: Path) -> None:
+    async with open_counter(desk_over(MemoryStore(), NOON), tmp_path / "data") as counter:
+        await counter.settle("ctr_1")
+        await counter.reverse("ctr_1")
+        wanted = [reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 1)]
+        found = await read_transactions(counter.desk.deps, wanted)
+        assert [each.id for each in found] == wanted
+        with pytest.raises(NotFound, match="transaction_not_found"):
+            await read_transactions(counter.desk.deps, [*wanted, "txn_gone"])
