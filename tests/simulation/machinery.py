@@ -9,7 +9,7 @@ from aex_runtime.bus.port import Delivery, Retry
 from aex_runtime.errors import Conflict
 from aex_runtime.outbox_entry import outbox_table
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.rebuild_projections import rebuild
+from aex_settlement.handlers.journal.rebuild_projections import rebuild
 from aex_settlement.rules.projected import Projection
 from aex_settlement.sealer import catch_up
 from tests.simulation.faults import CALM, Crash, Flight

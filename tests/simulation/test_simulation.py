@@ -9,7 +9,7 @@ from aex_models.events import Event, OutcomeVerified
 from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.handlers import EventHandler
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.rules.postings import settlement_postings
 from aex_settlement.rules.recompute import recomputed_cost
 from aex_verification.handlers.read import outcome_of
@@ -114,7 +114,7 @@ def forgetful(world: World) -> Mapping[str, EventHandler]:
                 postings=settlement_postings(cost, outcome.consumer_id, outcome.agent_id),
                 occurred_at=unit.now,
             )
-            create_transaction(unit, transaction)
+            create_transactions(unit, transaction)
 
         await settlement.unit_of_work.run(post)
 

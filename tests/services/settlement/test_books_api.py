@@ -24,7 +24,7 @@ async def test_an_account_shows_its_balance_and_its_entries(counter: Counter) ->
     found = await counter.read(BOT, "/v1/accounts/agent:bot")
     assert found == {
         "account": "agent:bot",
-        "as_of": "2025-03-01T13:00:00Z",
+        "as_of": "2025-03-01T13:00:00.000001Z",
         "complete_to": "2025-03-01T13:00:00.000001Z",
         "balances": [{"account": "agent:bot", "currency": "USD", "balance": "-2.70"}],
     }

@@ -12,8 +12,9 @@ import pytest
 import uvicorn
 from structlog.testing import capture_logs
 
-from aex_runtime.errors import RateLimited
+from aex_runtime.errors import RateLimited, TemporarilyUnavailable
 from aex_runtime.http.turnstile import Turnstile
+from aex_runtime.identity.principal import Principal
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Document, Query, StoreUnavailable
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
@@ -22,7 +23,7 @@ from aex_settlement.repository.bookings import PAGE
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.rules.export_formats import ExportFormat
 from tests.services.settlement.counter import Counter, open_counter
-from tests.services.settlement.desk import FINANCE, Desk, desk_over
+from tests.services.settlement.desk import ACME, FINANCE, GLOBEX, Desk, desk_over
 from tests.services.settlement.outcomes import NOON, an_outcome
 
 PATH = "/v1/settlements/export"
@@ -50,9 +51,11 @@ async def settled(store: MemoryStore, many: int = 2 * PAGE) -> Desk:
     return desk
 
 
-def exporting(desk: Desk, turnstile: Turnstile | None = None) -> AsyncGenerator[bytes, None]:
+def exporting(
+    desk: Desk, turnstile: Turnstile | None = None, reader: Principal = FINANCE
+) -> AsyncGenerator[bytes, None]:
     gate = turnstile or Turnstile(1, 1, "exports", "exports_busy")
-    return export_settlements(desk.deps, FINANCE, ExportFilter(), ExportFormat.CSV, gate)
+    return export_settlements(desk.deps, reader, ExportFilter(), ExportFormat.CSV, gate)
 
 
 @asynccontextmanager
@@ -114,13 +117,24 @@ async def test_an_export_over_its_place_is_told_to_come_again() -> None:
         assert await anext(after)
 
 
+async def test_the_last_place_is_kept_for_finance() -> None:
+    desk = await settled(MemoryStore(), 1)
+    turnstile = Turnstile(1, 2, "exports", "exports_busy", kept=1)
+    async with aclosing(exporting(desk, turnstile, ACME)) as first:
+        await anext(first)
+        with pytest.raises(TemporarilyUnavailable, match="exports_busy"):
+            await anext(exporting(desk, turnstile, GLOBEX))
+        async with aclosing(exporting(desk, turnstile)) as finances:
+            assert await anext(finances)
+
+
 async def test_what_is_booked_while_an_export_runs_is_not_in_it() -> None:
     desk = await settled(MemoryStore(), PAGE)
     exported = b""
     async with aclosing(exporting(desk)) as pieces:
         async for piece in pieces:
             exported += piece
-            desk.clock.advance(timedelta(microseconds=1))
+            desk.clock.advance(timedelta(microseconds=2))
             await settle_outcome(desk.deps, an_outcome("ctr_late"))
     assert exported.count(b"\r\n") == PAGE + 1
     assert b"ctr_late" not in exported

@@ -51,6 +51,7 @@ async def test_a_reversal_takes_the_settlement_back(counter: Counter) -> None:
 
 async def test_a_replacement_is_booked_as_the_next_revision_with_the_terms_fee(counter: Counter) -> None:
     await counter.settle("ctr_1")
+    counter.desk.clock.advance(timedelta(hours=1))
     answer = await counter.post(FINANCE, PATH, {"reason": "wrong rate", "replacement": LESS, "revision": 1})
     assert answer.status_code == 201, answer.text
     found = answer.json()
@@ -68,7 +69,7 @@ async def test_a_replacement_is_booked_as_the_next_revision_with_the_terms_fee(c
     assert await trial_balance(counter) == {
         "agent:bot USD": "-0.45", "consumer:acme USD": "0.50", "platform:fees USD": "-0.05",
     }  # fmt: skip
-    assert replaced.occurred_at == NOON
+    assert replaced.occurred_at == NOON + timedelta(hours=1, microseconds=1)
 
 
 async def test_a_reversal_restores_every_account(counter: Counter) -> None:

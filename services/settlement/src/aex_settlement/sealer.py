@@ -16,12 +16,12 @@ from aex_runtime.leases import Lease, LeaseLost, Leases
 from aex_runtime.store.port import StoreUnavailable, Transaction
 from aex_settlement.bell import Bell
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.guards import Guard, unguarded
-from aex_settlement.handlers.measure_journal import batches_behind, oldest_unsealed_s
-from aex_settlement.handlers.project_journal import project_sealed
-from aex_settlement.handlers.read_sealed import AHEAD, SealedPages
-from aex_settlement.handlers.seal_journal import Lookout, seal_waiting
-from aex_settlement.rules.broken import BrokenJournal
+from aex_settlement.handlers.journal.guards import Guard, unguarded
+from aex_settlement.handlers.journal.measure import batches_behind, oldest_unsealed_s
+from aex_settlement.handlers.journal.project import project_sealed
+from aex_settlement.handlers.journal.read_sealed import AHEAD, SealedPages
+from aex_settlement.handlers.journal.seal import Lookout, seal_waiting
+from aex_settlement.rules.broken import Broken, BrokenJournal, UnreadableRecord
 from aex_settlement.rules.projected import Projection
 
 LEASE = "sealer"
@@ -33,7 +33,7 @@ async def catch_up(deps: Deps, guard: Guard = unguarded, lookout: Lookout | None
     """Seal what waits, and apply what is sealed; how many transactions were sealed.
 
     In portions, so that under load the projections follow closely, and transactions need not be read twice.
-    Raises `StoreUnavailable`, `BrokenJournal` (then all that waits is sealed none the less), and what `guard` raises.
+    Raises `StoreUnavailable`, `Broken` (then all that waits is sealed none the less), and what `guard` raises.
     """
     known = lookout or Lookout()
     total = 0
@@ -43,7 +43,7 @@ async def catch_up(deps: Deps, guard: Guard = unguarded, lookout: Lookout | None
         total += sealed
         try:
             await project_sealed(deps, guard, pages)
-        except BrokenJournal:
+        except Broken:
             await seal_waiting(deps, guard, known)
             raise
         if sealed < AHEAD:
@@ -87,7 +87,7 @@ class Sealer:
             ),
             GaugeSpec(
                 "aex_journal_refused",
-                "Transactions that were altered before they were sealed, as this process's sealer last saw",
+                "Transactions that cannot be sealed as they or their companions were altered, as this process last saw",
                 self._refused,
             ),
             *(
@@ -123,7 +123,7 @@ class Sealer:
             try:
                 await catch_up(self._deps, guard, self._lookout)
                 failures = 0
-            except (StoreUnavailable, BrokenJournal) as error:
+            except (StoreUnavailable, Broken) as error:
                 failures += 1
                 await self._back_off(failures, error)
             if await self._bell.heard(self._policy.poll.total_seconds()):
@@ -131,15 +131,17 @@ class Sealer:
 
     async def _back_off(self, failures: int, error: Exception) -> None:
         delay = _BACKOFF.delay(failures, self._deps.ids.jitter())
+        log = _log.bind(retry_in_s=delay.total_seconds())
         if isinstance(error, BrokenJournal):
-            _log.critical(
+            log.critical(
                 "journal_broken",
                 alarm=True,
                 batch=error.seq,
                 transaction_id=error.transaction_id,
                 reason=error.reason,
-                retry_in_s=delay.total_seconds(),
             )
+        elif isinstance(error, UnreadableRecord):
+            log.critical("record_unreadable", alarm=True, collection=error.collection, key=error.key)
         else:
-            _log.warning("journal_not_sealed", reason=describe_failure(error), retry_in_s=delay.total_seconds())
+            log.warning("journal_not_sealed", reason=describe_failure(error))
         await asyncio.sleep(delay.total_seconds())

@@ -10,7 +10,7 @@ from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
 from aex_settlement.handlers.post_transaction import post_transaction
 from aex_settlement.handlers.reverse_settlement import reverse_settlement
 from aex_settlement.handlers.settle_outcome import settle_outcome
-from aex_settlement.rules.audit import Seal
+from aex_settlement.rules.audit.findings import Seal
 from tests.services.settlement.desk import Desk
 from tests.services.settlement.outcomes import an_outcome
 

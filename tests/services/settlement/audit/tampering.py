@@ -124,7 +124,8 @@ async def add(store: Store, transaction: LedgerTransaction, *, waiting: bool) ->
     await save(store, TRANSACTIONS, key, transaction)
     if waiting:
         digest = sha256_hex(canonical_bytes(transaction))
-        row = Unsealed(id=transaction.id, digest=digest, occurred_at=transaction.occurred_at)
+        sealed = SealedTransaction(id=transaction.id, digest=digest)
+        row = Unsealed(transactions=(sealed,), occurred_at=transaction.occurred_at)
         await save(store, UNSEALED, key, row)
 
 

@@ -11,9 +11,9 @@ from aex_models.corrections import ReversalRequest
 from aex_runtime.store.port import Collection
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
-from aex_settlement.handlers.rebuild_projections import rebuild
+from aex_settlement.handlers.journal.rebuild_projections import rebuild
+from aex_settlement.handlers.journal.seal import seal_waiting
 from aex_settlement.handlers.reverse_settlement import reverse_settlement
-from aex_settlement.handlers.seal_journal import seal_waiting
 from aex_settlement.handlers.settle_outcome import settle_outcome
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, SHEETS
 from aex_settlement.rules.projected import Projection

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_settlement.rules.audit_hashes import Met
-from aex_settlement.rules.audit_tally import Name, Tally
+from aex_settlement.rules.audit.hashes import Met
+from aex_settlement.rules.audit.tally import Name, Tally
 
 names = st.tuples(st.sampled_from(["balance", "day"]), st.text(max_size=3), st.none() | st.integers(0, 40))
 sums = st.tuples(*[st.integers(-(2**70), 2**70)] * 3)

@@ -14,7 +14,7 @@ from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED,
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, SHEETS, STATES
 from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.audit import Seal
+from aex_settlement.rules.audit.findings import Seal
 from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
 from aex_settlement.rules.journal import JournalHead, SealedTransaction
 from tests.services.settlement.audit import tampering as t

@@ -158,6 +158,20 @@ def test_what_was_done_with_sql_is_named_and_the_exit_code_is_1(
     assert "finding" in captured.err
 
 
+def test_a_ledger_whose_journal_is_gone_is_not_taken_for_a_new_one(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sql(data_dir) as connection:
+        connection.execute(
+            "DELETE FROM documents WHERE collection IN ('settlement-batches', 'settlement-journal-head')"
+        )
+    assert not (data_dir / "settlement" / "ledger-seal.json").exists()
+    code, told = verify(data_dir, capsys)
+    assert (code, told["seal"], told["first_broken_link"]) == (1, None, 1)
+    found = {(each["code"], each["subject"]) for each in told["findings"]}
+    assert {("head_wrong", "the journal's head"), ("batch_missing", "batch 1"), ("transaction_added", CTR_3)} <= found
+
+
 def test_the_last_good_seal_is_kept_for_the_owner_alone_and_finds_a_cut_tail(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ from aex_cli.main import call
 from aex_runtime.clock import WallClock
 from aex_runtime.leases import Leases
 from aex_runtime.store.sqlite import SQLiteStore
-from aex_settlement.handlers.rebuild_projections import LEASE
+from aex_settlement.handlers.journal.rebuild_projections import LEASE
 from tests.services.settlement.audit.ledgers import BATCHES
 from tests.services.settlement.commands.test_ledger import body, sql, verify, write
 

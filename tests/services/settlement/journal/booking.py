@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aex_models.booking import Booking
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
 from tests.services.settlement.desk import Desk
 
@@ -101,7 +101,7 @@ async def book(desk: Desk, *drawn: Drawn | LedgerTransaction) -> list[LedgerTran
 
         async def post(unit: Unit, each: Drawn | LedgerTransaction = each) -> LedgerTransaction:
             transaction = each if isinstance(each, LedgerTransaction) else transaction_of(each, unit.now)
-            create_transaction(unit, transaction)
+            create_transactions(unit, transaction)
             return transaction
 
         booked.append(await desk.deps.unit_of_work.run(post))

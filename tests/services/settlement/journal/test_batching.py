@@ -15,7 +15,17 @@ from tests.services.settlement.outcomes import NOON
 
 
 def candidates(transactions: list[LedgerTransaction]) -> list[Candidate]:
-    return [Candidate(each.id, SealedTransaction(id=each.id, digest="0" * 64), each) for each in transactions]
+    return [together(each) for each in transactions]
+
+
+def together(*transactions: LedgerTransaction) -> Candidate:
+    """What was committed as one."""
+    sealed = tuple(SealedTransaction(id=each.id, digest="0" * 64) for each in transactions)
+    return Candidate(transactions[0].id, sealed, transactions)
+
+
+def members(batch: list[Candidate]) -> list[LedgerTransaction]:
+    return [each for candidate in batch for each in candidate.transactions]
 
 
 def settled(contract: int, people: int) -> LedgerTransaction:
@@ -50,9 +60,9 @@ def drawn(ledger: list[tuple[str, int]], reason: str) -> list[LedgerTransaction]
 def test_every_batch_fits_and_nothing_is_left_out(ledger: list[tuple[str, int]], reason: str) -> None:
     transactions = drawn(ledger, reason)
     batches = list(cut(candidates(transactions)))
-    assert [each.transaction for batch in batches for each in batch] == transactions
+    assert [each for batch in batches for each in members(batch)] == transactions
     for batch in batches:
-        page = Page(seal(JournalHead(seq=0), [], NOON), [each.transaction for each in batch])
+        page = Page(seal(JournalHead(seq=0), [], NOON), members(batch))
         places = places_of(page.transactions)
         assert len(batch) <= MAX_TRANSACTIONS
         assert 2 * len(places) + len(day_places_of(page)) + 1 <= MAX_WRITES
@@ -65,7 +75,7 @@ def test_no_sheet_of_settlements_grows_into_a_blob(count: int, reason: str) -> N
     transactions = [transaction_of(Settled(each), NOON, reason) for each in range(count)]
     for batch in cut(candidates(transactions)):
         books = Books("g", {}, {})
-        books.post(Page(seal(JournalHead(seq=10**9), [], NOON), [each.transaction for each in batch]))
+        books.post(Page(seal(JournalHead(seq=10**9), [], NOON), members(batch)))
         assert all(len(canonical_bytes(sheet)) <= SPILL_BYTES for sheet in books.sheets)
 
 
@@ -75,3 +85,28 @@ def test_few_parties_fill_a_batch_with_transactions_and_many_with_documents() ->
     assert few == [200, 200, 50]
     assert max(many) < 120
     assert sum(many) == 450
+
+
+PAIRS = st.lists(st.tuples(st.integers(1, 2), st.sampled_from([1, 40, 300])), min_size=1, max_size=260)
+
+
+@settings(max_examples=30, deadline=None)
+@given(PAIRS)
+def test_what_was_committed_as_one_is_in_one_batch_and_counts_whole(rows: list[tuple[int, int]]) -> None:
+    waiting = [
+        together(*(settled(1_000 * number + each * people, people) for each in range(size)))
+        for number, (size, people) in enumerate(rows)
+    ]
+    batches = list(cut(waiting))
+    assert [each for batch in batches for each in batch] == waiting
+    for batch in batches:
+        transactions = members(batch)
+        page = Page(seal(JournalHead(seq=0), [], NOON), transactions)
+        assert len(transactions) <= MAX_TRANSACTIONS
+        assert 2 * len(places_of(transactions)) + len(day_places_of(page)) + 1 <= MAX_WRITES
+        assert len({group for each in transactions for group in groups_of(each)}) + 1 <= MAX_WRITES
+
+
+def test_two_that_belong_together_go_into_the_next_batch_where_there_is_room_for_one() -> None:
+    waiting = [*candidates([settled(each, 10) for each in range(199)]), together(settled(900, 10), settled(901, 10))]
+    assert [len(members(batch)) for batch in cut(waiting)] == [199, 2]

@@ -7,9 +7,9 @@ import pytest
 
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.handlers.seal_journal import seal_waiting
+from aex_settlement.handlers.journal.seal import seal_waiting
 from aex_settlement.repository.journal import read_head
-from aex_settlement.repository.ledger import TRANSACTIONS, create_transaction
+from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions
 from aex_settlement.repository.projections import read_state
 from aex_settlement.rules.broken import BrokenJournal
 from aex_settlement.rules.projected import Projection
@@ -42,7 +42,7 @@ async def test_a_long_queue_is_sealed_and_applied_in_portions(tmp_path: Path) ->
 async def _book_together(desk: Desk, contracts: range) -> None:
     async def post(unit: Unit) -> None:
         for contract in contracts:
-            create_transaction(unit, transaction_of(Settled(contract), unit.now))
+            create_transactions(unit, transaction_of(Settled(contract), unit.now))
 
     await desk.deps.unit_of_work.run(post)
 

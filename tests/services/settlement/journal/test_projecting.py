@@ -7,8 +7,8 @@ import pytest
 
 from aex_models.settlement import TransactionKind
 from aex_runtime.store.keys import key_of
-from aex_settlement.handlers.project_journal import project_sealed
-from aex_settlement.handlers.seal_journal import seal_waiting
+from aex_settlement.handlers.journal.project import project_sealed
+from aex_settlement.handlers.journal.seal import seal_waiting
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_state
 from aex_settlement.rules.broken import BrokenJournal

@@ -10,7 +10,7 @@ import pytest
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import Leases
 from aex_runtime.store.keys import key_of
-from aex_settlement.handlers.rebuild_projections import LEASE, rebuild
+from aex_settlement.handlers.journal.rebuild_projections import LEASE, rebuild
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import GENERATIONS, TABLES, read_state
 from aex_settlement.rules.broken import BrokenJournal

@@ -20,7 +20,7 @@ from aex_runtime.store.port import Transaction
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_settlement.bell import Bell
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.seal_journal import seal_waiting
+from aex_settlement.handlers.journal.seal import seal_waiting
 from aex_settlement.handlers.settle_outcome import settle_outcome
 from aex_settlement.main import create_app
 from aex_settlement.repository.journal import read_head

@@ -13,7 +13,8 @@ from aex_runtime.leases import LeaseLost, Leases
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Transaction
 from aex_runtime.store.sqlite import SQLiteStore
-from aex_settlement.handlers.seal_journal import Lookout, seal_waiting
+from aex_settlement.handlers.journal.seal import Lookout, seal_waiting
+from aex_settlement.handlers.read_ledger import read_trial_balance
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key, batches_after
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.rules.broken import BrokenJournal
@@ -95,8 +96,9 @@ async def test_what_is_not_as_it_was_committed_is_told_of_and_holds_up_nobody(de
     elif how == "unreadable":
         await tamper(desk, UNSEALED.collection, key, b"{}")
     else:
-        other = UNSEALED.encode(UNSEALED.decode(await _row(desk, key)).record.model_copy(update={"id": "txn_other"}))
-        await tamper(desk, UNSEALED.collection, key, other[0])
+        row = await desk.deps.store.get(UNSEALED.collection, key)
+        assert row is not None
+        await tamper(desk, UNSEALED.collection, key, row.body.replace(bad.id.encode(), b"txn_other"))
     lookout = Lookout()
     with capture_logs() as lines:
         assert await seal_waiting(desk.deps, lookout=lookout) == 1
@@ -105,10 +107,6 @@ async def test_what_is_not_as_it_was_committed_is_told_of_and_holds_up_nobody(de
     assert len(alarms(lines)) == len(lookout.refused) == 1, "it is told of once"
     await book(desk, Settled(3))
     assert await seal_waiting(desk.deps, lookout=lookout) == 1
-
-
-async def _row(desk: Desk, key: str) -> Any:
-    return await desk.deps.store.get(UNSEALED.collection, key)
 
 
 async def test_what_was_altered_is_sealed_once_it_is_restored(desk: Desk) -> None:
@@ -207,3 +205,17 @@ async def test_an_adjustment_of_a_hundred_postings_is_sealed(desk: Desk) -> None
     await book(desk, wide, *(Settled(contract) for contract in range(2, 50)))
     assert await desk.seal() == 49
     await checked_journal(desk.deps.store)
+
+
+async def test_a_clock_that_was_set_back_is_told_of_and_the_books_go_on(desk: Desk) -> None:
+    await book(desk, Settled(1))
+    await desk.seal()
+    desk.clock.advance(-timedelta(days=400))
+    await book(desk, Settled(2))
+    with capture_logs() as logs:
+        assert await desk.seal() == 1
+    [told] = [each for each in logs if each["event"] == "clock_behind_journal"]
+    assert told["alarm"] is True
+    balance = await read_trial_balance(desk.deps, None)
+    assert balance.complete_to is not None
+    assert balance.as_of == balance.complete_to > desk.clock.now()

@@ -50,7 +50,8 @@ async def checked_journal(store: Store) -> Journal:
 async def _check_nothing_is_lost(store: Store, journal: Journal) -> None:
     sealed = [each.id for each in journal.sealed]
     assert len(sealed) == len(set(sealed)), "a transaction is sealed twice"
-    waiting = [each.record.id for each in await UNSEALED.find(store, order="occurred_at", limit=ALL)]
+    rows = await UNSEALED.find(store, order="occurred_at", limit=ALL)
+    waiting = [each.id for row in rows for each in row.record.transactions]
     assert not set(sealed) & set(waiting), "a sealed transaction still waits"
     booked = [each.record.id for each in await TRANSACTIONS.find(store, order="occurred_at", limit=ALL)]
     assert sorted(booked) == sorted(sealed + waiting), "a transaction is neither sealed nor waiting"

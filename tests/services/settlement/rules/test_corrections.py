@@ -1,6 +1,6 @@
 """A correction takes one revision back, books the next where finance says so, and changes nothing else."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -13,11 +13,14 @@ from aex_models.settlement import SettlementStatus, TransactionKind, sums_by_cur
 from aex_runtime.errors import Conflict, InvalidRequest
 from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
 from aex_settlement.rules.corrections import (
+    MAX_REVISIONS,
+    booked_anew_at,
     check_correctable,
     check_replacement,
     corrected,
     no_cost,
     replaced_cost,
+    taken_back_at,
 )
 from tests.libs.models.results import amounts, rates
 from tests.services.settlement.outcomes import NOON, a_settlement
@@ -77,7 +80,19 @@ def test_a_replacement_becomes_the_next_revision() -> None:
     assert (after.status, after.revision, after.cost, after.settled_at) == (SettlementStatus.SETTLED, 2, cost, NOON)
     first, second = after.revisions
     assert first.reversed_at == LATER
-    assert (second.revision, second.cost, second.settled_at, second.reversed_at) == (2, cost, LATER, None)
+    anew = LATER + timedelta(microseconds=1)
+    assert (second.revision, second.cost, second.settled_at, second.reversed_at) == (2, cost, anew, None)
+
+
+def test_a_contract_takes_so_many_revisions_and_the_last_can_only_be_taken_back() -> None:
+    last = a_settlement(revision=MAX_REVISIONS)
+    request = ReversalRequest(reason="again", replacement=a_replacement())
+    cost = replaced_cost(last, a_replacement())
+    with pytest.raises(Conflict, match="too_many_revisions"):
+        corrected(last, request, cost, "ada", LATER)
+    assert corrected(last, ReversalRequest(reason="x"), None, "ada", LATER).status is SettlementStatus.REVERSED
+    before = last.model_copy(update={"revision": MAX_REVISIONS - 1})
+    assert corrected(before, request, cost, "ada", LATER).revision == MAX_REVISIONS
 
 
 def test_only_a_revision_that_stands_is_taken_back() -> None:
@@ -96,3 +111,25 @@ def test_nothing_is_what_a_reversed_contract_costs() -> None:
     cost = no_cost(a_settlement(fee_rate=Decimal("0.5")))
     assert cost.total == cost.fee == cost.base == 0
     assert (cost.currency, cost.contract_id) == ("USD", "ctr_1")
+
+
+moments = st.datetimes(datetime(2025, 2, 27), datetime(2025, 3, 4)).map(lambda moment: moment.replace(tzinfo=UTC))  # noqa: DTZ001 it gets its zone
+last_moments = st.dates(datetime(2025, 2, 27).date(), datetime(2025, 3, 4).date()).map(  # noqa: DTZ001
+    lambda day: datetime(day.year, day.month, day.day, 23, 59, 59, 999_999, UTC)
+)
+
+
+@given(moments | last_moments | st.just(NOON))
+def test_a_correction_comes_behind_what_it_takes_back_and_both_halves_are_of_one_day(now: datetime) -> None:
+    settlement = a_settlement()
+    back = taken_back_at(settlement, now)
+    anew = booked_anew_at(back)
+    assert settlement.settled_at < back < anew
+    assert back.date() == anew.date()
+    assert now <= back
+    assert back - max(now, settlement.settled_at) <= timedelta(microseconds=2)
+    again = corrected(
+        settlement, ReversalRequest(reason="x", replacement=a_replacement()), no_cost(settlement), "", back
+    )
+    assert again.revisions[-1].settled_at == anew
+    assert taken_back_at(again, now) > anew

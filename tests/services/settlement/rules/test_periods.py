@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import InvalidRequest
-from aex_settlement.rules.periods import DAY_MICROS, Period, parse_instant, parse_period
+from aex_settlement.rules.periods import DAY_MICROS, Period, even_end, parse_instant, parse_period
 
 
 @given(st.dates(), st.dates())
@@ -74,3 +74,10 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
 
 def test_no_instant_is_none() -> None:
     assert parse_instant("as_of", None) is None
+
+
+@given(st.integers(0, 2**53))
+def test_a_period_that_ends_now_holds_now_and_ends_at_an_even_microsecond(now: int) -> None:
+    end = even_end(now)
+    assert now < end <= now + 2
+    assert end % 2 == 0

@@ -36,6 +36,14 @@ def test_an_adjustment_moves_money_between_any_accounts() -> None:
     assert found("adjustment", ("agent:bot", 5), ("platform:fees", -4), ("consumer:acme", -1)) == []
 
 
+@pytest.mark.parametrize("account", ["consumer:acme/entries", "consumer:/entries", "consumer:a/entries/entries"])
+@pytest.mark.parametrize("kind", ["deposit", "adjustment"])
+def test_an_account_that_cannot_be_read_is_not_posted_to(kind: str, account: str) -> None:
+    assert found(kind, ("platform:cash", 5), (account, -5)) == [("/postings/1/account", "unreadable_account")]
+    assert found(kind, ("platform:cash", 5), ("consumer:entries", -5)) == []
+    assert found(kind, ("platform:cash", 5), ("consumer:acme/entries/x", -5)) == []
+
+
 def test_a_currency_is_one_of_iso_4217() -> None:
     assert found("adjustment", ("agent:bot", 5, "QQQ"), ("consumer:acme", -5, "QQQ")) == [
         ("/postings/0/currency", "unknown_currency"),

@@ -8,7 +8,7 @@ from aex_runtime.commandline.errors import UserError
 from aex_runtime.data_dir import replace_file
 from aex_runtime.settings import RuntimeSettings
 from aex_settlement.commands.desk import SERVICE
-from aex_settlement.rules.audit import Seal
+from aex_settlement.rules.audit.findings import Seal
 
 _FILE = "ledger-seal.json"
 

@@ -16,7 +16,7 @@ from aex_settlement.commands.kept_seal import keep_seal, read_seal, seal_file
 from aex_settlement.commands.progress import bars
 from aex_settlement.handlers.audit.journal_end import NoLedger
 from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
-from aex_settlement.rules.audit import SHOWN, Seal, parse_seal
+from aex_settlement.rules.audit.findings import SHOWN, Seal, parse_seal
 
 app = typer.Typer(
     rich_markup_mode="markdown",

@@ -17,9 +17,9 @@ from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
 from aex_settlement.commands.desk import SERVICE, open_desk
 from aex_settlement.commands.progress import bars
-from aex_settlement.handlers.rebuild_projections import Rebuilt, rebuild
+from aex_settlement.handlers.journal.rebuild_projections import Rebuilt, rebuild
 from aex_settlement.repository.journal import read_head
-from aex_settlement.rules.broken import BrokenJournal
+from aex_settlement.rules.broken import Broken
 from aex_settlement.rules.projected import Projection
 
 app = typer.Typer(
@@ -71,9 +71,9 @@ def rebuild_command(
 async def _rebuilt(settings: RuntimeSettings, data_dir: Path, projections: Sequence[Projection]) -> Sequence[Rebuilt]:
     with bars() as tell:
         async with open_desk(settings) as deps:
-            if await read_head(deps.store) is None:
-                raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up")
             try:
+                if await read_head(deps.store) is None:
+                    raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up")
                 return await rebuild(deps, projections, lambda done, total: tell("batches", done, total))
             except Conflict as error:
                 raise Failed(error.message) from None
@@ -81,7 +81,7 @@ async def _rebuilt(settings: RuntimeSettings, data_dir: Path, projections: Seque
                 raise Failed(
                     "this rebuild was held up and another took over; nothing was changed by this one"
                 ) from None
-            except BrokenJournal as error:
+            except Broken as error:
                 raise Failed(f"the journal is not in order: {error}; see aex ledger verify") from None
 
 

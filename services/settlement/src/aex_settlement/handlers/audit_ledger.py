@@ -15,8 +15,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pydantic import ValidationError
-
 from aex_runtime.store.port import Store
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.audit.journal_end import JournalEnd
@@ -28,7 +26,8 @@ from aex_settlement.handlers.audit.walk import Progress, Walk, name_repeated
 from aex_settlement.repository.audited import batch_documents, decoded
 from aex_settlement.repository.journal import BATCHES
 from aex_settlement.repository.projections import read_state
-from aex_settlement.rules.audit import Findings, Seal
+from aex_settlement.rules.audit.findings import Findings, Seal
+from aex_settlement.rules.broken import UnreadableRecord
 from aex_settlement.rules.projected import Projection, ProjectionState
 
 HELD = 20_000
@@ -74,7 +73,7 @@ class _Audit:
         store, findings, done = self._store, self._findings, self._done
         recounts = [await self._recount(each) for each in Projection]  # before the head, which is never behind them
         walk = Walk(store, findings, self._key, recounts, self._progress)
-        end = JournalEnd(store, findings, walk, known)
+        end = JournalEnd(store, findings, walk, known, max(each.until for each in recounts))
         await end.reach()
         if not findings.total:  # else their recount would be made from what somebody changed
             for recount in recounts:
@@ -99,7 +98,7 @@ class _Audit:
     async def _state(self, projection: Projection) -> ProjectionState | None:
         try:
             stored = await read_state(self._store, projection)
-        except ValidationError:
+        except UnreadableRecord:
             self._findings.add("projection_wrong", projection, "its watermark cannot be read")
             return None
         return stored.record if stored else None

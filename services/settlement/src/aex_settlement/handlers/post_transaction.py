@@ -7,7 +7,7 @@ from aex_runtime.errors import InvalidRequest, told
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
-from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.rules.requested import transaction_problems
 
 _log = structlog.get_logger("aex_settlement.post_transaction")
@@ -32,7 +32,7 @@ async def post_transaction(deps: Deps, request: TransactionRequest, by: str, onc
             reason=request.reason,
             by=by,
         )
-        create_transaction(unit, transaction)
+        create_transactions(unit, transaction)
         return transaction.id
 
     effect = await run_idempotent(deps.unit_of_work, once, post)

@@ -32,6 +32,15 @@ async def read_transaction(deps: Deps, transaction_id: str) -> LedgerTransaction
     return stored.record
 
 
+async def read_transactions(deps: Deps, transaction_ids: Sequence[str]) -> tuple[LedgerTransaction, ...]:
+    """Transactions of the ledger, in this order, with one read. Raises `NotFound` where one of them is not there."""
+    found = await TRANSACTIONS.get_many(deps.store, [key_of(each) for each in transaction_ids])
+    there = tuple(each for each in found if each is not None)
+    if len(there) < len(found):
+        raise NotFound("transaction_not_found", "no such transaction")
+    return there
+
+
 async def read_trial_balance(deps: Deps, as_of: str | None) -> TrialBalance:
     """All accounts at an instant. Of whole batches, so it always balances.
 

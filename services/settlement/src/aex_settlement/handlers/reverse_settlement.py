@@ -11,10 +11,18 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import AlreadyExists
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
-from aex_settlement.repository.ledger import TRANSACTIONS, create_transaction
+from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions
 from aex_settlement.repository.settlements import SETTLEMENTS
 from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
-from aex_settlement.rules.corrections import check_correctable, check_replacement, corrected, no_cost, replaced_cost
+from aex_settlement.rules.corrections import (
+    booked_anew_at,
+    check_correctable,
+    check_replacement,
+    corrected,
+    no_cost,
+    replaced_cost,
+    taken_back_at,
+)
 
 _log = structlog.get_logger("aex_settlement.reverse_settlement")
 
@@ -60,10 +68,13 @@ async def _correct(unit: Unit, contract_id: str, request: ReversalRequest, by: s
     before = stored.record
     check_correctable(before, request.revision, seen)
     cost = None if request.replacement is None else replaced_cost(before, request.replacement)
-    after = corrected(before, request, cost, by, unit.now)
-    create_transaction(unit, reversal_transaction(before, before.revision, before.cost, unit.now, request.reason, by))
+    at = taken_back_at(before, unit.now)
+    after = corrected(before, request, cost, by, at)
+    booked = [reversal_transaction(before, before.revision, before.cost, at, request.reason, by)]
     if cost is not None:
-        create_transaction(unit, settlement_transaction(after, after.revision, cost, unit.now, request.reason, by))
+        moment = booked_anew_at(at)
+        booked.append(settlement_transaction(after, after.revision, cost, moment, request.reason, by))
+    create_transactions(unit, *booked)
     unit.update(SETTLEMENTS, stored, after)
     _tell(unit, before, after, cost)
 

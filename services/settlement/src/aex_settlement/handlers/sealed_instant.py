@@ -30,7 +30,7 @@ class AsOf(Generic[T]):
     """What was read of the books. `complete_to` and `answer` are None before anything was sealed."""
 
     as_of: datetime
-    """As it was asked for; otherwise now."""
+    """As it was asked for; otherwise now, and never before `complete_to`."""
     complete_to: datetime | None
     answer: T | None
 
@@ -48,10 +48,12 @@ async def read_as_of(deps: Deps, as_of: str | None, read: Callable[[SealedInstan
         return instant, await read(instant)
 
     found = await of_one_generation(deps, Projection.ACCOUNTS, at)
-    as_of_instant = asked or deps.clock.now()
+    now = deps.clock.now()
     if found is None:
-        return AsOf(as_of_instant, None, None)
-    return AsOf(as_of_instant, found[0].complete_to, found[1])
+        return AsOf(asked or now, None, None)
+    instant, answer = found
+    # The journal's own time only moves forward: it may be ahead of a clock that was set back.
+    return AsOf(asked or max(now, instant.complete_to or now), instant.complete_to, answer)
 
 
 async def _instant(deps: Deps, state: ProjectionState, asked: datetime | None) -> SealedInstant:

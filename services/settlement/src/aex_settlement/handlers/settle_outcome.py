@@ -10,7 +10,7 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import AlreadyExists
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
-from aex_settlement.repository.ledger import create_transaction
+from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.repository.settlements import SETTLEMENTS, create_settlement
 from aex_settlement.rules.booked import settlement_transaction
 from aex_settlement.rules.recompute import Refused, check_replay, recomputed_cost
@@ -56,7 +56,7 @@ async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
         return False
     settlement = _settlement(unit, outcome, cost)
     reason = f"outcome {outcome.id}"
-    create_transaction(
+    create_transactions(
         unit, settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
     )
     create_settlement(unit, settlement)

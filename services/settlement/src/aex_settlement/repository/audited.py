@@ -13,7 +13,7 @@ from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.pages import BATCH
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, SHEETS, projected_key
 from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.audit_figures import Kind
+from aex_settlement.rules.audit.figures import Kind
 from aex_settlement.rules.projected import Balance, DayBalance, Rollup, Sheet
 
 _HASH = len("0000-")
@@ -68,13 +68,23 @@ async def last_batch_number(store: Store) -> int | None:
     return number if isinstance(number, int) else None
 
 
+async def has_bookings(store: Store) -> bool:
+    """Whether anything was ever booked: a transaction, what waits, or a settlement."""
+    asked = (
+        Query(TRANSACTIONS.collection, limit=1),
+        Query(UNSEALED.collection, order="occurred_at", limit=1),
+        Query(SETTLEMENTS.collection, order="settled_at", direction="desc", limit=1),
+    )
+    return any([await store.query(each) for each in asked])
+
+
 async def transaction_documents(store: Store, ids: Sequence[str]) -> list[Document | None]:
     """These transactions, in their order."""
     return await _each(store, TRANSACTIONS.collection, [key_of(each) for each in ids])
 
 
 async def waiting_documents(store: Store, keys: Sequence[str]) -> list[Document | None]:
-    """The rows of these transactions that say that they wait, by the transactions' keys."""
+    """The rows with which transactions wait, by the keys of those that lead them."""
     return await _each(store, UNSEALED.collection, keys)
 
 
@@ -94,7 +104,7 @@ def all_settlements(store: Store) -> AsyncGenerator[list[Document], None]:
 
 
 def all_waiting(store: Store) -> AsyncGenerator[list[Document], None]:
-    """Every row of a transaction that waits, oldest first."""
+    """Every row of what waits, oldest first."""
     return _pages(store, Query(UNSEALED.collection, order="occurred_at", limit=BATCH))
 
 

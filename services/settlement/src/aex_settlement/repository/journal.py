@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from aex_runtime.clock import epoch_micros, from_epoch_micros
 from aex_runtime.store.port import Bound, Collection, Document, Index, Query, Scalar, Store
 from aex_runtime.store.table import Reader, Stored, Table
+from aex_settlement.repository.readable import readable
 from aex_settlement.rules.journal import JournalBatch, JournalHead, Unsealed
 
 UNSEALED = Table(
@@ -16,7 +17,7 @@ UNSEALED = Table(
     Unsealed,
     lambda waiting: {"occurred_at": epoch_micros(waiting.occurred_at)},
 )
-"""By the key of the transaction; deleted in the transaction that seals it."""
+"""A row for each commit, by the key of its first transaction; deleted in the transaction that seals them."""
 BATCHES = Table(
     Collection("settlement-batches", (Index((), "seq"), Index((), "sealed_at", "desc"))),
     JournalBatch,
@@ -36,8 +37,12 @@ class Waiting:
 
     @property
     def occurred_at(self) -> datetime:
-        """Where it stands in its index."""
-        return from_epoch_micros(int(self.document.fields["occurred_at"] or 0))
+        """Where it stands in its index; 1970 where somebody wrote there what is no moment."""
+        found = self.document.fields.get("occurred_at")
+        try:
+            return from_epoch_micros(found if type(found) is int else 0)
+        except OverflowError:
+            return from_epoch_micros(0)
 
     @property
     def position(self) -> tuple[Scalar, str]:
@@ -51,20 +56,26 @@ def batch_key(seq: int) -> str:
 
 
 async def read_head(reader: Reader) -> Stored[JournalHead] | None:
-    """The head; None before the first batch."""
-    return await HEAD.get(reader, HEAD_KEY)
+    """The head; None before the first batch. Raises `UnreadableRecord`."""
+    with readable(HEAD.collection.name, HEAD_KEY):
+        return await HEAD.get(reader, HEAD_KEY)
 
 
 async def batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
-    """At most `limit` batches behind `seq`, in their order."""
-    found = await BATCHES.find(store, order="seq", bounds=(Bound(">", seq),), limit=limit)
-    return [stored.record for stored in found]
+    """At most `limit` batches behind `seq`, in their order. Raises `UnreadableRecord`."""
+    query = Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=limit)
+    return [_batch(document) for document in await store.query(query)]
 
 
 async def batch_at(store: Store, instant: int) -> JournalBatch | None:
     """The latest batch sealed at or before an instant (microseconds since 1970)."""
     found = await BATCHES.find(store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant),), limit=1)
     return found[0].record if found else None
+
+
+def _batch(document: Document) -> JournalBatch:
+    with readable(BATCHES.collection.name, document.key):
+        return BATCHES.decode(document).record
 
 
 async def waiting_page(

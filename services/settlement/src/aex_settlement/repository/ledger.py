@@ -1,5 +1,7 @@
 """The ledger's transactions: created, never edited, never deleted, and waiting to be sealed from their first moment."""
 
+from pydantic import ValidationError
+
 from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.clock import epoch_micros
@@ -8,7 +10,8 @@ from aex_runtime.store.port import Collection, Document, Fields, Index
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.rules.journal import Unsealed
+from aex_settlement.rules.ids import leader_id
+from aex_settlement.rules.journal import SealedTransaction, Unsealed
 
 OWNERS = ("agent_id", "consumer_id")
 
@@ -37,16 +40,29 @@ TRANSACTIONS = Table(
 """By `key_of(id)`. Oldest first, all or one party's bookings; and all by key, for the audit."""
 
 
-def create_transaction(unit: Unit, transaction: LedgerTransaction) -> None:
-    """Write a transaction that must not exist, and that it waits for the sealer.
+def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTransaction) -> None:
+    """Write transactions that must not exist, and that they wait for the sealer: for one batch, in this order.
 
-    Both documents are this transaction's own: none is shared between settlements.
+    No document is shared between settlements. Raises `ValueError` where `first` does not lead the others: whoever
+    meets one of them must find the row with which it waits.
     """
-    key = key_of(transaction.id)
-    body, fields = TRANSACTIONS.encode(transaction)
-    unit.transaction.create(TRANSACTIONS.collection, key, body, fields)
-    waiting = Unsealed(id=transaction.id, digest=sha256_hex(body), occurred_at=transaction.occurred_at)
-    unit.create(UNSEALED, key, waiting)
+    sealed = []
+    for each in (first, *others):
+        if leader_id(each) != first.id:
+            raise ValueError(f"{each.id} is sealed behind {leader_id(each)}, not behind {first.id}")
+        body, fields = TRANSACTIONS.encode(each)
+        unit.transaction.create(TRANSACTIONS.collection, key_of(each.id), body, fields)
+        sealed.append(SealedTransaction(id=each.id, digest=sha256_hex(body)))
+    waiting = Unsealed(transactions=tuple(sealed), occurred_at=first.occurred_at)
+    unit.create(UNSEALED, key_of(waiting.leader), waiting)
+
+
+def waiting_key(document: Document) -> str:
+    """The key of the row with which a stored transaction waits, for as long as it does."""
+    try:
+        return key_of(leader_id(TRANSACTIONS.decode(document).record))
+    except ValidationError:
+        return document.key
 
 
 def transaction_digest(document: Document) -> str:

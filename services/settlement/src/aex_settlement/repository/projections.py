@@ -6,7 +6,9 @@ from typing import Any
 from aex_models.canonical import sha256_hex
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Reader, Stored, Table
+from aex_settlement.repository.readable import readable
 from aex_settlement.rules.account_books import DayPlace, Place
+from aex_settlement.rules.broken import UnreadableRecord
 from aex_settlement.rules.projected import (
     Balance,
     DayBalance,
@@ -112,4 +114,14 @@ def building_key(projection: Projection, generation: str) -> str:
 
 async def read_state(reader: Reader, projection: Projection) -> Stored[ProjectionState] | None:
     """A projection's watermark; None before its first batch."""
-    return await STATES.get(reader, projection.value)
+    with readable(STATES.collection.name, projection.value):
+        return await STATES.get(reader, projection.value)
+
+
+async def generation_read(reader: Reader, projection: Projection) -> str | None:
+    """The generation that readers go by; None where there is none, or where nobody can tell any more."""
+    try:
+        stored = await read_state(reader, projection)
+    except UnreadableRecord:
+        return None
+    return stored.record.generation if stored else None

@@ -28,11 +28,12 @@ _ESCAPE_BYTES = 5
 
 
 class Candidate(NamedTuple):
-    """A transaction that can be sealed, and the key of the row that says that it waits."""
+    """What was committed as one and can be sealed, and the key of the row that says that it waits. Never divided."""
 
     key: str
-    sealed: SealedTransaction
-    transaction: LedgerTransaction
+    sealed: tuple[SealedTransaction, ...]
+    transactions: tuple[LedgerTransaction, ...]
+    """Those of `sealed`."""
 
 
 @dataclass(slots=True)
@@ -44,24 +45,26 @@ class _Draft:
     lines: dict[Place, int] = field(default_factory=dict)
     """Bytes for each place."""
     bytes: int = 0
+    transactions: int = 0
 
     def take(self, candidate: Candidate) -> bool:
         """Put it in; False where it does not fit any more. The first always fits: it has nowhere else to go."""
-        groups = set(groups_of(candidate.transaction)) - self.groups
-        added = _lines(candidate.transaction)
-        if self.candidates and not self._fits(groups, added):
+        groups = {group for each in candidate.transactions for group in groups_of(each)} - self.groups
+        added = _lines(candidate.transactions)
+        if self.candidates and not self._fits(len(candidate.transactions), groups, added):
             return False
         self.candidates.append(candidate)
+        self.transactions += len(candidate.transactions)
         self.groups |= groups
         for place, size in added.items():
             self.lines[place] = self.lines.get(place, 0) + size
             self.bytes += size
         return True
 
-    def _fits(self, groups: set[Group], added: dict[Place, int]) -> bool:
+    def _fits(self, count: int, groups: set[Group], added: dict[Place, int]) -> bool:
         places = len(self.lines) + sum(place not in self.lines for place in added)
         return (
-            len(self.candidates) < MAX_TRANSACTIONS
+            self.transactions + count <= MAX_TRANSACTIONS
             and len(self.groups) + len(groups) + OF_THE_STATE <= MAX_WRITES
             and places * OF_A_PLACE + OF_THE_STATE <= MAX_WRITES
             and all(self.lines.get(place, 0) + size <= MAX_SHEET_BYTES for place, size in added.items())
@@ -81,13 +84,14 @@ def cut(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
         yield draft.candidates
 
 
-def _lines(transaction: LedgerTransaction) -> dict[Place, int]:
-    """The bytes that it takes on the sheet of each place where it posts."""
-    one = line_bytes(transaction)
+def _lines(transactions: Iterable[LedgerTransaction]) -> dict[Place, int]:
+    """The bytes that they take on the sheet of each place where they post."""
     lines: dict[Place, int] = {}
-    for posting in transaction.postings:
-        place = Place(posting.account, posting.currency)
-        lines[place] = lines.get(place, 0) + one
+    for transaction in transactions:
+        one = line_bytes(transaction)
+        for posting in transaction.postings:
+            place = Place(posting.account, posting.currency)
+            lines[place] = lines.get(place, 0) + one
     return lines
 
 

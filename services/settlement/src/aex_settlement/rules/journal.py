@@ -12,20 +12,25 @@ GENESIS = "0" * 64
 """The hash before the first batch."""
 
 
-class Unsealed(Frozen):
-    """A committed transaction that no batch holds yet."""
-
-    id: str
-    digest: Sha256
-    """Of the transaction's canonical bytes as they were committed."""
-    occurred_at: Instant
-
-
 class SealedTransaction(Frozen):
     """A transaction as its batch knows it."""
 
     id: str
     digest: Sha256
+    """Of its canonical bytes as they were committed."""
+
+
+class Unsealed(Frozen):
+    """What was committed as one and is in no batch yet: sealed in one batch and in this order, or not at all."""
+
+    transactions: tuple[SealedTransaction, ...] = Field(min_length=1)
+    occurred_at: Instant
+    """Of the first."""
+
+    @property
+    def leader(self) -> str:
+        """The id of the first: the row's key is made from it."""
+        return self.transactions[0].id
 
 
 class JournalBatch(Frozen):

@@ -35,6 +35,11 @@ class DaySpan:
         return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
 
 
+def even_end(now: int) -> int:
+    """The end of a period that holds `now`: an even microsecond, as every end of a day is."""
+    return now + 2 - now % 2
+
+
 def parse_days(first: str | None, last: str | None) -> DaySpan:
     """The UTC days from `first` to `last`, both included. Raises `InvalidRequest` as `parse_period` does."""
     parse_period(first, last)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
 from aex_runtime.store.port import Store
 from aex_settlement.handlers.audit.walk import Walk
-from aex_settlement.repository.audited import last_batch_number, next_batch_number
+from aex_settlement.repository.audited import has_bookings, last_batch_number, next_batch_number
 from aex_settlement.repository.journal import read_head
-from aex_settlement.rules.audit import Findings, Seal
+from aex_settlement.rules.audit.findings import Findings, Seal
+from aex_settlement.rules.broken import UnreadableRecord
 from aex_settlement.rules.journal import JournalHead
 
 _TRIES = 20
@@ -16,24 +15,32 @@ _HEAD = "the journal's head"
 
 
 class NoLedger(Exception):
-    """Nothing was ever sealed here, and no seal says otherwise."""
+    """Nothing was ever booked here, and no seal and no projection says otherwise."""
 
 
 class JournalEnd:
     """Takes a walk to the head, as it is when this begins, and holds its end against all that tells of it."""
 
-    def __init__(self, store: Store, findings: Findings, walk: Walk, known: Sequence[Seal]) -> None:
+    def __init__(self, store: Store, findings: Findings, walk: Walk, known: Sequence[Seal], projected: int) -> None:
+        """`projected`: the last batch that a projection had applied before this began."""
         self._store = store
         self._findings = findings
         self._walk = walk
         self._known = known
+        self._projected = projected
         self._told = False
 
     async def reach(self) -> None:
         """Walk to the head, and check that it and the known seals are met there. Raises `NoLedger`."""
-        head = await self._head()
         self._walk.watch([seal.seq for seal in self._known])
-        await self._walk.to(head.seq if head else await self._last())
+        last = 0
+        head = await self._head()
+        if head is None:
+            last = max(await last_batch_number(self._store) or 0, self._projected)
+            head = await self._head()  # the suite may have begun the journal meanwhile
+        if head is None:
+            await self._tell_missing(last)
+        await self._walk.to(head.seq if head else last)
         link = self._walk.link
         if head is not None and link.hash is not None and (head.hash, head.sealed_at) != (link.hash, link.sealed_at):
             self._tell(f"does not say what batch {link.seq} says")
@@ -73,18 +80,16 @@ class JournalEnd:
     async def _head(self) -> JournalHead | None:
         try:
             stored = await read_head(self._store)
-        except ValidationError:
+        except UnreadableRecord:
             self._tell("cannot be read")
             return None
         return stored.record if stored else None
 
-    async def _last(self) -> int:
-        last = await last_batch_number(self._store)
-        if last is None and not self._known and not self._told:
+    async def _tell_missing(self, last: int) -> None:
+        if last:
+            self._tell(f"is missing, though batch {last} was sealed")
+        elif not self._known and not self._findings.total and not await has_bookings(self._store):
             raise NoLedger
-        if last is not None:
-            self._tell(f"is missing, though there is batch {last}")
-        return last or 0
 
     def _tell(self, detail: str) -> None:
         """Of the head one finding is enough."""

@@ -11,9 +11,9 @@ from aex_settlement.handlers.audit.walk import Progress, Walk
 from aex_settlement.repository.audited import decoded, projected_key_of, projected_page, projected_record
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import read_state
-from aex_settlement.rules.audit import Findings
-from aex_settlement.rules.audit_figures import Figure, Kind, stored_figures, told
-from aex_settlement.rules.audit_tally import Difference
+from aex_settlement.rules.audit.figures import Figure, Kind, stored_figures, told
+from aex_settlement.rules.audit.findings import Findings
+from aex_settlement.rules.audit.tally import Difference
 from aex_settlement.rules.projected import Projection, ProjectionState
 
 REBUILD = "`aex rollups rebuild` makes it anew from the journal"

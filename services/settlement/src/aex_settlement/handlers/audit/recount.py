@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from aex_models.settlement import LedgerTransaction
 from aex_settlement.repository.audited import projected_key_of
-from aex_settlement.rules.audit_figures import Accounts, Figure, Kind, account_figures, rollup_figures
-from aex_settlement.rules.audit_tally import Difference, Tally
+from aex_settlement.rules.audit.figures import Accounts, Figure, Kind, account_figures, rollup_figures
+from aex_settlement.rules.audit.tally import Difference, Tally
 from aex_settlement.rules.journal import JournalBatch
 from aex_settlement.rules.projected import Projection
 

@@ -18,8 +18,8 @@ from aex_settlement.repository.audited import (
 )
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.audit import Findings
-from aex_settlement.rules.audit_settlements import Claim, claim_of, claims_of, differing_fields, settlement_problems
+from aex_settlement.rules.audit.findings import Findings
+from aex_settlement.rules.audit.settlements import Claim, claim_of, claims_of, differing_fields, settlement_problems
 
 
 async def check_settlements(store: Store, findings: Findings, walk: Walk, progress: Progress) -> int:

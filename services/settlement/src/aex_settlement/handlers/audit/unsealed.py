@@ -19,12 +19,12 @@ from aex_settlement.repository.audited import (
     waiting_documents,
 )
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.repository.ledger import TRANSACTIONS, waiting_key
 from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.audit import SHOWN, Findings
-from aex_settlement.rules.audit_settlements import Claim, claim_of, claims_of
-from aex_settlement.rules.audit_transactions import mirror_problem, original_id, transaction_problems
-from aex_settlement.rules.journal import Unsealed
+from aex_settlement.rules.audit.findings import SHOWN, Findings
+from aex_settlement.rules.audit.settlements import Claim, claim_of, claims_of
+from aex_settlement.rules.audit.transactions import mirror_problem, original_id, transaction_problems
+from aex_settlement.rules.journal import SealedTransaction
 
 
 async def check_added(
@@ -37,7 +37,7 @@ async def check_added(
     done = 0
     async for page in ahead(all_transactions(store)):
         done += len(page)
-        strangers = [each.key for each in page if not _is_met(walk, each.key)]
+        strangers = [each for each in page if not _is_met(walk, each.key)]
         if strangers:
             left = await _without_row(store, strangers)
             if left:
@@ -53,14 +53,21 @@ def _is_met(walk: Walk, key: str) -> bool:
     return id_at(key) in walk.transactions and key_of(id_at(key)) == key
 
 
-async def _without_row(store: Store, keys: Sequence[str]) -> list[str]:
-    rows = await waiting_documents(store, keys)
-    return [key for key, row in zip(keys, rows, strict=True) if row is None or not _is_row_of(key, row)]
+async def _without_row(store: Store, transactions: Sequence[Document]) -> list[str]:
+    """The keys of those that do not wait."""
+    rows = await waiting_documents(store, [waiting_key(each) for each in transactions])
+    pairs = zip(transactions, rows, strict=True)
+    return [each.key for each, row in pairs if row is None or not _is_row_of(each.key, row)]
 
 
 def _is_row_of(key: str, document: Document) -> bool:
     row = decoded(UNSEALED, document)
-    return row is not None and key_of(row.id) == key and is_found_by(UNSEALED, document, row)
+    return (
+        row is not None
+        and key_of(row.leader) == document.key
+        and any(key_of(each.id) == key for each in row.transactions)
+        and is_found_by(UNSEALED, document, row)
+    )
 
 
 async def check_waiting(store: Store, findings: Findings, walk: Walk) -> tuple[int, tuple[str, ...]]:
@@ -68,39 +75,40 @@ async def check_waiting(store: Store, findings: Findings, walk: Walk) -> tuple[i
     count, shown = 0, list[str]()
     async for page in all_waiting(store):
         rows = [(document, decoded(UNSEALED, document)) for document in page]
-        known = [row for document, row in rows if row is not None and key_of(row.id) == document.key]
+        known = [row for document, row in rows if row is not None and key_of(row.leader) == document.key]
         for document, row in rows:
-            if row is None or key_of(row.id) != document.key:
+            if row is None or key_of(row.leader) != document.key:
                 findings.add("waiting_wrong", document.key, "the row that says that it waits says something else")
-        await _check_rows(store, findings, walk, known)
-        count += len(page)
-        shown += [row.id for row in known][: SHOWN - len(shown)]
+        waiting = [each for row in known for each in row.transactions]
+        await _check_each(store, findings, walk, waiting)
+        count += len(page) - len(known) + len(waiting)
+        shown += [each.id for each in waiting][: SHOWN - len(shown)]
     return count, tuple(shown)
 
 
-async def _check_rows(store: Store, findings: Findings, walk: Walk, rows: Sequence[Unsealed]) -> None:
-    documents = await transaction_documents(store, [row.id for row in rows])
+async def _check_each(store: Store, findings: Findings, walk: Walk, waiting: Sequence[SealedTransaction]) -> None:
+    documents = await transaction_documents(store, [each.id for each in waiting])
     booked: list[LedgerTransaction] = []
-    for row, document in zip(rows, documents, strict=True):
-        if row.id in walk.transactions:
-            findings.add("waiting_wrong", row.id, "waits to be sealed, and is in a batch already")
+    for each, document in zip(waiting, documents, strict=True):
+        if each.id in walk.transactions:
+            findings.add("waiting_wrong", each.id, "waits to be sealed, and is in a batch already")
         elif document is None:
-            findings.add("waiting_missing", row.id, "waits to be sealed, and is not in the ledger")
+            findings.add("waiting_missing", each.id, "waits to be sealed, and is not in the ledger")
         else:
-            booked += _check_row(findings, row, document)
+            booked += _check(findings, each, document)
     await _check_booked(store, findings, booked)
 
 
-def _check_row(findings: Findings, row: Unsealed, document: Document) -> list[LedgerTransaction]:
+def _check(findings: Findings, waiting: SealedTransaction, document: Document) -> list[LedgerTransaction]:
     """The transaction, where it books something that has to be shown."""
     transaction = decoded(TRANSACTIONS, document)
-    if sha256_hex(document.body) != row.digest:
-        findings.add("waiting_altered", row.id, "waits to be sealed with other contents than it has now")
-    if transaction is None or transaction.id != row.id or not is_found_by(TRANSACTIONS, document, transaction):
-        findings.add("waiting_wrong", row.id, "waits to be sealed; what is stored is no such transaction")
+    if sha256_hex(document.body) != waiting.digest:
+        findings.add("waiting_altered", waiting.id, "waits to be sealed with other contents than it has now")
+    if transaction is None or transaction.id != waiting.id or not is_found_by(TRANSACTIONS, document, transaction):
+        findings.add("waiting_wrong", waiting.id, "waits to be sealed; what is stored is no such transaction")
         return []
     for problem in transaction_problems(transaction):
-        findings.add("waiting_wrong", row.id, f"waits to be sealed: {problem}")
+        findings.add("waiting_wrong", waiting.id, f"waits to be sealed: {problem}")
     return [transaction] if claim_of(transaction) is not None else []
 
 

@@ -10,11 +10,11 @@ from aex_settlement.handlers.audit.recount import Recount
 from aex_settlement.handlers.audit.sealed import Missing, Sealed, each_sealed
 from aex_settlement.repository.audited import decoded, is_found_by, transaction_documents
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.rules.audit import Findings
-from aex_settlement.rules.audit_chain import Link, chain_problems, link_of, missing_link
-from aex_settlement.rules.audit_hashes import Met
-from aex_settlement.rules.audit_settlements import claim_of
-from aex_settlement.rules.audit_transactions import mirror_problem, original_id, transaction_problems
+from aex_settlement.rules.audit.chain import Link, chain_problems, link_of, missing_link
+from aex_settlement.rules.audit.findings import Findings
+from aex_settlement.rules.audit.hashes import Met
+from aex_settlement.rules.audit.settlements import claim_of
+from aex_settlement.rules.audit.transactions import mirror_problem, original_id, transaction_problems
 from aex_settlement.rules.journal import JournalBatch, SealedTransaction
 
 Progress = Callable[[str, int, int], None]

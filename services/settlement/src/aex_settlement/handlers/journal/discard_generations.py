@@ -8,7 +8,7 @@ from aex_runtime.store.port import Query, Transaction
 from aex_runtime.store.table import Table
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.held_lease import HeldLease
-from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, read_state
+from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, generation_read
 from aex_settlement.rules.projected import Projection
 
 _AT_ONCE = 400
@@ -26,10 +26,10 @@ async def discard_unread(deps: Deps, projection: Projection, held: HeldLease) ->
     """
     removed = 0
     while True:
-        listed = await GENERATIONS.find(deps.store, {"projection": projection.value}, limit=_MOST)
-        read = await read_state(deps.store, projection)
-        current = read.record.generation if read else None
-        unread = [each.record.generation for each in listed if each.record.generation != current]
+        query = Query(GENERATIONS.collection, {"projection": projection.value}, limit=_MOST)
+        listed = [document.key for document in await deps.store.query(query)]  # its key says all: see `_begun`
+        current = await generation_read(deps.store, projection)
+        unread = [generation for generation in listed if generation != current]
         for generation in unread:
             removed += await _discard(deps, projection, generation, held)
         if len(listed) < _MOST or not unread:

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from aex_runtime.store.port import Collection, Fields, Store
+from aex_runtime.store.port import Collection, Document, Fields, Store
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.journal.turns import in_turns
 from aex_settlement.repository.projections import (
@@ -18,6 +18,7 @@ from aex_settlement.repository.projections import (
     group_key,
     sheet_key,
 )
+from aex_settlement.repository.readable import readable
 from aex_settlement.rules.account_books import Books, DayPlace, Page, Place, day_places_of, places_of
 from aex_settlement.rules.batching import MAX_SHEETS_BYTES, MAX_WRITES, OF_THE_STATE, line_bytes
 from aex_settlement.rules.projected import DaySums, Projection
@@ -124,7 +125,12 @@ DRAFTS: Mapping[Projection, Callable[[], Draft]] = {
 async def _found(table: Table[M], store: Store, keys: Sequence[str]) -> dict[str, M]:
     """The records that are there, by key."""
     documents = [each for each in await store.get_many(table.collection, keys) if each is not None] if keys else []
-    records = await in_turns(lambda document: table.decode(document).record, documents, _ROLLUPS_AT_ONCE)
+
+    def decode(document: Document) -> M:
+        with readable(table.collection.name, document.key):
+            return table.decode(document).record
+
+    records = await in_turns(decode, documents, _ROLLUPS_AT_ONCE)
     return {document.key: record for document, record in zip(documents, records, strict=True)}
 
 

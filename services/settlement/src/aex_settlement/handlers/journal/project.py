@@ -1,15 +1,12 @@
 """ProjectJournal: what was sealed goes into each projection exactly once."""
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.guards import Guard, unguarded
 from aex_settlement.handlers.journal.races import again
 from aex_settlement.handlers.journal.read_sealed import SealedPages
-from aex_settlement.handlers.journal.watermarks import Watermark, advance, read_watermark
-from aex_settlement.rules.account_books import Page
+from aex_settlement.handlers.journal.watermarks import advance, read_watermark
 from aex_settlement.rules.projected import Projection
 
 
@@ -43,15 +40,3 @@ class _Run:
             done = min(each.seq for each in marks)
             self.pages.forget(done)
             self.applied += done - least
-
-    async def _advanced(self, marks: Sequence[Watermark], least: int, pages: Sequence[Page]) -> list[Watermark]:
-        """Those that are furthest behind, together: they share nothing, and one sync of the disk is for both."""
-
-        async def one(mark: Watermark) -> Watermark:
-            return await advance(self.deps, mark, pages, self.guard) if mark.seq == least else mark
-
-        done = await asyncio.gather(*map(one, marks), return_exceptions=True)
-        for failed in done:
-            if isinstance(failed, BaseException):
-                raise failed
-        return [each for each in done if not isinstance(each, BaseException)]

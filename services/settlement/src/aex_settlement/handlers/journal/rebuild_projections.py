@@ -17,6 +17,7 @@ from aex_settlement.handlers.journal.read_sealed import SealedPages
 from aex_settlement.handlers.journal.watermarks import Watermark, advance
 from aex_settlement.repository.journal import read_head
 from aex_settlement.repository.projections import GENERATIONS, STATES, building_key, read_state
+from aex_settlement.rules.broken import UnreadableRecord
 from aex_settlement.rules.projected import Generation, Projection, ProjectionState
 
 LEASE = "rebuild"
@@ -143,11 +144,11 @@ class _Rebuild:
 
         async def write(transaction: Transaction) -> bool:
             await self.held.guard(transaction)
-            read = await read_state(transaction, self.projection)
-            if read is not None and read.record.seq > mark.seq:
+            read = await _state_read(transaction, self.projection)
+            if read is not None and read.seq > mark.seq:
                 return False
             if read is not None:
-                old = read.record.generation
+                old = read.generation
                 listed = Generation(projection=self.projection, generation=old, begun_at=self.deps.clock.now())
                 transaction.put(GENERATIONS.collection, old, *GENERATIONS.encode(listed))
             transaction.put(STATES.collection, self.projection.value, *STATES.encode(mark.state))
@@ -156,3 +157,13 @@ class _Rebuild:
 
         if not await self.deps.store.transact(write):
             raise Lost(f"{self.projection.value} went on beyond {mark.seq}")
+
+
+async def _state_read(transaction: Transaction, projection: Projection) -> ProjectionState | None:
+    """The state that readers go by; None also where it cannot be read, which this rebuild then mends."""
+    try:
+        stored = await read_state(transaction, projection)
+    except UnreadableRecord as unreadable:
+        _log.warning("state_unreadable", projection=projection.value, reason=str(unreadable))
+        return None
+    return stored.record if stored else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -13,6 +13,7 @@ from aex_settlement.handlers.journal.examine_waiting import Refusal, examine
 from aex_settlement.handlers.journal.guards import Guard, unguarded
 from aex_settlement.handlers.journal.races import Lost, again
 from aex_settlement.handlers.journal.read_sealed import SealedPages
+from aex_settlement.handlers.journal.traces import check_unbegun, last_applied
 from aex_settlement.repository.journal import (
     BATCHES,
     HEAD,
@@ -28,6 +29,8 @@ from aex_settlement.rules.batching import MAX_TRANSACTIONS, Candidate, cut
 from aex_settlement.rules.broken import BrokenJournal
 from aex_settlement.rules.journal import JournalHead, head_of, seal
 
+CLOCKS_APART = timedelta(seconds=10)
+"""More than the clocks of two replicas differ, or than a burst of batches runs ahead of one."""
 _log = structlog.get_logger("aex_settlement.seal_journal")
 
 
@@ -49,10 +52,11 @@ async def seal_waiting(
 ) -> int:
     """Seal what waits, oldest first, until nothing does, or `most` or a few more are sealed; how many that were.
 
-    The first look of all seals an empty batch, so that there is an instant of the books from the start. A row whose
-    transaction is gone or altered is not sealed: it stays, is told of with an alarm, and holds up no other.
-    `pages` keeps some of what was sealed for who applies it. Raises `StoreUnavailable`, `BrokenJournal`, and what
-    `guard` raises.
+    The first look of all seals an empty batch, so that there is an instant of the books from the start. What was
+    committed as one is sealed as one; a row of which a transaction is gone or altered is not sealed: it stays, is told
+    of with an alarm, and holds up no other. `pages` keeps some of what was sealed for who applies it.
+    Raises `StoreUnavailable`, what `guard` raises, and `BrokenJournal` where batches that there were are gone: no
+    other is sealed in their place.
     """
     looking = _Look(deps, guard, lookout or Lookout(), pages or SealedPages(deps.store), most)
     await again(deps, "journal_moved", looking.run)
@@ -85,7 +89,7 @@ class _Look:
             page = await waiting_page(self.deps.store, bounds, after, MAX_TRANSACTIONS)
             for taken in cut(await self._examined(page)):
                 head = await self._seal(head, taken)
-                self.sealed += len(taken)
+                self.sealed += sum(len(each.sealed) for each in taken)
             is_last = len(page) < MAX_TRANSACTIONS
             self._reached(now if is_last else page[-1].occurred_at)
             if is_last:
@@ -101,8 +105,16 @@ class _Look:
         self.lookout.clean = self.lookout.clean.reached(left)
 
     async def _opened(self) -> JournalHead:
+        """The head. Whenever a look begins at the beginning, it is held against the projections, too."""
+        is_full = not self.lookout.clean.bounds
+        applied = await last_applied(self.deps.store) if is_full else 0  # first: the head is never behind them
         stored = await read_head(self.deps.store)
-        return stored.record if stored else await self._seal(JournalHead(seq=0), ())
+        if stored is None:
+            await check_unbegun(self.deps.store)
+            return await self._seal(JournalHead(seq=0), ())
+        if stored.record.seq < applied:
+            raise BrokenJournal(stored.record.seq + 1, f"it is missing, and a projection has applied batch {applied}")
+        return stored.record
 
     async def _examined(self, page: Sequence[Waiting]) -> list[Candidate]:
         """Those of a page that can be sealed; the others are told of."""
@@ -116,9 +128,10 @@ class _Look:
 
     def _refuse(self, row: Refusal) -> None:
         self.left = row.occurred_at if self.left is None else min(self.left, row.occurred_at)
-        self.refused[row.name] = row.reason
-        if self.lookout.refused.get(row.name) != row.reason:
-            _log.critical("transaction_not_sealed", alarm=True, transaction_id=row.name, reason=row.reason)
+        self.refused |= row.reasons
+        for name, reason in row.reasons.items():
+            if self.lookout.refused.get(name) != reason:
+                _log.critical("transaction_not_sealed", alarm=True, transaction_id=name, reason=reason)
 
     async def _seal(self, head: JournalHead, taken: Sequence[Candidate]) -> JournalHead:
         """Commit the batch behind `head`; the new head.
@@ -126,7 +139,8 @@ class _Look:
         Rows are deleted by sealing alone, and each sealing moves the head. So rows that were read after `head`
         are all there for as long as it is the head; where it is not any more, `Lost` is raised.
         """
-        batch = seal(head, [each.sealed for each in taken], self.deps.clock.now())
+        now = self.deps.clock.now()
+        batch = seal(head, [sealed for each in taken for sealed in each.sealed], now)
 
         async def write(transaction: Transaction) -> bool:
             await self.guard(transaction)
@@ -151,9 +165,13 @@ class _Look:
             seq=batch.seq,
             hash=batch.hash,
             sealed_at=batch.sealed_at.isoformat(),
-            transactions=len(taken),
+            transactions=len(batch.transactions),
         )
-        self.pages.keep(Page(batch, [each.transaction for each in taken]))
+        if batch.sealed_at - now > CLOCKS_APART:
+            # Instants of the books only move forward: until this clock has caught up, each lies just behind the last.
+            told = {"sealed_at": batch.sealed_at.isoformat(), "now": now.isoformat()}
+            _log.critical("clock_behind_journal", alarm=True, **told)
+        self.pages.keep(Page(batch, [each for one in taken for each in one.transactions]))
         return head_of(batch)
 
     async def _check_unsealed(self, head: JournalHead) -> None:

@@ -1,0 +1,17 @@
+"""Reading records that somebody may have written to: what is wrong with them is said, and is no crash."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import ValidationError
+
+from aex_settlement.rules.broken import UnreadableRecord
+
+
+@contextmanager
+def readable(collection: str, key: str) -> Iterator[None]:
+    """Raise `UnreadableRecord`, naming the record, where it is not what its table says."""
+    try:
+        yield
+    except ValidationError as error:
+        raise UnreadableRecord(collection, key) from error
