@@ -159,6 +159,7 @@ async def test_a_long_address_is_not_carried_along(notes: Visited) -> None:
 
 
 async def test_the_first_page_is_there_with_a_slash_too(notes: Visited) -> None:
+    await notes.sign_in()
     sent = await notes.client.get("/notes/?text=x%26y")
     assert (sent.status_code, sent.headers["location"]) == (303, "/notes?text=x%26y")
     assert (await notes.client.get("/notes/")).headers["location"] == "/notes"

@@ -141,7 +141,7 @@ async def test_a_settlement_with_many_revisions_shows_them_all(counter: Counter)
 
 
 async def test_the_dashboard_is_there_with_a_slash_too(counter: Counter) -> None:
-    answer = await counter.client.get("/dashboard/")
+    answer = await counter.ask(FINANCE, "/dashboard/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
 
 

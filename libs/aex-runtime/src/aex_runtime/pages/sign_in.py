@@ -43,7 +43,7 @@ def site_routes(site: Site) -> APIRouter:
             raise NotFound("no_such_file", "there is no such file")
         return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _FOREVER})
 
-    @router.get(f"{site.prefix}/", dependencies=[Depends(OpenPage(site, "the address of the first page, and a slash"))])
+    @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site))])
     async def first_page(request: Request) -> Response:
         return see(with_query(site.prefix, request))
 
