@@ -1,9 +1,11 @@
 """What all tests share: the emulators, one pair for each pytest process, started when a test first asks for them."""
 
+import logging
 import os
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.emulators.emulators import Emulators, new_project, started
@@ -15,6 +17,17 @@ settings.load_profile("untimed")
 
 # Its assertions tell what they compared, though they lie in no test module.
 pytest.register_assert_rewrite("tests.store.contract")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Commands set up logging for their process; a test that runs one in its own process gives that back."""
+    root = logging.getLogger()
+    before, handlers, level = structlog.get_config(), root.handlers[:], root.level
+    yield
+    structlog.configure(**before)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

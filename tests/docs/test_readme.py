@@ -1,5 +1,6 @@
 """What the README shows is what happens."""
 
+import csv
 import os
 import re
 import subprocess
@@ -56,16 +57,17 @@ def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
         first_contract, finance = shell_blocks()[1:3]
         sealed = "sleep 1\n"  # the time that the README names
         printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}", live, tmp_path)
-    told, seen = printed[: printed.index("[{")], printed[printed.index("[{") :]
-    rejected, *_, verdict, cost = told.splitlines()
+    lines = printed.splitlines()
+    costs = next(place for place, line in enumerate(lines) if line.startswith("{'contract_id'"))
+    rejected, *_, verdict, cost = lines[: costs + 1]
     assert rejected.startswith('<verification_rejected code="criteria_not_met"')
     assert verdict == "passed"
     assert "'total': '0.15'" in cost
-    rows, accounts, columns, row, *_, seal = seen.splitlines()
+    rows, accounts, columns, row, *_, seal = lines[costs + 1 :]
     assert "'agent': 'bot'" in rows
     assert "'total': '0.15'" in rows
     assert "'account': 'agent:bot', 'currency': 'USD', 'balance': '-0.15'" in accounts
-    assert dict(zip(columns.split(","), row.split(","), strict=True))["total"] == "0.15"
+    assert next(csv.DictReader([columns, row]))["total"] == "0.15"
     assert seal.startswith("seal ")
 
 

@@ -156,7 +156,7 @@ def check_exports(finance: Caller, consumer_id: str, hand: Hand) -> None:
 def check_page(live: Live, parties: Parties, contract_id: str, hand: Hand) -> None:
     page = dashboard_page(live, parties.finance, f"/settlements/{contract_id}")
     cost, criteria, revisions, postings = page.tables
-    assert cost == [("Base", "$0.05"), ("Bonus", "$0.05"), ("Penalty", "−$0.015"), ("Total", "$0.085")]
+    assert cost == [("Base", "$0.05"), ("Bonus", "$0.05"), ("Penalty", "-$0.015"), ("Total", "$0.085")]
     assert f"the agent bears a fee of ${hand.fee}." in page.text
     assert [row[-2:] for row in criteria[1:]] == [("met", "$0.03"), ("met", "$0.02"), ("not met", "-$0.015")]
     assert [row[2:6] for row in revisions[1:]] == [("$0.05", "$0.05", "$0.015", "$0.085")]

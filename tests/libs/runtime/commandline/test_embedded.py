@@ -6,7 +6,6 @@ import pytest
 
 from aex_runtime.commandline.embedded import backends_of, existing_suite, has_store, read_settings
 from aex_runtime.commandline.errors import Failed, UserError
-from tests.libs.cli.conftest import _logging_as_before  # noqa: F401 commands set up logging
 from tests.store.contract import WORKS
 
 

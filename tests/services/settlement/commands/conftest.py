@@ -8,7 +8,6 @@ import pytest
 
 from aex_runtime.data_dir import open_data_dir
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.libs.cli.conftest import _logging_as_before  # noqa: F401 commands set up logging here, too
 from tests.services.settlement.audit.ledgers import build
 from tests.services.settlement.desk import Desk, desk_over
 from tests.services.settlement.outcomes import NOON
