@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from aex_models.contract import ContractStatus
 from aex_models.settlement import (
     LedgerTransaction,
     Posting,
     Settlement,
-    SettlementRevision,
     SettlementStatus,
     TransactionKind,
 )
@@ -19,32 +17,17 @@ from aex_settlement.rules.audit.settlements import claim_of, claims_of, settleme
 from aex_settlement.rules.audit.transactions import mirror_problem, original_id, transaction_problems
 from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
 from aex_settlement.rules.recompute import recomputed_cost
-from tests.services.settlement.outcomes import NOON, an_outcome
+from tests.services.settlement.outcomes import NOON, a_settlement, an_outcome
 
 
-def a_settlement(**changes: Any) -> Settlement:
-    """Revision 1 of a contract."""
-    cost = recomputed_cost(an_outcome("ctr_1"))
-    fields: dict[str, Any] = {
-        "contract_id": "ctr_1",
-        "work_id": "work_1",
-        "agent_id": "bot",
-        "consumer_id": "acme",
-        "domain": "general",
-        "success": True,
-        "final_status": ContractStatus.PASSED,
-        "status": SettlementStatus.SETTLED,
-        "revision": 1,
-        "revisions": (SettlementRevision(revision=1, cost=cost, settled_at=NOON),),
-        "cost": cost,
-        "settled_at": NOON,
-    }
-    return Settlement(**(fields | changes))
+def settled(**changes: Any) -> Settlement:
+    """Revision 1 of a contract, at the cost of its outcome."""
+    return a_settlement(cost=recomputed_cost(an_outcome("ctr_1")), **changes)
 
 
 def booked(**changes: Any) -> LedgerTransaction:
     """The transaction of that revision; `changes` of its booking go by `booking`."""
-    settlement = a_settlement()
+    settlement = settled()
     made = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome out_ctr_1", "service:settlement")
     assert made.booking is not None
     booking = made.booking.model_copy(update=changes.pop("booking", {}))
@@ -53,7 +36,7 @@ def booked(**changes: Any) -> LedgerTransaction:
 
 def taken_back(**changes: Any) -> LedgerTransaction:
     """Its reversal."""
-    settlement = a_settlement()
+    settlement = settled()
     made = reversal_transaction(settlement, 1, settlement.cost, NOON, "wrong rate", "finance:ann")
     assert made.booking is not None
     booking = made.booking.model_copy(update=changes.pop("booking", {}))
@@ -118,17 +101,15 @@ def test_a_reversal_takes_back_exactly_what_was_booked(
 
 def test_a_record_and_its_transactions_make_the_same_claims() -> None:
     revision = (
-        a_settlement()
-        .revisions[0]
-        .model_copy(update={"reversed_at": NOON, "reason": "wrong rate", "by": "finance:ann"})
+        settled().revisions[0].model_copy(update={"reversed_at": NOON, "reason": "wrong rate", "by": "finance:ann"})
     )
-    settlement = a_settlement(revisions=(revision,), status=SettlementStatus.REVERSED)
+    settlement = settled(revisions=(revision,), status=SettlementStatus.REVERSED)
     assert list(claims_of(settlement)) == [claim_of(booked()), claim_of(taken_back())]
     assert claim_of(booked().model_copy(update={"booking": None})) is None
 
 
 def test_a_record_that_contradicts_itself_is_told() -> None:
-    settlement = a_settlement()
+    settlement = settled()
     [revision] = settlement.revisions
     other = revision.cost.model_copy(update={"contract_id": "ctr_2"})
     torn = revision.cost.model_copy(
