@@ -77,6 +77,9 @@ class _Discarded:
     async def get(self, collection: Collection, key: str) -> Document | None:
         return await self._store.get(collection, key)
 
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        return await self._store.get_many(collection, keys)
+
     def create(self, *_: object) -> None: ...
 
     def update(self, *_: object) -> None: ...

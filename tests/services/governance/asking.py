@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from aex_governance.rules.case import Case
 from aex_models.governance import ValidationRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,3 +23,8 @@ def asked(**changes: Any) -> ValidationRequest:
         "received_at": NOW,
     }
     return ValidationRequest.model_validate({**plain, **changes})
+
+
+def case(*, history: dict[str, Any] | None = None, **changes: Any) -> Case:
+    """The same as a rule sees it: `history` holds the fields of `Case` beside the request."""
+    return Case(asked(**changes), **(history or {}))

@@ -133,7 +133,18 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     g.Hold: _row(
         operator="hold_id contract_id attempt_id cause flags status held_at decision reason decided_by decided_at"
     ),
-    g.Rule: _row("name description actions thresholds enabled"),
+    g.Rule: _row("name description actions thresholds threshold_notes enabled"),
+    g.AgentProfile: _row(
+        agent="agent_id outcomes successes success_rate final_statuses domains",
+        operator="agent_id outcomes successes success_rate final_statuses decisions flags domains",
+        service="agent_id outcomes successes success_rate final_statuses decisions flags domains",
+    ),
+    g.DomainProfile: _row(
+        agent="domain outcomes successes success_rate final_statuses",
+        operator="domain outcomes successes success_rate final_statuses decisions flags metrics",
+        service="domain outcomes successes success_rate final_statuses decisions flags metrics",
+    ),
+    g.MetricProfile: _row(operator="count median mad", service="count median mad"),
     # settlement
     s.Settlement: _row(
         "contract_id work_id agent_id consumer_id domain success final_status verdict status revision revisions cost "

@@ -83,13 +83,15 @@ class PreviousAttempt(Frozen):
     output_hash: Sha256
     metrics: dict[str, bool | float | int] = {}
     similarity: float | None = None
+    """Of its output to the output that is validated, in [0, 1]; None where it could not be told."""
 
 
 class ScienceFindings(Frozen):
     """Mismatches and violations that the science gate found."""
 
     mismatches: tuple[dict[str, Any], ...] = ()
-    violations: tuple[str, ...] = ()
+    """Each `{name, claimed, recomputed, relative_error, severity}` (spec file 4)."""
+    violations: tuple[str | dict[str, Any], ...] = ()
 
 
 class ValidationRequest(Frozen):
@@ -108,6 +110,8 @@ class ValidationRequest(Frozen):
     execution_metadata: dict[str, Any] = {}
     platform_latency_ms: float | None = None
     output_text: str | None = None
+    other_text: str | None = None
+    """What else the candidate says in words, where a reviewer may read it: its reasoning, other texts of its output."""
     output_hash: Sha256
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None
@@ -179,4 +183,44 @@ class Rule(Frozen):
     actions: dict[str, str]
     """Severity → action."""
     thresholds: dict[str, Any] = {}
+    threshold_notes: dict[str, str] = {}
+    """What each threshold means, with its unit."""
     enabled: bool = True
+
+
+class MetricProfile(Frozen):
+    """How a metric has lain so far, told from a histogram: exact to the width of its buckets."""
+
+    count: int
+    median: float
+    mad: float
+    """Median absolute deviation."""
+
+
+class DomainProfile(Frozen):
+    """An agent's record in one domain. Rates are None where nothing was counted yet: unknown is not zero."""
+
+    domain: str
+    outcomes: int
+    successes: int
+    success_rate: float | None
+    final_statuses: dict[str, int] = {}
+    decisions: dict[str, int] = {}
+    """Governance's action → validated attempts."""
+    flags: dict[str, int] = {}
+    """Rule → validated attempts that it was raised for."""
+    metrics: dict[str, MetricProfile] = {}
+
+
+class AgentProfile(Frozen):
+    """An agent's record: how its contracts ended, and what was flagged."""
+
+    agent_id: str
+    outcomes: int
+    successes: int
+    success_rate: float | None
+    final_statuses: dict[str, int] = {}
+    decisions: dict[str, int] = {}
+    flags: dict[str, int] = {}
+    domains: tuple[DomainProfile, ...] = ()
+    """By name."""

@@ -1,7 +1,7 @@
 """One transaction of a service: records, events and timers committed together, or not at all."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -42,6 +42,10 @@ class Unit:
     async def get(self, table: Table[M], key: str) -> Stored[M] | None:
         """The record, or None; at commit it must still be so."""
         return await table.get(self.transaction, key)
+
+    async def get_many(self, table: Table[M], keys: Sequence[str]) -> list[Stored[M] | None]:
+        """The records in the order of the keys, in one call; at commit they must still be so."""
+        return await table.get_stored(self.transaction, keys)
 
     def create(self, table: Table[M], key: str, record: M) -> None:
         """Write a record that must not exist (`AlreadyExists` at commit)."""

@@ -40,6 +40,7 @@ def routes(deps: Deps) -> APIRouter:
                 description=rule.description,
                 actions={severity.value: action.value for severity, action in rule.actions.items()},
                 thresholds=deps.rules[rule.name].thresholds,
+                threshold_notes=dict(rule.threshold_notes),
                 enabled=deps.rules[rule.name].enabled,
             )
             for rule in RULES

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from aex_governance.rules.config import BadRuleConfig, load_rules
 from aex_governance.rules.decide import decide, risk_score
 from aex_models.governance import Action, Severity
-from tests.services.governance.asking import asked
+from tests.services.governance.asking import case
 
 RULES = load_rules()
 
 
 def flags(**changes: Any) -> dict[str, Severity]:
-    return {flag.rule: flag.severity for flag in decide(asked(**changes), RULES).flags}
+    return {flag.rule: flag.severity for flag in decide(case(**changes), RULES).flags}
 
 
 def test_honest_work_is_allowed_without_flags() -> None:
-    decision = decide(asked(claimed_metrics={"rougeL": 0.51}), RULES)
+    decision = decide(case(claimed_metrics={"rougeL": 0.51}), RULES)
     assert (decision.valid, decision.action, decision.flags, decision.risk_score) == (True, Action.ALLOW, (), 0)
 
 
@@ -28,7 +28,7 @@ def test_honest_work_is_allowed_without_flags() -> None:
     "metrics", [{"accuracy": 92}, {"latency_ms": -1}, {"output_length": -5}, {"rougeL": None}, {"confidence": 1.01}]
 )
 def test_impossible_values_are_rejected(metrics: dict[str, Any]) -> None:
-    decision = decide(asked(extracted_metrics=metrics), RULES)
+    decision = decide(case(extracted_metrics=metrics), RULES)
     assert decision.action is Action.REJECT
     assert not decision.valid
     assert next(iter(metrics)) in decision.flags[0].evidence["metrics"]
@@ -80,19 +80,19 @@ def test_a_claim_that_nobody_extracted_is_left_to_others() -> None:
     ],
 )
 def test_self_dealing_is_held(agent: dict[str, str], consumer: dict[str, str], raised: bool) -> None:
-    decision = decide(asked(agent=agent, consumer=consumer), RULES)
+    decision = decide(case(agent=agent, consumer=consumer), RULES)
     assert (decision.action is Action.HOLD) is raised
 
 
 def test_the_strongest_action_wins() -> None:
-    decision = decide(asked(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}), RULES)
+    decision = decide(case(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}), RULES)
     assert decision.action is Action.REJECT
     assert len(decision.flags) == 2
 
 
 @given(st.dictionaries(st.sampled_from(["accuracy", "latency_ms", "x"]), st.floats(-2, 2, allow_nan=False)))
 def test_valid_means_allowed_and_nothing_else(metrics: dict[str, float]) -> None:
-    decision = decide(asked(extracted_metrics=metrics), RULES)
+    decision = decide(case(extracted_metrics=metrics), RULES)
     assert decision.valid is (decision.action is Action.ALLOW)
     assert 0 <= decision.risk_score <= 1
     assert decision.risk_score == risk_score(decision.flags)
@@ -103,7 +103,7 @@ def test_a_rule_can_be_switched_off_and_its_thresholds_moved(tmp_path: Path) -> 
     own.write_text("self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.5}}\n")
     rules = load_rules(own)
     decision = decide(
-        asked(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5}), rules
+        case(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5}), rules
     )
     assert decision.flags == ()
 

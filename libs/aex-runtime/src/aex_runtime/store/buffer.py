@@ -1,6 +1,6 @@
 """The buffered transaction that every backend runs: reads remembered, writes gathered."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,7 +13,7 @@ from aex_runtime.store.port import (
     ReadAfterWrite,
 )
 
-Read = Callable[[Collection, str], Awaitable[Document | None]]
+Read = Callable[[Collection, Sequence[str]], Awaitable[list[Document | None]]]
 Place = tuple[str, str]
 """Collection name and key."""
 
@@ -50,14 +50,18 @@ class BufferedTransaction:
         self.writes: list[Write] = []
 
     async def get(self, collection: Collection, key: str) -> Document | None:
-        place = (collection.name, key)
-        if self.writes:
-            raise ReadAfterWrite(f"{collection.name}/{key} was read after a write of the same transaction")
-        if place not in self._seen:
-            document = await self._read(collection, key)
+        return (await self.get_many(collection, (key,)))[0]
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        if self.writes and keys:
+            raise ReadAfterWrite(f"{collection.name}/{keys[0]} was read after a write of the same transaction")
+        unseen = [key for key in dict.fromkeys(keys) if (collection.name, key) not in self._seen]
+        found = await self._read(collection, unseen) if unseen else []
+        for key, document in zip(unseen, found, strict=True):
+            place = (collection.name, key)
             self._seen[place] = document
             self.expected.add((place, document.version if document else 0))
-        return self._seen[place]
+        return [self._seen[collection.name, key] for key in keys]
 
     def create(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
         self._add(Write("create", collection, key, body, dict(fields)))

@@ -132,6 +132,10 @@ class Transaction(Protocol):
         """The document, or None. What was read must still be so at commit. Raises `ReadAfterWrite`."""
         ...
 
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        """The documents in the order of the keys, in one call. Like `get` of each."""
+        ...
+
     def create(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
         """Write a document that must not exist; at commit, one that does raises `AlreadyExists`."""
         ...

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,8 +43,8 @@ class Rerun:
 class Committer(Protocol):
     """The part of a backend that transactions need."""
 
-    async def get(self, collection: Collection, key: str) -> Document | None:
-        """The document as last committed."""
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        """The documents as last committed, in the order of the keys."""
         ...
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
@@ -63,7 +63,7 @@ async def run(fn: Callable[[BufferedTransaction], Awaitable[T]], backend: Commit
     """
     for lost in range(1, rerun.tries + 1):
         began = rerun.now()
-        transaction = BufferedTransaction(backend.get)
+        transaction = BufferedTransaction(backend.get_many)
         try:
             result = await fn(transaction)
         except Exception:

@@ -40,16 +40,14 @@ class SpillingStore:
         return await self._whole(collection, document) if document else None
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        found = await self._store.get_many(collection, keys)
-        whole = iter(await self._all_whole(collection, [document for document in found if document]))
-        return [next(whole) if document else None for document in found]
+        return await self._read(self._store, collection, keys)
 
     async def query(self, query: Query) -> list[Document]:
         return await self._all_whole(query.collection, await self._store.query(query))
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def attempt(inner: Transaction) -> T:
-            outer = BufferedTransaction(lambda collection, key: self._read(inner, collection, key))
+            outer = BufferedTransaction(lambda collection, keys: self._read(inner, collection, keys))
             result = await fn(outer)
             bodies = [await self._spilled(write.body) for write in outer.writes]
             for write, body in zip(outer.writes, bodies, strict=True):
@@ -64,9 +62,12 @@ class SpillingStore:
     async def close(self) -> None:
         await self._store.close()
 
-    async def _read(self, inner: Transaction, collection: Collection, key: str) -> Document | None:
-        document = await inner.get(collection, key)
-        return await self._whole(collection, document) if document else None
+    async def _read(
+        self, source: Store | Transaction, collection: Collection, keys: Sequence[str]
+    ) -> list[Document | None]:
+        found = await source.get_many(collection, keys)
+        whole = iter(await self._all_whole(collection, [document for document in found if document]))
+        return [next(whole) if document else None for document in found]
 
     async def _all_whole(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
         if not any(document.body.startswith(_MARK) for document in documents):

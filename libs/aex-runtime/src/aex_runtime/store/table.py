@@ -25,6 +25,8 @@ class Reader(Protocol):
 
     async def get(self, collection: Collection, key: str) -> Document | None: ...
 
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]: ...
+
 
 def _nothing(_: BaseModel) -> Fields:
     return {}
@@ -44,10 +46,14 @@ class Table(Generic[M]):
         document = await reader.get(self.collection, key)
         return self.decode(document) if document else None
 
-    async def get_many(self, store: Store, keys: Sequence[str]) -> list[M | None]:
+    async def get_many(self, reader: Reader, keys: Sequence[str]) -> list[M | None]:
         """The records in the order of the keys."""
-        found = await store.get_many(self.collection, keys)
-        return [self.decode(document).record if document else None for document in found]
+        return [found.record if found else None for found in await self.get_stored(reader, keys)]
+
+    async def get_stored(self, reader: Reader, keys: Sequence[str]) -> list[Stored[M] | None]:
+        """The same with the documents that a compare-and-set needs."""
+        found = await reader.get_many(self.collection, keys)
+        return [self.decode(document) if document else None for document in found]
 
     async def find(
         self,

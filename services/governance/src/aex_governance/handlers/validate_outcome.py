@@ -2,6 +2,7 @@
 
 from aex_governance.deps import Deps
 from aex_governance.repository import VALIDATIONS, ValidationRecord
+from aex_governance.rules.case import Case
 from aex_governance.rules.decide import decide
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_runtime.store.keys import key_of
@@ -16,7 +17,7 @@ async def validate_outcome(deps: Deps, request: ValidationRequest) -> Validation
         stored = await unit.get(VALIDATIONS, key)
         if stored is not None:
             return stored.record.decision
-        decision = decide(request, deps.rules)
+        decision = decide(Case(request), deps.rules)
         logged = request.model_copy(update={"output_text": None})
         unit.create(VALIDATIONS, key, ValidationRecord(request=logged, decision=decision, decided_at=unit.now))
         return decision

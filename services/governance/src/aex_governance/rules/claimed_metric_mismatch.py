@@ -1,16 +1,17 @@
 """What the agent claims differs from what was extracted."""
 
+from aex_governance.rules.case import Case
 from aex_governance.rules.rule import FraudRule, Thresholds
-from aex_models.governance import Action, Flag, Severity, ValidationRequest
+from aex_models.governance import Action, Flag, Severity
 
 _SEVERITIES = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 
 
-def check(request: ValidationRequest, thresholds: Thresholds) -> Flag | None:
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Compare claim and extraction, name by name; the worst mismatch gives the severity."""
     found = {}
-    for name, claimed in request.claimed_metrics.items():
-        extracted = request.extracted_metrics.get(name)
+    for name, claimed in case.request.claimed_metrics.items():
+        extracted = case.request.extracted_metrics.get(name)
         if extracted is None:
             continue
         severity = _severity(claimed, extracted, thresholds)
@@ -56,4 +57,10 @@ RULE = FraudRule(
     ),
     check=check,
     actions={Severity.MINOR: Action.ALLOW, Severity.MAJOR: Action.HOLD, Severity.CRITICAL: Action.REJECT},
+    threshold_notes={
+        "absolute_tolerance": "Differences up to this are rounding.",
+        "minor_relative": "Relative difference from the extracted value above which a claim is a minor mismatch.",
+        "major_relative": "Relative difference above which it is a major one.",
+        "critical_factor": "Factor between claim and extracted value from which on it is a critical one.",
+    },
 )

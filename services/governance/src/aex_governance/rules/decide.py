@@ -3,22 +3,23 @@
 from collections.abc import Iterable, Mapping
 from math import prod
 
+from aex_governance.rules.case import Case
 from aex_governance.rules.config import RuleConfig
 from aex_governance.rules.table import RULES
-from aex_models.governance import Action, Flag, Severity, ValidationDecision, ValidationRequest
+from aex_models.governance import Action, Flag, Severity, ValidationDecision
 
 _STRENGTH = (Action.ALLOW, Action.HOLD, Action.REJECT)
 _RISK = {Severity.INFO: 0.05, Severity.MINOR: 0.2, Severity.MAJOR: 0.6, Severity.CRITICAL: 0.95}
 """How likely a flag of this severity alone makes fraud; flags combine as independent witnesses."""
 
 
-def decide(request: ValidationRequest, configs: Mapping[str, RuleConfig]) -> ValidationDecision:
+def decide(case: Case, configs: Mapping[str, RuleConfig]) -> ValidationDecision:
     """Run every enabled rule. `valid` is true only for allow."""
     flags = []
     action = Action.ALLOW
     for rule in RULES:
         config = configs[rule.name]
-        flag = rule.check(request, config.thresholds) if config.enabled else None
+        flag = rule.check(case, config.thresholds) if config.enabled else None
         if flag is not None:
             flags.append(flag)
             action = max(action, rule.actions[flag.severity], key=_STRENGTH.index)

@@ -1,13 +1,14 @@
 """A bounded metric lies outside its range, a latency or a count is negative, or a value is not finite."""
 
+from aex_governance.rules.case import Case
 from aex_governance.rules.rule import FraudRule, Thresholds
-from aex_models.governance import Action, Flag, Severity, ValidationRequest
+from aex_models.governance import Action, Flag, Severity
 
 
-def check(request: ValidationRequest, thresholds: Thresholds) -> Flag | None:
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Hold every extracted metric against its bounds: `{metric: [least, most]}`, either end None for none."""
     outside: dict[str, dict[str, float | str | None]] = {}
-    for name, value in request.extracted_metrics.items():
+    for name, value in case.request.extracted_metrics.items():
         if isinstance(value, bool):
             continue
         least, most = thresholds["bounds"].get(name, (None, None))
@@ -30,4 +31,5 @@ RULE = FraudRule(
     description="A bounded metric outside its range, a negative latency or count, or a value that is not finite.",
     check=check,
     actions={Severity.CRITICAL: Action.REJECT},
+    threshold_notes={"bounds": "By metric `[least, most]`; null for no bound. Every value has to be finite."},
 )

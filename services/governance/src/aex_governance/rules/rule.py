@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aex_models.governance import Action, Flag, Severity, ValidationRequest
+from aex_governance.rules.case import Case
+from aex_models.governance import Action, Flag, Severity
 
 Thresholds = Mapping[str, Any]
-Check = Callable[[ValidationRequest, Thresholds], Flag | None]
+Check = Callable[[Case, Thresholds], Flag | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +19,5 @@ class FraudRule:
     description: str
     check: Check
     actions: Mapping[Severity, Action]
+    threshold_notes: Mapping[str, str]
+    """What each of its thresholds means, with its unit: one entry for each in `thresholds.yaml`."""

@@ -1,13 +1,14 @@
 """Consumer and agent are the same principal, or share an organisation."""
 
+from aex_governance.rules.case import Case
 from aex_governance.rules.rule import FraudRule, Thresholds
-from aex_models.governance import Action, Flag, Severity, ValidationRequest
+from aex_models.governance import Action, Flag, Severity
 
 
-def check(request: ValidationRequest, thresholds: Thresholds) -> Flag | None:
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Compare the two parties. Two without an organisation share none."""
     del thresholds
-    consumer, agent = request.consumer, request.agent
+    consumer, agent = case.request.consumer, case.request.agent
     if consumer.id == agent.id:
         message = "Consumer and agent are the same principal"
     elif consumer.org is not None and consumer.org == agent.org:
@@ -23,4 +24,5 @@ RULE = FraudRule(
     description="Consumer and agent are the same principal or share an organisation.",
     check=check,
     actions={Severity.CRITICAL: Action.HOLD},
+    threshold_notes={},
 )
