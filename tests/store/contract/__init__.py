@@ -9,6 +9,7 @@ from aex_runtime.store.rerun import Rerun
 from tests.store.contract.contention import Contending
 from tests.store.contract.documents import OTHERS, WORKS, Opened, increment, keys, read, write, write_fields
 from tests.store.contract.limits import Limits
+from tests.store.contract.many import Many
 from tests.store.contract.pages import Pages
 from tests.store.contract.queries import Queries
 from tests.store.contract.reading import Reading
@@ -21,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class StoreContract(Reading, Writing, Transactions, Contending, Queries, Pages, Limits):
+class StoreContract(Reading, Writing, Transactions, Many, Contending, Queries, Pages, Limits):
     """All of it but for `Sizes`. A backend provides `opened`, which opens the one store of a test."""
 
     @pytest.fixture
