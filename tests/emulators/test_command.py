@@ -45,7 +45,7 @@ def test_it_prints_the_variables_stays_until_it_is_stopped_and_leaves_nothing(
     family = psutil.Process(staying.pid).children(recursive=True)
     assert sorted({each.name() for each in family}) == ["java", "sh"]
     staying.send_signal(number)
-    assert staying.wait(20) == 128 + number
+    assert staying.wait(60) == 128 + number
     assert psutil.wait_procs(family, timeout=5)[1] == []
 
 
