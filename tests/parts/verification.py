@@ -101,6 +101,8 @@ def _case(request: JudgeRequest) -> Case:
         verification_id=payload["verification_id"],
         verified_at=START,
         platform_latency_ms=request.platform_latency_ms,
+        reasoning=payload["reasoning"],
+        earlier=payload["earlier"],
     )
 
 
@@ -175,7 +177,7 @@ class VerificationBench:
         self.events: list[Event] = []
         governance_store = MemoryStore()
         governance = UnitOfWork("governance", governance_store, self.clock, lambda _: None)
-        self.governance = DirectGovernance(GovernanceDeps(governance, governance_store, load_rules()))
+        self.governance = DirectGovernance(GovernanceDeps(governance, governance_store, self.clock, load_rules()))
         self.deps = Deps(
             unit_of_work=UnitOfWork("verification", self.store, self.clock, self._committed),
             store=self.store,

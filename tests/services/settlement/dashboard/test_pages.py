@@ -285,9 +285,10 @@ async def test_what_makes_no_sense_is_a_page_that_says_why(counter: Counter, pat
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
 
 
-async def test_a_long_list_is_paged_and_keeps_its_filter(counter: Counter) -> None:
+@pytest.mark.parametrize("days", [MONTH, {}], ids=["of a month", "as it is opened"])
+async def test_a_long_list_is_paged_and_keeps_its_filter(counter: Counter, days: dict[str, str]) -> None:
     await counter.settle_a_few()
-    html = await page(counter, FINANCE, "/dashboard/settlements", **MONTH, limit="3", domain="physics")
+    html = await page(counter, FINANCE, "/dashboard/settlements", **days, limit="3", domain="physics")
     older = re.search(r'rel="next" href="([^"]+)"', html)
     assert older is not None
     following = (await visited(counter, FINANCE, older[1].replace("&amp;", "&"))).text

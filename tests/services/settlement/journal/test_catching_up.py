@@ -14,9 +14,9 @@ from aex_settlement.repository.projections import read_state
 from aex_settlement.rules.broken import BrokenJournal
 from aex_settlement.rules.projected import Projection
 from aex_settlement.sealer import catch_up
+from tests.parts.crashing import HookedStore
 from tests.services.settlement.desk import Desk, desk_over, open_store
 from tests.services.settlement.journal.booking import Settled, book, transaction_of
-from tests.services.settlement.journal.crashing import HookedStore
 from tests.services.settlement.journal.recount import check_projections
 from tests.services.settlement.journal.test_sealing import tamper
 from tests.services.settlement.journal.wholeness import checked_journal

@@ -13,9 +13,9 @@ from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_state
 from aex_settlement.rules.broken import BrokenJournal
 from aex_settlement.rules.projected import Projection, Rollup
+from tests.parts.crashing import CrashingStore
 from tests.services.settlement.desk import Desk
 from tests.services.settlement.journal.booking import BIG, Moved, Settled, book
-from tests.services.settlement.journal.crashing import CrashingStore
 from tests.services.settlement.journal.recount import check_projections
 from tests.services.settlement.journal.test_sealing import tamper
 from tests.services.settlement.journal.wholeness import checked_journal

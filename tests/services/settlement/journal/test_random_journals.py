@@ -18,9 +18,9 @@ from aex_settlement.repository.projections import SHEETS, read_state
 from aex_settlement.rules.projected import Projection
 from aex_settlement.sealer import catch_up
 from tests.emulators.emulators import Emulators, new_project
+from tests.parts.crashing import Crash, CrashingStore
 from tests.services.settlement.desk import Desk, desk_over, open_store
 from tests.services.settlement.journal.booking import Moved, Settled, book, moves, settlements
-from tests.services.settlement.journal.crashing import Crash, CrashingStore
 from tests.services.settlement.journal.recount import check_projections, trial_balance
 from tests.services.settlement.journal.wholeness import Journal, checked_journal
 from tests.services.settlement.outcomes import NOON

@@ -15,9 +15,9 @@ from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import GENERATIONS, TABLES, read_state
 from aex_settlement.rules.broken import BrokenJournal
 from aex_settlement.rules.projected import Projection
+from tests.parts.crashing import Crash, CrashingStore, HookedStore
 from tests.services.settlement.desk import Desk
 from tests.services.settlement.journal.booking import Settled, book
-from tests.services.settlement.journal.crashing import Crash, CrashingStore, HookedStore
 from tests.services.settlement.journal.recount import check_gone, check_projections
 from tests.services.settlement.journal.test_sealing import tamper
 from tests.services.settlement.journal.wholeness import checked_journal

@@ -10,10 +10,10 @@ import typer
 from aex_runtime.commandline.embedded import existing_suite, has_store
 from aex_runtime.commandline.errors import Failed, UserError
 from aex_runtime.commandline.output import complain, write_json, write_line, write_rows
+from aex_runtime.commandline.progress import bars
 from aex_runtime.settings import RuntimeSettings
 from aex_settlement.commands.desk import SERVICE, open_desk
 from aex_settlement.commands.kept_seal import keep_seal, read_seal, seal_file
-from aex_settlement.commands.progress import bars
 from aex_settlement.handlers.audit.journal_end import NoLedger
 from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
 from aex_settlement.rules.audit.findings import SHOWN, Seal, parse_seal

@@ -12,11 +12,11 @@ import typer
 from aex_runtime.commandline.embedded import existing_suite, has_store
 from aex_runtime.commandline.errors import Failed, UserError
 from aex_runtime.commandline.output import write_json, write_line, write_rows
+from aex_runtime.commandline.progress import bars
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
 from aex_settlement.commands.desk import SERVICE, open_desk
-from aex_settlement.commands.progress import bars
 from aex_settlement.handlers.journal.rebuild_projections import Rebuilt, rebuild
 from aex_settlement.repository.journal import read_head
 from aex_settlement.rules.broken import Broken

@@ -9,6 +9,7 @@ from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.identity.principal import Principal
 from aex_runtime.pages.answers import render_page
 from aex_runtime.pages.guards import AllowSession
+from aex_runtime.pages.paging import same_query
 from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.accounts import balance_sheets, daily_figures, entry_rows
 from aex_settlement.dashboard.filters import parse_filter, presets
@@ -66,6 +67,7 @@ def _account_page(router: APIRouter, site: Site, deps: Deps) -> None:
             "account.html",
             account=account,
             wanted=wanted,
+            query=same_query(request),
             presets=presets(today),
             days=daily_figures(days),
             entries=entry_rows(entries.records),

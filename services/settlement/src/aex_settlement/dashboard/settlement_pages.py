@@ -13,6 +13,7 @@ from aex_runtime.http.pagination import PageRequest, page, page_request
 from aex_runtime.identity.principal import Principal
 from aex_runtime.pages.answers import render_page
 from aex_runtime.pages.guards import AllowSession
+from aex_runtime.pages.paging import same_query
 from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.filters import Filter, parse_filter, presets
 from aex_settlement.dashboard.settlement import settlement_view
@@ -45,6 +46,7 @@ def settlement_pages(router: APIRouter, site: Site, deps: Deps) -> None:
             request,
             "settlements.html",
             wanted=wanted,
+            query=same_query(request),
             presets=presets(today),
             own=own_dimension(reader),
             rows=rows["items"],

@@ -4,10 +4,10 @@ from typing import Any
 
 import structlog
 
+from aex_runtime.held_lease import HeldLease
 from aex_runtime.store.port import Query, Transaction
 from aex_runtime.store.table import Table
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.held_lease import HeldLease
 from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, generation_read
 from aex_settlement.rules.projected import Projection
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 import structlog
 
 from aex_runtime.errors import Conflict
+from aex_runtime.held_lease import HeldLease
 from aex_runtime.leases import Leases
 from aex_runtime.store.port import Transaction
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.discard_generations import discard_unread
-from aex_settlement.handlers.journal.held_lease import HeldLease
 from aex_settlement.handlers.journal.races import Lost, again
 from aex_settlement.handlers.journal.read_sealed import SealedPages
 from aex_settlement.handlers.journal.watermarks import Watermark, advance

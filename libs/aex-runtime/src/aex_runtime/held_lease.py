@@ -9,7 +9,7 @@ from aex_runtime.failures import describe_failure
 from aex_runtime.leases import Lease, Leases
 from aex_runtime.store.port import StoreUnavailable, Transaction
 
-_log = structlog.get_logger("aex_settlement.held_lease")
+_log = structlog.get_logger(__name__)
 
 
 class HeldLease:
