@@ -131,7 +131,10 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     # governance
     g.ValidationDecision: _row(operator="valid action flags risk_score", service="valid action flags risk_score"),
     g.Hold: _row(
-        operator="hold_id contract_id attempt_id cause flags status held_at decision reason decided_by decided_at"
+        operator=(
+            "hold_id contract_id attempt_id cause flags status held_at decision reason decided_by decided_at "
+            "agent_id consumer_id work_id domain"
+        )
     ),
     g.Rule: _row("name description actions thresholds threshold_notes enabled"),
     g.AgentProfile: _row(

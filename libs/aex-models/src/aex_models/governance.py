@@ -65,6 +65,8 @@ class ReferenceSimilarity(Frozen):
 
     rouge_l: float | None = None
     bleu: float | None = None
+    likeness: float | None = None
+    """F-measure of the longest common subsequence of both texts' words, in any script; case and punctuation aside."""
 
 
 class KeywordStats(Frozen):
@@ -173,6 +175,11 @@ class Hold(Frozen):
     reason: str | None = None
     decided_by: str | None = None
     decided_at: Instant | None = None
+    agent_id: str | None = None
+    """Whose outcome it is; None, like the following, where governance was never asked about the attempt."""
+    consumer_id: str | None = None
+    work_id: str | None = None
+    domain: str | None = None
 
 
 class Rule(Frozen):

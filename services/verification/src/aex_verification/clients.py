@@ -11,19 +11,24 @@ from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.service_tokens import ServiceTokens
 from aex_runtime.telemetry import current_trace
 from aex_verification.ports import GovernanceUnavailable
+from aex_verification.silence import Silence
 
 _UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError)
 """No readable answer. `AttributeError` is what anyio makes of a connection that breaks as it is made."""
+
+_ANSWERED = (httpx.HTTPStatusError, ValidationError)
 
 
 class HttpGovernance:
     """Governance's `POST /v1/outcomes/validate`."""
 
-    def __init__(self, client: httpx.AsyncClient, url: str, tokens: ServiceTokens) -> None:
-        self._client, self._url, self._tokens = client, url, tokens
+    def __init__(self, client: httpx.AsyncClient, url: str, tokens: ServiceTokens, silence: Silence) -> None:
+        self._client, self._url, self._tokens, self._silence = client, url, tokens, silence
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
         """Ask; anything but a readable 200 means that governance cannot be asked now."""
+        if not self._silence.may_ask():
+            raise GovernanceUnavailable("not asked: it did not answer others")
         try:
             answer = await self._client.post(
                 f"{self._url}/v1/outcomes/validate",
@@ -34,9 +39,12 @@ class HttpGovernance:
                     "Content-Type": "application/json",
                 },
             )
+            self._silence.answered()  # what it says to this one tells nothing about others
             answer.raise_for_status()
             return ValidationDecision.model_validate_json(answer.content)
         except _UNANSWERED as error:
+            if not isinstance(error, _ANSWERED):
+                self._silence.unanswered()
             raise GovernanceUnavailable(f"{type(error).__name__}: {_status(error)}") from error
 
 

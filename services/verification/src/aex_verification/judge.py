@@ -72,7 +72,7 @@ class ConfinedJudge:
 
 
 def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]:
-    """What the worker is sent: all that the verdict reads, as JSON."""
+    """What the worker is sent: all that the verdict and the facts read, as JSON."""
     criteria = request.success_criteria
     return {
         "contract_id": request.contract_id,
@@ -83,6 +83,8 @@ def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]
         "output": request.output,
         "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
         "platform_latency_ms": request.platform_latency_ms,
+        "reasoning": request.reasoning,
+        "earlier": dict(request.earlier),
         "config": config,
     }
 

@@ -1,5 +1,6 @@
 """The verification service, composed: the only place where its backends are chosen."""
 
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -19,6 +20,7 @@ from aex_verification.pools import candidate_pool, sandbox_pool, verifier_pool
 from aex_verification.rules.policy import Policy
 from aex_verification.sandbox_desk import SandboxDesk
 from aex_verification.settings import Settings
+from aex_verification.silence import Silence
 from aex_verification.subscriptions import subscriptions, timers
 from aex_verification.trials import ConfinedTrials
 from aex_verification.turnstile import Turnstile
@@ -58,7 +60,12 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         ),
         trials=ConfinedTrials(*confined),
         slow_places=Turnstile(SLOW_OF_ONE, SLOW_OF_ALL),
-        governance=HttpGovernance(client, chosen.governance_url, parts.service_tokens),
+        governance=HttpGovernance(
+            client,
+            chosen.governance_url,
+            parts.service_tokens,
+            Silence(chosen.governance_timeout_s, time.monotonic),
+        ),
         awards=HttpAwards(client, chosen.work_publisher_url, parts.service_tokens),
         waits=Waits(chosen.max_waits),
         under_way=UnderWay(),

@@ -1,7 +1,7 @@
 """What verification asks of others: verdicts, rulings of named verifiers, trials, governance's word, awards."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from aex_verification.rules.records import Facts
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """All that a verdict reads: of a contract's candidate, or of one that is tried without a contract."""
+    """All that a verdict and its facts read: of a contract's candidate, or of one that is tried without a contract."""
 
     contract_id: str
     attempt_id: str
@@ -31,6 +31,9 @@ class JudgeRequest:
     output: Any
     execution_metadata: ExecutionMetadata
     platform_latency_ms: float | None
+    reasoning: str | None = None
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    """By output hash, the oldest first: what the contract's earlier judged candidates put out (`Facts.form`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the engine is given, and what it hands on to governance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +25,10 @@ class Case:
     verified_at: datetime
     platform_latency_ms: float | None = None
     candidate_hash: str | None = None
+    reasoning: str | None = None
+    """What the agent says of it: no verdict reads it, governance does."""
+    earlier: Mapping[str, str] = field(default_factory=dict)
+    """By output hash, the oldest first: the forms of the contract's earlier candidates."""
 
     @property
     def task_input(self) -> dict[str, Any]:
@@ -48,7 +52,14 @@ class CandidateFacts:
     execution_metadata: Mapping[str, Any]
     platform_latency_ms: float | None
     output_text: str | None
+    other_text: str | None
+    """The reasoning, and the strings of the output that are not its text."""
+    structured_form: str | None
+    """Canonical JSON of the output, cut, where it is that and not the text that later outputs are compared with."""
+    similarities: Mapping[str, float]
+    """Of the earlier outputs to this one, by their hash; without those that could not be told."""
     reference_similarity: ReferenceSimilarity | None
+    """To the references that the work's input does not show, where it is like any at all."""
     keyword_stats: KeywordStats | None
 
 

@@ -8,7 +8,10 @@ from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.numbers import is_number
 from aex_outcomes.catalog import supplied_by
 from aex_outcomes.engine.candidate import CandidateFacts, Case
+from aex_outcomes.engine.compared import likenesses, structured_form
 from aex_outcomes.engine.readings import Reading
+from aex_outcomes.engine.spoken import other_text
+from aex_outcomes.engine.visible import hidden_of
 from aex_outcomes.extractors.protocol import AgentFault
 from aex_outcomes.extractors.text import UNFOLDED, references_of, text_of
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
@@ -17,6 +20,9 @@ from aex_outcomes.kernels.keywords import Standing, UnfoldsTooFar, standing
 MAX_TOLD = 200_000
 """Code points of the text that governance is told: rules about likeness need no more, and answers stay small."""
 
+_SOMEWHAT_LIKE = 0.3
+"""ROUGE-L or BLEU; copies have far more."""
+
 
 def facts_of(
     case: Case, criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], measure: TextQualityExtractor
@@ -24,13 +30,17 @@ def facts_of(
     """All that governance asks for, whether or not a criterion names it. The text is the one that `measure` reads."""
     text = _text(case.work_output, measure)
     extracted = _extracted(criteria, readings)
+    form = structured_form(case.work_output, text)
     return CandidateFacts(
         contract_id=case.contract_id,
         extracted_metrics=extracted,
         execution_metadata=case.execution_metadata,
         platform_latency_ms=case.platform_latency_ms,
         output_text=text[:MAX_TOLD] if text else text,
-        reference_similarity=_similarity(text, references_of(case.task_input), extracted, measure) if text else None,
+        other_text=other_text(case.work_output, text, MAX_TOLD, case.reasoning),
+        structured_form=form,
+        similarities=likenesses(form or text, case.earlier) if case.earlier else {},
+        reference_similarity=_similarity(text, case, extracted, measure) if text else None,
         keyword_stats=_keywords(text, case.task_input, criteria, measure) if text else None,
     )
 
@@ -54,11 +64,27 @@ def _extracted(
 
 
 def _similarity(
-    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], measure: TextQualityExtractor
+    text: str, case: Case, extracted: Mapping[str, Any], measure: TextQualityExtractor
 ) -> ReferenceSimilarity | None:
-    """What criteria had extracted already is not computed again."""
+    """To the references that are secrets. What criteria had extracted of just those is not computed again.
+
+    Which of them are is looked up only for a text that is somewhat like any: for the others it makes no difference.
+    """
+    references = references_of(case.task_input)
     if not references or sum(map(len, references)) > measure.max_text_length:
         return None
+    found = _likeness(text, references, extracted, measure)
+    if max(found.rouge_l or 0.0, found.bleu or 0.0) < _SOMEWHAT_LIKE:
+        return found
+    hidden = hidden_of(references, case.work_input)
+    if len(hidden) == len(references):
+        return found
+    return _likeness(text, hidden, {}, measure) if hidden else None
+
+
+def _likeness(
+    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], measure: TextQualityExtractor
+) -> ReferenceSimilarity:
     rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
     return ReferenceSimilarity(
         rouge_l=measure.rouge(text, references, ["rougeL"], cut=True)["rougeL"] if rouge_l is None else rouge_l,

@@ -21,10 +21,12 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
 
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
     `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an
-    `outcome-verification.yaml`); optional `candidate_hash`, and `verification_id` and `verified_at` (RFC 3339)
-    where ids and time are the caller's.
-    Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text}`: the
-    `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
+    `outcome-verification.yaml`); optional `candidate_hash`, `reasoning`, `earlier` (output hash → form of an earlier
+    candidate's output, the oldest first), and `verification_id` and `verified_at` (RFC 3339) where ids and time are
+    the caller's.
+    Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text, other_text, structured_form,
+    similarities}`: the `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
+    The form of an output is its `structured_form`, or else its `output_text`.
     Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`, and for criteria that
     this configuration cannot judge `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`.
     """
@@ -51,6 +53,8 @@ def _case(payload: Mapping[str, Any]) -> Case:
         verified_at=datetime.fromisoformat(at) if at else datetime.now(UTC),
         platform_latency_ms=payload.get("platform_latency_ms"),
         candidate_hash=payload.get("candidate_hash"),
+        reasoning=payload.get("reasoning"),
+        earlier=payload.get("earlier") or {},
     )
 
 
@@ -62,6 +66,9 @@ def _answer(assessment: Assessment) -> dict[str, Any]:
         "reference_similarity": _dumped(facts.reference_similarity),
         "keyword_stats": _dumped(facts.keyword_stats),
         "output_text": facts.output_text,
+        "other_text": facts.other_text,
+        "structured_form": facts.structured_form,
+        "similarities": dict(facts.similarities),
     }
 
 

@@ -103,6 +103,11 @@ def distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(_tokens(term)) for term in terms))
 
 
+def words_of(text: str, longest: int | None = None) -> list[str]:
+    """The words of the text in their normalised form. Raises `UnfoldsTooFar` beyond `longest` code points."""
+    return [token for token in _tokens(text, longest) if _is_word(token)]
+
+
 def standing(text: str, terms: Sequence[str], longest: int | None = None) -> Standing:
     """How the terms stand in the text. Raises `UnfoldsTooFar` beyond `longest` normalised code points.
 

@@ -81,6 +81,8 @@ class ContractState(Frozen):
     """The final status that the contract reaches once governance has allowed the current attempt."""
     finalise_asked: bool = False
     """The agent has settled early: what an operator's retry may delay, but not undo."""
+    fatal_hash: Sha256 | None = None
+    """The candidate after which the verifier wants no other: an operator's retry undoes that for this one alone."""
     system_retries: int = 0
     """Of the current attempt."""
     received: int = 0

@@ -76,9 +76,7 @@ def judged(
     state = _next(state, now, verification=counted, system_retries=0, last_invalid=None)
     if verdict is Verdict.PASSED:
         return _next(state, now, closing=ContractStatus.PASSED)
-    if fatal:
-        return _close(state, ContractStatus.FAILED, now)
-    return _revising(state, now)
+    return _revising(_next(state, now, fatal_hash=state.current_hash) if fatal else state, now)
 
 
 def found_invalid(state: ContractState, now: datetime) -> ContractState:
@@ -94,6 +92,8 @@ def found_invalid(state: ContractState, now: datetime) -> ContractState:
 
 def _revising(state: ContractState, now: datetime) -> ContractState:
     """The agent may try again, unless the contract is over."""
+    if state.fatal_hash is not None:  # now, or before an operator had another candidate verified anew
+        return _close(state, ContractStatus.FAILED, now)
     if state.finalise_asked:  # before an operator had the candidate verified anew
         return _close(state, ContractStatus.FINALISED, now)
     if now >= state.deadline:  # from this moment on its timer may have fired already
@@ -160,6 +160,7 @@ def retried(state: ContractState, attempt_id: str, candidate_hash: str, now: dat
         current_attempt=attempt_id,
         current_hash=candidate_hash,
         closing=None,
+        fatal_hash=None if state.fatal_hash == candidate_hash else state.fatal_hash,
         system_retries=0,
     )
 

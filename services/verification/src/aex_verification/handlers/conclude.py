@@ -14,13 +14,14 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
+from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.judge_candidate import find_job
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE
 from aex_verification.ports import GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, FINAL_RESULTS
-from aex_verification.rules.policy import SYSTEM_BACKOFF
+from aex_verification.rules.policy import governance_wait
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
 
@@ -49,9 +50,7 @@ async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> Validation
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
     job = await find_job(deps, row.state, attempt_id)
-    judged = [key_of(each.attempt_id) for each in row.state.verification.judged.values()]
-    attempts = [each for each in await ATTEMPTS.get_many(deps.store, judged) if each is not None]
-    earlier = [each for each in attempts if each.received_at < job.attempt.received_at]
+    earlier = await earlier_attempts(deps, row.state, job.attempt)
     request = validation_request(job.awarded, job.attempt, job.candidate, earlier)
     try:
         return await deps.governance.validate(request)
@@ -68,8 +67,7 @@ async def _wait_for_governance(deps: Deps, contract_id: str, attempt_id: str) ->
         attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
         if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
             return
-        waited = (unit.now - stored.record.state.updated_at).total_seconds()
-        delay = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter())
+        delay = governance_wait(unit.now - stored.record.state.updated_at, deps.ids.jitter())
         if attempt.record.status is not AttemptStatus.JUDGED:  # what was told stays told
             unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update={"status": AttemptStatus.WAITING}))
         unit.set_timer(CONCLUDE, contract_id, unit.now + delay)
@@ -79,24 +77,25 @@ async def _wait_for_governance(deps: Deps, contract_id: str, attempt_id: str) ->
 
 async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: ValidationDecision) -> None:
     """Do as governance says of this attempt. An operator's retry may have put another in its place meanwhile."""
+    word = word_of(decision)
 
     async def apply(unit: Unit) -> ContractStatus | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
         if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
             return None
-        if decision.action is Action.HOLD:
-            _hold(unit, stored, attempt, decision)
+        if word.action is Action.HOLD:
+            _hold(unit, stored, attempt, word)
             return ContractStatus.HELD
         status = stored.record.state.closing or ContractStatus.FAILED
-        if decision.action is Action.REJECT:
+        if word.action is Action.REJECT:
             status = ContractStatus.FAILED
-        await finish_contract(unit, stored, attempt, status, word_of(decision))
+        await finish_contract(unit, stored, attempt, status, word)
         return status
 
     moved_to = await deps.unit_of_work.run(apply)
     if moved_to is not None:
-        log.info("contract_concluded", contract_id=contract_id, status=moved_to, governance=decision.action)
+        log.info("contract_concluded", contract_id=contract_id, status=moved_to, governance=word.action)
 
 
 async def finish_contract(
@@ -130,15 +129,15 @@ async def _final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRo
     return stored.record.final_result if stored else candidate.output
 
 
-def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: ValidationDecision) -> None:
+def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], word: GovernanceResult) -> None:
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
     state = held(stored.record.state, unit.now)
     save_contract(unit, stored, state)
-    result = apply_governance(_judged(attempt.record), word_of(decision))
+    result = apply_governance(_judged(attempt.record), word)
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
     event = OutcomeHeld(
-        contract_id=contract_id, attempt_id=attempt_id, cause=HoldCause.FRAUD_SUSPECTED, flags=decision.flags
+        contract_id=contract_id, attempt_id=attempt_id, cause=HoldCause.FRAUD_SUSPECTED, flags=word.flags
     )
     unit.emit("outcome.held", contract_id, event, attempt_id)
     unit.cancel_timer(CONCLUDE, contract_id)

@@ -9,11 +9,13 @@ from aex_models.contract import Candidate
 from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.events import ContractAwarded
 from aex_outcomes.engine.combining import under_verifier
+from aex_outcomes.engine.compared import MOST_EARLIER
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
 from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
+from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.ports import Judgement, JudgeRequest, VerifierLost, VerifierRequest
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
 from aex_verification.rules.agent_context import agent_context
@@ -91,7 +93,7 @@ async def judge_candidate(deps: Deps, job: Job) -> Judgement:
 
 async def _by_criteria(deps: Deps, job: Job) -> Judgement:
     """The engine's verdict, with the evaluation data at hand. Data that are lost are the platform's failure."""
-    request, named = _judge_request(job), job.awarded.evaluation
+    request, named = await _judge_request(deps, job), job.awarded.evaluation
     if named is None:
         return await deps.judge.judge(request)
     try:
@@ -118,9 +120,10 @@ def _verifier_request(job: Job, name: str) -> VerifierRequest:
     )
 
 
-def _judge_request(job: Job) -> JudgeRequest:
+async def _judge_request(deps: Deps, job: Job) -> JudgeRequest:
     """Without evaluation data."""
     work = job.awarded.work
+    earlier = await earlier_attempts(deps, job.state, job.attempt, latest=MOST_EARLIER)
     return JudgeRequest(
         contract_id=job.contract_id,
         attempt_id=job.attempt_id,
@@ -131,6 +134,8 @@ def _judge_request(job: Job) -> JudgeRequest:
         output=job.candidate.output,
         execution_metadata=job.candidate.execution_metadata,
         platform_latency_ms=job.attempt.platform_latency_ms,
+        reasoning=job.candidate.reasoning,
+        earlier={each.output_hash: each.facts.form for each in earlier if each.facts.form is not None},
     )
 
 

@@ -6,7 +6,16 @@ from datetime import timedelta
 from aex_models.backoff import Backoff
 
 SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
-"""Between the platform's own tries: after a verifier that broke down, while governance cannot be reached."""
+"""Between the platform's own tries, after a verifier that broke down."""
+_GOVERNANCE_CAP = timedelta(seconds=60)
+
+
+def governance_wait(waited: timedelta, jitter: float) -> timedelta:
+    """Until governance is asked again of an outcome that has waited for so long: at most a quarter of that more.
+
+    From a second to a minute: after a short outage nobody waits for long, and during a long one nobody asks often.
+    """
+    return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_GOVERNANCE_CAP).delay(1, jitter)
 
 
 @dataclass(frozen=True, slots=True)

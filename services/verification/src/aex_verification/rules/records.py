@@ -30,8 +30,18 @@ class Facts(Frozen):
     extracted_metrics: dict[str, bool | float | int | None] = {}
     """None: the value is no finite number."""
     output_text: str | None = None
+    other_text: str | None = None
+    structured_form: str | None = None
+    """What later candidates' outputs are compared with, where that is not the text."""
+    similarities: dict[str, float] = {}
+    """Of the earlier judged candidates' outputs to this one, by output hash."""
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None
+
+    @property
+    def form(self) -> str | None:
+        """The output as others are compared with it; None where it cannot be."""
+        return self.structured_form or self.output_text or None
 
 
 class AttemptRow(Frozen):

@@ -11,7 +11,7 @@ from aex_verification.rules.records import AttemptRow
 def validation_request(
     awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate, earlier: Sequence[AttemptRow]
 ) -> ValidationRequest:
-    """The request for one attempt, with the judged attempts before it."""
+    """The request for one attempt, with the judged attempts before it, the oldest first."""
     award = awarded.award
     return ValidationRequest(
         attempt_id=attempt.attempt_id,
@@ -25,13 +25,19 @@ def validation_request(
         execution_metadata=candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
         platform_latency_ms=attempt.platform_latency_ms,
         output_text=attempt.facts.output_text,
+        other_text=attempt.facts.other_text,
         output_hash=attempt.output_hash,
         reference_similarity=attempt.facts.reference_similarity,
         keyword_stats=attempt.facts.keyword_stats,
-        previous_attempts=tuple(
-            PreviousAttempt(output_hash=each.output_hash, metrics=dict(each.result.metrics))
-            for each in earlier
-            if each.counted and each.result
-        ),
+        previous_attempts=tuple(_previous(each, attempt) for each in earlier),
         received_at=attempt.received_at,
+    )
+
+
+def _previous(earlier: AttemptRow, attempt: AttemptRow) -> PreviousAttempt:
+    same = earlier.output_hash == attempt.output_hash
+    return PreviousAttempt(
+        output_hash=earlier.output_hash,
+        metrics=dict(earlier.result.metrics) if earlier.result else {},
+        similarity=1.0 if same else attempt.facts.similarities.get(earlier.output_hash),
     )

@@ -1,0 +1,79 @@
+"""Of the earlier candidates of a contract it is told how near their outputs are to the present one."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from aex_outcomes.engine.compared import MAX_COMPARED, MOST_EARLIER, likenesses, structured_form
+from aex_outcomes.engine.job import verify_candidate
+
+TEXT = "The committee approved the budget for public libraries after a long debate."
+
+
+def facts(output: Any, earlier: dict[str, str], **more: Any) -> dict[str, Any]:
+    """What the worker answers for a work without criteria."""
+    payload = {"contract_id": "ctr_1", "success_criteria": None, "config": None, "output": output, "earlier": earlier}
+    return verify_candidate(payload | more)
+
+
+def form(output: Any) -> str:
+    """As the earlier candidate's facts hold it."""
+    found = facts(output, {})
+    return str(found["structured_form"] or found["output_text"])
+
+
+def test_texts_are_compared_as_texts() -> None:
+    before = {"text": TEXT, "confidence": 0.5}
+    assert form(before) == TEXT
+    found = facts({"text": TEXT.replace("long", "short"), "confidence": 0.7}, {"a": form(before)})
+    assert found["similarities"] == {"a": pytest.approx(1 - 4 / (len(TEXT) + 1), abs=1e-6)}
+
+
+def test_flipping_one_label_of_two_hundred_is_a_small_edit() -> None:
+    labels = ["positive", "negative"] * 100
+    found = facts({"predictions": ["negative", *labels[1:]]}, {"a": form({"predictions": labels})})
+    assert 0.99 < found["similarities"]["a"] < 1
+
+
+def test_other_labels_throughout_are_none() -> None:
+    before, after = ({"predictions": [word] * 200} for word in ("positive", "neutral mixed"))
+    assert facts(after, {"a": form(before)})["similarities"]["a"] < 0.7
+
+
+def test_a_short_text_that_stays_does_not_make_outputs_alike_whose_labels_changed() -> None:
+    before, after = ({"text": "Here are my labels.", "predictions": [word] * 200} for word in ("positive", "cat 17"))
+    assert facts(after, {"a": form(before)})["similarities"]["a"] < 0.6
+
+
+def test_neither_the_order_of_keys_nor_white_space_in_json_is_an_edit() -> None:
+    assert structured_form({"b": 1.0, "a": [1, 2]}, None) == structured_form({"a": [1, 2], "b": 1}, None)
+
+
+def test_the_latest_twenty_are_compared() -> None:
+    earlier = {str(place): f"{TEXT} {place}" for place in range(100)}
+    assert [*facts({"text": TEXT}, earlier)["similarities"]] == [str(place) for place in range(80, 100)]
+    assert MOST_EARLIER == 20
+
+
+def test_of_outputs_that_were_cut_where_they_are_still_equal_nothing_is_told() -> None:
+    long = "x " * MAX_COMPARED
+    assert likenesses(long + "one", {"a": long + "other", "b": "y" + long}) == {"b": pytest.approx(1, abs=1e-4)}
+
+
+def test_without_earlier_candidates_there_is_nothing_to_compare() -> None:
+    assert facts({"text": TEXT}, {})["similarities"] == {}
+    assert "earlier" not in json.dumps(facts({"text": TEXT}, {}))
+
+
+def test_an_output_without_a_form_is_compared_with_nothing() -> None:
+    assert structured_form({"number": 1e999}, None) is None
+    assert likenesses(None, {"a": "b"}) == {}
+
+
+def test_twenty_long_hostile_outputs_take_no_more_than_a_moment() -> None:
+    earlier = {str(place): f"{place} ab" * 30_000 for place in range(20)}
+    started = time.perf_counter()
+    assert len(facts({"text": "é中 " * 60_000}, earlier)["similarities"]) == 20
+    assert time.perf_counter() - started < 5  # 0.6 s
