@@ -1,14 +1,23 @@
-"""Thresholds and switches of the rules, from YAML: the packaged defaults, or an operator's own file over them."""
+"""Thresholds and switches of the rules, from YAML: the packaged defaults, or an operator's own file over them.
 
-from collections.abc import Mapping
+What may stand in the operator's file is what the packaged file has: the same rules, thresholds and kinds of values.
+A number is a finite one that is not negative; where the name says that it is a share, one in [0, 1].
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from aex_governance.rules.config_file import BadRuleConfig, read_mapping
 from aex_governance.rules.table import RULES
 from aex_models.frozen import Frozen, StrictBool
+
+__all__ = ["BadRuleConfig", "RuleConfig", "load_rules"]
+
+_SHARE = re.compile(r"(similarity|share|density|rouge_l|bleu)$")
 
 
 class RuleConfig(Frozen):
@@ -18,48 +27,111 @@ class RuleConfig(Frozen):
     thresholds: dict[str, Any] = {}
 
 
-class BadRuleConfig(ValueError):
-    """The file names a rule or a threshold that does not exist, or gives it the wrong kind of value."""
-
-
 def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
-    """The configuration of every rule. Raises `BadRuleConfig`, naming the path in the file."""
-    defaults = _read(files("aex_governance.rules").joinpath("thresholds.yaml").read_text(encoding="utf-8"))
-    known = {rule.name for rule in RULES}
-    configs = {name: RuleConfig.model_validate(defaults[name]) for name in known}
+    """The configuration of every rule.
+
+    Raises `BadRuleConfig`, naming all that is wrong with the file, each with its path in it and the fix; and `OSError`
+    where it cannot be read.
+    """
+    configs = packaged_rules()
     if path is None:
         return configs
-    own = _read(path.read_text(encoding="utf-8"))
-    for name, settings in own.items():
-        if name not in known:
-            raise BadRuleConfig(f"{path}: {name}: no such rule; the rules are {', '.join(sorted(known))}")
-        configs[name] = _overlaid(f"{path}: {name}", configs[name], settings)
+    problems: list[str] = []
+    for name, settings in read_mapping(path).items():
+        if name not in configs:
+            problems.append(f"{name}: no such rule; the rules are {', '.join(sorted(configs))}")
+            continue
+        overlay = _Overlay(str(name), problems)
+        configs[name] = overlay.applied(configs[name], settings)
+    if problems:
+        raise BadRuleConfig("; ".join(f"{path}: {each}" for each in problems))
     return configs
 
 
-def _overlaid(where: str, base: RuleConfig, own: Any) -> RuleConfig:
-    if not isinstance(own, dict) or set(own) - {"enabled", "thresholds"}:
-        raise BadRuleConfig(f"{where}: expected `enabled` and `thresholds`, nothing else")
-    thresholds = own.get("thresholds", {})
-    if not isinstance(thresholds, dict):
-        raise BadRuleConfig(f"{where}.thresholds: expected a mapping")
-    for name, value in thresholds.items():
-        if name not in base.thresholds:
-            raise BadRuleConfig(f"{where}.thresholds.{name}: no such threshold")
-        if _kind(value) is not _kind(base.thresholds[name]):
-            raise BadRuleConfig(f"{where}.thresholds.{name}: expected a {_kind(base.thresholds[name]).__name__}")
-    enabled = own.get("enabled", base.enabled)
-    if not isinstance(enabled, bool):
-        raise BadRuleConfig(f"{where}.enabled: expected true or false")
-    return RuleConfig(enabled=enabled, thresholds={**base.thresholds, **thresholds})
+def packaged_rules() -> dict[str, RuleConfig]:
+    """The defaults of every rule in the table."""
+    source = files("aex_governance.rules").joinpath("thresholds.yaml")
+    defaults = read_mapping(source, "thresholds.yaml")
+    return {rule.name: RuleConfig.model_validate(defaults[rule.name]) for rule in RULES}
 
 
-def _kind(value: Any) -> type:
-    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
+class _Overlay:
+    """One rule's settings over its defaults; what is wrong with them is told to the list of problems."""
+
+    def __init__(self, rule: str, problems: list[str]) -> None:
+        self._rule = rule
+        self._problems = problems
+
+    def applied(self, base: RuleConfig, own: Any) -> RuleConfig:
+        """The settings together, so far as they are right."""
+        if not isinstance(own, dict):
+            self._tell("", f"expected `enabled` or `thresholds` under it, not {_shown(own)}")
+            return base
+        for key in own:
+            if key not in {"enabled", "thresholds"}:
+                self._tell(f".{key}", "no such setting; a rule has `enabled` and `thresholds`")
+        enabled = own.get("enabled", base.enabled)
+        if not isinstance(enabled, bool):
+            self._tell(".enabled", f"expected true or false, not {_shown(enabled)}")
+            enabled = base.enabled
+        thresholds = own.get("thresholds", {})
+        if not isinstance(thresholds, dict):
+            self._tell(".thresholds", f"expected `name: value` under it, not {_shown(thresholds)}")
+            thresholds = {}
+        return RuleConfig(enabled=enabled, thresholds=self._thresholds(base.thresholds, thresholds))
+
+    def _thresholds(self, defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        known = f"it has {', '.join(sorted(defaults))}" if defaults else "the rule has none"
+        result = dict(defaults)
+        for name, value in own.items():
+            where = f".thresholds.{name}"
+            if name not in defaults:
+                self._tell(where, f"no such threshold; {known}")
+            else:
+                result[name] = self._value(where, defaults[name], value)
+        return result
+
+    def _value(self, where: str, default: Any, value: Any) -> Any:
+        """A mapping of bounds is laid over the default one, name by name; anything else takes its place."""
+        if isinstance(default, dict):
+            if not isinstance(value, dict):
+                self._tell(where, f"expected `metric: [least, most]` under it, not {_shown(value)}")
+                return default
+            for name, bounds in value.items():
+                self._expect(f"{where}.{name}", bounds, _are_bounds, "[least, most], numbers or null, least ≤ most")
+            return {**default, **value}
+        if isinstance(default, list):
+            self._expect(where, value, _are_names, "a list of names, in quotes where they are no plain words")
+        elif isinstance(default, bool):
+            self._expect(where, value, lambda each: isinstance(each, bool), "true or false")
+        elif _SHARE.search(where):
+            self._expect(where, value, lambda each: _is_finite(each) and 0 <= each <= 1, "a share, from 0 to 1")
+        else:
+            self._expect(where, value, lambda each: _is_finite(each) and each >= 0, "a number that is not negative")
+        return value
+
+    def _expect(self, where: str, value: Any, holds: Callable[[Any], bool], expected: str) -> None:
+        if not holds(value):
+            self._tell(where, f"expected {expected}, not {_shown(value)}")
+
+    def _tell(self, where: str, problem: str) -> None:
+        self._problems.append(f"{self._rule}{where}: {problem}")
 
 
-def _read(text: str) -> dict[str, Any]:
-    content = yaml.safe_load(text) or {}
-    if not isinstance(content, dict):
-        raise BadRuleConfig("expected a mapping of rule names")
-    return content
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _are_bounds(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not all(each is None or _is_finite(each) for each in value):
+        return False
+    least, most = value
+    return least is None or most is None or least <= most
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:80]

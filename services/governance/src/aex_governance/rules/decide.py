@@ -1,10 +1,11 @@
 """From flags to a decision: the strongest action of the rules that were raised."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from aex_governance.rules.case import Case
 from aex_governance.rules.config import RuleConfig
+from aex_governance.rules.rule import FraudRule
 from aex_governance.rules.table import RULES
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
 
@@ -13,16 +14,29 @@ _RISK = {Severity.INFO: 0.05, Severity.MINOR: 0.2, Severity.MAJOR: 0.6, Severity
 """How likely a flag of this severity alone makes fraud; flags combine as independent witnesses."""
 
 
-def decide(case: Case, configs: Mapping[str, RuleConfig]) -> ValidationDecision:
-    """Run every enabled rule. `valid` is true only for allow."""
+class RuleBroken(RuntimeError):
+    """A rule could not decide: a bug of ours, not the agent's doing."""
+
+
+def decide(case: Case, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule] = RULES) -> ValidationDecision:
+    """Run every enabled rule. `valid` is true only for allow.
+
+    Raises `RuleBroken`, naming the rule and the attempt, where one of them breaks: what it would have said is unknown,
+    and unknown is never a pass. No decision is made, nothing is stored, and whoever asked asks again.
+    """
     flags = []
     action = Action.ALLOW
-    for rule in RULES:
+    for rule in rules:
         config = configs[rule.name]
-        flag = rule.check(case, config.thresholds) if config.enabled else None
-        if flag is not None:
-            flags.append(flag)
-            action = max(action, rule.actions[flag.severity], key=_STRENGTH.index)
+        if not config.enabled:
+            continue
+        try:
+            flag = rule.check(case, config.thresholds)
+            if flag is not None:
+                flags.append(flag)
+                action = max(action, rule.actions[flag.severity], key=_STRENGTH.index)
+        except Exception as error:
+            raise RuleBroken(f"rule {rule.name} broke on attempt {case.request.attempt_id}: {error!r}") from error
     return ValidationDecision(
         valid=action is Action.ALLOW, action=action, flags=tuple(flags), risk_score=risk_score(flags)
     )

@@ -12,6 +12,7 @@ from math import asinh, sinh
 
 _UNIT = 0.001
 _BUCKETS_PER_E = 50
+_LARGEST = 1e12
 
 
 def scaled(value: float) -> float:
@@ -22,6 +23,11 @@ def scaled(value: float) -> float:
 def bucket_of(value: float) -> int:
     """The bucket that a finite value lies in."""
     return round(scaled(value))
+
+
+def within(value: float) -> float:
+    """The value, or the end of the range that is told apart: a few absurd ones must not use up the buckets."""
+    return max(-_LARGEST, min(_LARGEST, value))
 
 
 def middle_of(bucket: float) -> float:
@@ -45,12 +51,37 @@ class Histogram:
 
         A place on the scale, in buckets: `middle_of` turns it into a value.
         """
-        return _median((bucket, count) for bucket, count in self.counts.items())
+        return weighted_median((bucket, count) for bucket, count in self.counts.items())
 
     def deviation(self) -> float:
         """The median absolute deviation from the median, in buckets. Raises `ValueError` where it is empty."""
         median = self.median()
-        return _median((abs(bucket - median), count) for bucket, count in self.counts.items())
+        return weighted_median((abs(bucket - median), count) for bucket, count in self.counts.items())
+
+    def median_value(self) -> float:
+        """The median itself, to the width of a bucket. Raises `ValueError` where it is empty."""
+        return weighted_median((middle_of(bucket), count) for bucket, count in self.counts.items())
+
+    def deviation_value(self) -> float:
+        """The median absolute deviation from the median, in the values' own unit. Raises `ValueError` if empty."""
+        median = self.median_value()
+        return weighted_median((abs(middle_of(bucket) - median), count) for bucket, count in self.counts.items())
+
+    def reach(self, share: float) -> float:
+        """How far from the median, in buckets, this share of the values lies at most. Raises `ValueError` if empty."""
+        median = self.median()
+        return _quantile(((abs(bucket - median), count) for bucket, count in self.counts.items()), share)
+
+    def reach_value(self, share: float) -> float:
+        """The same in the values' own unit."""
+        median = self.median_value()
+        return _quantile(((abs(middle_of(bucket) - median), count) for bucket, count in self.counts.items()), share)
+
+    @staticmethod
+    def of_coarse(counts: Mapping[int, int], level: int) -> "Histogram":
+        """One whose buckets are `2 ** level` times as wide: each is counted as the bucket in its middle."""
+        half = (1 << level) // 2
+        return Histogram({(bucket << level) + half: count for bucket, count in counts.items()})
 
     @staticmethod
     def merged(parts: Iterable["Histogram"]) -> "Histogram":
@@ -62,7 +93,8 @@ class Histogram:
         return Histogram(counts)
 
 
-def _median(weighted: Iterable[tuple[float, int]]) -> float:
+def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
+    """The median of values that are there so many times. Raises `ValueError` where there are none."""
     ordered = sorted(weighted)
     sums = list(accumulate(count for _, count in ordered))
     if not sums or sums[-1] == 0:
@@ -71,3 +103,11 @@ def _median(weighted: Iterable[tuple[float, int]]) -> float:
     low = ordered[bisect_left(sums, (total + 1) // 2)][0]
     high = ordered[bisect_left(sums, total // 2 + 1)][0]
     return (low + high) / 2
+
+
+def _quantile(weighted: Iterable[tuple[float, int]], share: float) -> float:
+    ordered = sorted(weighted)
+    sums = list(accumulate(count for _, count in ordered))
+    if not sums or sums[-1] == 0:
+        raise ValueError("an empty histogram has no quantiles")
+    return ordered[bisect_left(sums, share * sums[-1])][0]

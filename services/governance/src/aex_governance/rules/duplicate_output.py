@@ -1,0 +1,51 @@
+"""Free text that was delivered before: by another agent on another work, or by the agent itself to another consumer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aex_governance.rules.case import Case
+from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.sighting import Sighting
+from aex_models.governance import Action, Flag, Severity
+
+_MOST_SHOWN = 5
+
+
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
+    """Look at the outputs with the same hash. What others delivered weighs more than what the agent sold twice."""
+    del thresholds
+    if case.text is None or not case.text.is_free:
+        return None
+    request = case.request
+    others = [s for s in case.copies if s.agent_id != request.agent.id and s.work_id != request.work_id]
+    if others:
+        message = f"Agent {others[0].agent_id} delivered the same text on another work"
+        return _flag(case, Severity.CRITICAL, message, others)
+    sold = [s for s in case.copies if s.agent_id == request.agent.id and s.consumer_id != request.consumer.id]
+    if sold:
+        message = f"The agent delivered the same text to another consumer, {sold[0].consumer_id}"
+        return _flag(case, Severity.MINOR, message, sold)
+    return None
+
+
+def _flag(case: Case, severity: Severity, message: str, seen: Sequence[Sighting]) -> Flag:
+    evidence: dict[str, Any] = {
+        "output_hash": case.request.output_hash,
+        "tokens": case.text.tokens if case.text else 0,
+        "received_at": case.request.received_at.isoformat(),
+        "seen_before": [each.model_dump(mode="json", exclude={"output_hash"}) for each in seen[:_MOST_SHOWN]],
+        "seen_before_by": len({each.agent_id for each in seen}),
+    }
+    return Flag(rule=RULE.name, severity=severity, message=message, evidence=evidence)
+
+
+RULE = FraudRule(
+    name="duplicate_output",
+    description=(
+        "The same free text (prose of 50 words or more) by another agent on another work, or the agent's own for "
+        "another consumer."
+    ),
+    check=check,
+    actions={Severity.CRITICAL: Action.HOLD, Severity.MINOR: Action.ALLOW},
+    threshold_notes={},
+)

@@ -1,0 +1,108 @@
+"""Attempts that differ in small edits alone while one secret metric climbs: a search for the score, not for the answer.
+
+What tells it from revision is the pattern: edit upon tiny edit, each a little better by a measure that the agent cannot
+see. A larger edit is a revision, and so are one or two small corrections: of three attempts in any order one row in six
+climbs all the way, of four one in twenty-four. Who has but the usual three attempts cannot search.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from aex_governance.rules.case import Case
+from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_models.governance import Action, Flag, PreviousAttempt, Severity
+from aex_models.numbers import is_number
+
+_ROUNDING = 1e-6
+"""Relative; what does not differ by more has not climbed."""
+_MOST_OF_THE_WAY = 0.8
+_CODE = "custom."
+"""Metrics of the consumer's own code, of which nobody says whether more is better."""
+
+
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
+    """Look at the earlier attempts that are nearly the present one, metric by metric, the present one last."""
+    request = case.request
+    near = [each for each in request.previous_attempts if _is_near(each, request.output_hash, thresholds)]
+    climbing = {}
+    for name, value in request.extracted_metrics.items():
+        if is_number(value) and not _is_open(name, thresholds["open_metrics"]):
+            run = _run(name, float(value or 0), near, thresholds)
+            if run is not None:
+                climbing[name] = run
+    if not climbing:
+        return None
+    return Flag(
+        rule=RULE.name,
+        severity=Severity.MAJOR,
+        message=f"Small edits, attempt after attempt, while {', '.join(sorted(climbing))} climbs",
+        evidence={
+            "metrics": climbing,
+            "attempts": len(request.previous_attempts) + 1,
+            "min_similarity": thresholds["min_similarity"],
+        },
+    )
+
+
+def _is_near(attempt: PreviousAttempt, present: str, thresholds: Thresholds) -> bool:
+    """The very same output is no edit."""
+    similarity = attempt.similarity
+    return similarity is not None and similarity >= thresholds["min_similarity"] and attempt.output_hash != present
+
+
+def _is_open(name: str, patterns: Sequence[str]) -> bool:
+    return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)
+
+
+def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: Thresholds) -> dict[str, Any] | None:
+    """The figures of a run of attempts in which this metric climbs; None where it does not."""
+    known = [each for each in near if is_number(each.metrics.get(name))]
+    values = [*(float(each.metrics[name]) for each in known), value]
+    similarities = [each.similarity for each in known if each.similarity is not None]
+    for sign in (1, -1) if name.startswith(_CODE) else (1,):
+        climbs = _climbs([sign * each for each in values], thresholds)
+        if climbs:
+            return {"values": values, "climbs": climbs, "similarities": similarities}
+    return None
+
+
+def _climbs(values: Sequence[float], thresholds: Thresholds) -> int:
+    """How often the metric rose above all before it, where that makes a search; else 0.
+
+    A search tries edits that fail, too: it is enough that most later attempts are better than earlier ones, and that
+    the last is among the best. Scores that waver go down again.
+    """
+    best, climbs = values[0], 0
+    for each in values[1:]:
+        if _rises(best, each):
+            best, climbs = each, climbs + 1
+    if climbs < thresholds["min_climbs"] or values[-1] - values[0] < _MOST_OF_THE_WAY * (best - values[0]):
+        return 0
+    return climbs if _rising_share(values) >= thresholds["min_rising_share"] else 0
+
+
+def _rising_share(values: Sequence[float]) -> float:
+    """Share of the pairs that differ in which the later attempt is the better one (as in Kendall's tau)."""
+    pairs = list(combinations(values, 2))
+    rising = sum(_rises(earlier, later) for earlier, later in pairs)
+    falling = sum(_rises(later, earlier) for earlier, later in pairs)
+    return rising / (rising + falling) if rising else 0.0
+
+
+def _rises(earlier: float, later: float) -> bool:
+    return later - earlier > _ROUNDING * max(abs(earlier), abs(later))
+
+
+RULE = FraudRule(
+    name="score_probing",
+    description="Attempts that differ in small edits alone, while a metric that only evaluation data can tell climbs.",
+    check=check,
+    actions={Severity.MAJOR: Action.HOLD},
+    threshold_notes={
+        "min_similarity": "Similarity to the present output from which on an earlier attempt is a small edit away.",
+        "min_climbs": "New best values in such attempts from which on they are a search, with failed tries between.",
+        "min_rising_share": "Share of all pairs of attempts in which the later one has to be better, for a search.",
+        "open_metrics": "Metrics that agents can work out themselves; `*` at the end stands for anything.",
+    },
+)

@@ -1,0 +1,45 @@
+"""More outcomes of one agent, or of one agent for one consumer, than anybody should have in the time."""
+
+from aex_governance.rules.case import Case
+from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_models.governance import Action, Flag, Severity
+
+
+def check(case: Case, thresholds: Thresholds) -> Flag | None:
+    """Count this outcome with those before it in the window."""
+    counts = {
+        "agent": (case.pace.agent + 1, thresholds["max_agent_outcomes"]),
+        "pair": (case.pace.pair + 1, thresholds["max_pair_outcomes"]),
+    }
+    over = [name for name, (count, limit) in counts.items() if count > limit]
+    if not over:
+        return None
+    whose = {"agent": "of the agent", "pair": "of the agent for this consumer"}
+    count, limit = counts[over[0]]
+    return Flag(
+        rule=RULE.name,
+        severity=Severity.MAJOR,
+        message=f"{count} outcomes {whose[over[0]]} in {thresholds['window_s']} s; the limit is {limit}",
+        evidence={
+            "window_s": thresholds["window_s"],
+            "agent_id": case.request.agent.id,
+            "agent_outcomes": counts["agent"][0],
+            "max_agent_outcomes": counts["agent"][1],
+            "consumer_id": case.request.consumer.id,
+            "pair_outcomes": counts["pair"][0],
+            "max_pair_outcomes": counts["pair"][1],
+        },
+    )
+
+
+RULE = FraudRule(
+    name="velocity",
+    description="More outcomes of one agent, or of one agent–consumer pair, in a window than the limit.",
+    check=check,
+    actions={Severity.MAJOR: Action.HOLD},
+    threshold_notes={
+        "window_s": "How far back outcomes are counted, in seconds, to the minute; at most a day.",
+        "max_agent_outcomes": "The most outcomes of one agent in the window.",
+        "max_pair_outcomes": "The most outcomes of one agent for one consumer in the window.",
+    },
+)

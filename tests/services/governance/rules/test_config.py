@@ -1,0 +1,116 @@
+"""Switches and thresholds from YAML: what is wrong with a file is told with its place and the fix."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from aex_governance.rules.config import BadRuleConfig, load_rules
+from aex_governance.rules.decide import decide
+from aex_governance.rules.table import RULES
+from tests.services.governance.asking import case
+
+
+def loaded(tmp_path: Path, text: str) -> Path:
+    own = tmp_path / "rules.yaml"
+    own.write_text(text, encoding="utf-8")
+    return own
+
+
+def test_a_rule_can_be_switched_off_and_its_thresholds_moved(tmp_path: Path) -> None:
+    own = "self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.5}}\n"
+    request = case(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5})
+    assert decide(request, load_rules(loaded(tmp_path, own))).flags == ()
+    assert len(decide(request, load_rules()).flags) == 2
+
+
+def test_bounds_of_ones_own_leave_the_others_as_they_are(tmp_path: Path) -> None:
+    own = "metric_out_of_bounds: {thresholds: {bounds: {custom.share: [0, 1], latency_ms: [null, null]}}}"
+    rules = load_rules(loaded(tmp_path, own))
+    bounds = rules["metric_out_of_bounds"].thresholds["bounds"]
+    assert (bounds["custom.share"], bounds["latency_ms"], bounds["accuracy"]) == ([0, 1], [None, None], [0, 1])
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "self_dealing: {}"])
+def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
+    assert load_rules(loaded(tmp_path, text)) == load_rules()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no_such_rule: {}", r"no_such_rule: no such rule; the rules are claimed_metric_mismatch, "),
+        ("3: {}", "3: no such rule"),
+        ("self_dealing:", "self_dealing: expected `enabled` or `thresholds` under it, not None"),
+        ("self_dealing: {on: true}", "self_dealing.True: no such setting; a rule has `enabled` and `thresholds`"),
+        ("self_dealing: {severity: fatal}", "self_dealing.severity: no such setting"),
+        ("self_dealing: {enabled: maybe}", "self_dealing.enabled: expected true or false, not 'maybe'"),
+        ("self_dealing: {enabled: 1}", "self_dealing.enabled: expected true or false, not 1"),
+        ("self_dealing: {thresholds: [1]}", r"self_dealing.thresholds: expected `name: value` under it, not \[1\]"),
+        ("self_dealing: {thresholds: {x: 1}}", "self_dealing.thresholds.x: no such threshold; the rule has none"),
+        (
+            "claimed_metric_mismatch: {thresholds: {minor: 1}}",
+            "thresholds.minor: no such threshold; it has absolute_tolerance, critical_factor, major_relative, minor_",
+        ),
+        ("latency_impossible: {thresholds: {slack_ms: much}}", "slack_ms: expected a number that is not negative"),
+        ("latency_impossible: {thresholds: {slack_ms: true}}", "slack_ms: .* not True"),
+        ("latency_impossible: {thresholds: {slack_ms: -1}}", "slack_ms: .* not -1"),
+        ("latency_impossible: {thresholds: {slack_ms: .nan}}", "slack_ms: .* not nan"),
+        ("latency_impossible: {thresholds: {slack_ms: .inf}}", "slack_ms: .* not inf"),
+        ("latency_impossible: {thresholds: {slack_ms: null}}", "slack_ms: .* not None"),
+        ("latency_impossible: {thresholds: {slack_ms: 2026-01-01}}", "slack_ms: .* not datetime"),
+        ("reference_copy: {thresholds: {min_rouge_l: 90}}", "min_rouge_l: expected a share, from 0 to 1, not 90"),
+        ("score_probing: {thresholds: {open_metrics: accuracy}}", "open_metrics: expected a list of names"),
+        ("score_probing: {thresholds: {open_metrics: [1]}}", "open_metrics: expected a list of names"),
+        ("metric_out_of_bounds: {thresholds: {bounds: [0, 1]}}", r"bounds: expected `metric: \[least, most\]`"),
+        ("metric_out_of_bounds: {thresholds: {bounds: {x: 1}}}", "bounds.x: expected .*least ≤ most, not 1"),
+        ("metric_out_of_bounds: {thresholds: {bounds: {x: [1, 0]}}}", r"bounds.x: .* not \[1, 0\]"),
+        ("metric_out_of_bounds: {thresholds: {bounds: {x: [0]}}}", r"bounds.x: .* not \[0\]"),
+        ("metric_out_of_bounds: {thresholds: {bounds: {x: [.nan, 1]}}}", "bounds.x: .* not"),
+        ("metric_out_of_bounds: {thresholds: {bounds: {x: [no, yes]}}}", "bounds.x: .* not"),
+        ("[1, 2]", "expected a mapping of rule names, such as `self_dealing: {enabled: false}`"),
+        ("self_dealing", "expected a mapping of rule names"),
+        ("self_dealing: {enabled: false", "line 1, column 30: not readable as YAML"),
+        ("self_dealing: !!python/name:os.system x", "line 1, column 15: not readable as YAML"),
+        ("self_dealing: {}\nself_dealing: {}", "line 2, column 1: .* the key self_dealing stands twice"),
+        ("velocity: \x00", "not readable as YAML"),
+        ("[" * 400, "not readable as YAML"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_path_and_the_fix(tmp_path: Path, text: str, told: str) -> None:
+    own = loaded(tmp_path, text)
+    with pytest.raises(BadRuleConfig, match=told) as refused:
+        load_rules(own)
+    assert str(refused.value).startswith(str(own))
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    own = "nothing: {}\nself_dealing: {enabled: 3, thresholds: {x: 1}}\nlatency_impossible: {enabled: 4}\n"
+    with pytest.raises(BadRuleConfig) as refused:
+        load_rules(loaded(tmp_path, own))
+    for place in ("nothing:", "self_dealing.enabled:", "self_dealing.thresholds.x:", "latency_impossible.enabled:"):
+        assert place in str(refused.value)
+
+
+def test_another_encoding_is_refused_with_the_fix(tmp_path: Path) -> None:
+    own = tmp_path / "rules.yaml"
+    own.write_bytes("self_dealing: {} # für".encode("latin-1"))
+    with pytest.raises(BadRuleConfig, match="save the file in that encoding"):
+        load_rules(own)
+
+
+def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_rules(tmp_path / "none.yaml")
+
+
+def test_what_the_packaged_file_says_could_be_an_operators_own(tmp_path: Path) -> None:
+    text = yaml.safe_dump({name: config.model_dump() for name, config in load_rules().items()})
+    assert load_rules(loaded(tmp_path, text)) == load_rules()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_threshold_has_a_note_and_every_note_a_threshold(rule: object) -> None:
+    [known] = [each for each in RULES if each is rule]
+    assert set(load_rules()[known.name].thresholds) == set(known.threshold_notes)
+    assert all(known.threshold_notes.values())

@@ -1,0 +1,133 @@
+"""Required terms that are there to be found are held; prose, headings, figures and short answers are not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_governance.rules.config import load_rules
+from aex_governance.rules.keyword_stuffing import RULE
+from aex_governance.rules.text import FreeText, read_text
+from aex_models.governance import Action, Flag
+from aex_outcomes.kernels.keywords import standing
+from tests.services.governance.asking import case
+
+THRESHOLDS = load_rules()[RULE.name].thresholds
+TERMS = ("revenue", "gross margin", "guidance", "cash flow", "inventory", "headcount")
+OTHER = (
+    "The company had a calm quarter and says so at length. It opened two offices, closed one, and moved to the "
+    "city's north, where rents are lower. The board thanked everybody for their patience during the move. Nothing "
+    "else of note was told to the press, and the questions that followed were short and friendly."
+)
+PROSE = (
+    "Revenue rose by four percent against last year, which is less than the guidance had promised in spring. The gross "
+    "margin held up because prices did, although inventory grew in both warehouses over the summer. Management expects "
+    "cash flow to recover once the stock is sold, and has frozen headcount until then."
+)
+BULLETS = "\n".join(
+    [
+        "- Revenue rose by four percent against the same quarter of last year",
+        "- The gross margin held up well because prices did",
+        "- Management left its guidance for the year as it was in spring",
+        "- Cash flow suffered from the stock that was built up over the summer",
+        "- Inventory in both warehouses is expected to shrink by winter",
+        "- Headcount stays frozen until the end of the year",
+    ]
+)
+REPORT = "\n\n".join(f"{term.title()}\n{OTHER}" for term in TERMS)
+FIGURES = "Key figures of the quarter:\n" + "\n".join(f"{term.title()}: {n}.5" for n, term in enumerate(TERMS, 3))
+
+
+def flag_of(text: str, terms: tuple[str, ...] = TERMS) -> Flag | None:
+    stood = standing(text, terms)
+    stats = {"found": stood.found, "density": stood.density, "list_share": stood.list_share}
+    return RULE.check(case(history={"text": read_text(text)}, output_text=text, keyword_stats=stats), THRESHOLDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ", ".join(TERMS),
+        "\n".join(TERMS * 3),
+        f"{OTHER}\n\nKeywords: {', '.join(TERMS)}",
+        f"{' '.join(TERMS)}\n\n{OTHER}",
+        f"{OTHER} {OTHER}\n" + "\n".join(f"- {term}" for term in TERMS),
+        f"{OTHER}\n" + "\n".join(f"{n}. {term}" for n, term in enumerate(TERMS, 1)),
+        "\n".join(["Our revenue, gross margin, guidance, cash flow and inventory are as good as they ever were."] * 8),
+        " ".join(f"the {term} and" for term in TERMS * 5),
+        "revenue " * 60,
+        "收入、毛利率、现金流、库存、员工人数。"
+        + "公司本季度平静，没有其他值得报道的消息，董事会感谢大家的耐心等待。" * 2,
+    ],
+    ids=["bare", "lines", "behind", "front", "bullets", "numbered", "repeats", "filler", "one-term", "chinese"],
+)
+def test_terms_without_prose_are_held(text: str) -> None:
+    flag = flag_of(text, (*TERMS, "收入", "毛利率", "现金流", "库存", "员工人数"))
+    assert flag is not None
+    assert RULE.actions[flag.severity] is Action.HOLD
+    assert flag.evidence["reasons"]
+    assert {"found", "density", "list_share", "tokens", "repeated_share"} <= flag.evidence.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROSE,
+        PROSE + " " + OTHER,
+        f"{PROSE}\n\nGlossary: {', '.join(TERMS)}",
+        BULLETS,
+        REPORT,
+        FIGURES,
+        OTHER,
+        OTHER + " Its gross margin is as it was.",
+        "revenue",
+        "Revenue, gross margin and guidance.",
+        "Revenue rose, while gross margin and guidance fell.",
+        "yes",
+    ],
+    ids=[
+        *("prose", "long", "glossary", "bullets", "headings", "figures", "none", "one"),
+        *("label", "short-list", "short", "yes"),
+    ],
+)
+def test_honest_texts_are_left_alone(text: str) -> None:
+    assert flag_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "density", "list_share", "held"),
+    [
+        (5, 0.45, 0.9, True),
+        (8, 0.2, 0.6, True),
+        (5, 0.06, 1.0, True),
+        (5, 0.6, 0.0, True),
+        (6, 0.3, 0.1, False),
+        (5, 0.06, 0.5, False),
+        (2, 0.3, 1.0, False),
+        (0, 0.0, 0.0, False),
+    ],
+)
+def test_stats_of_a_text_that_is_not_told_are_no_pass(
+    found: int, density: float, list_share: float, held: bool
+) -> None:
+    stats = {"found": found, "density": density, "list_share": list_share}
+    assert (RULE.check(case(keyword_stats=stats), THRESHOLDS) is not None) is held
+
+
+def test_where_no_terms_are_required_there_is_nothing() -> None:
+    assert RULE.check(case(output_text="a, b, c"), THRESHOLDS) is None
+
+
+SHARE = st.floats(0, 1)
+
+
+@given(st.integers(0, 30), SHARE, SHARE, SHARE, SHARE, st.integers(0, 200))
+def test_a_denser_text_or_more_of_a_list_never_helps(
+    found: int, density: float, denser: float, share: float, more: float, tokens: int
+) -> None:
+    def held(density: float, share: float) -> bool:
+        stats = {"found": found, "density": density, "list_share": share}
+        read = FreeText(tokens, is_free=False, sketch=None)
+        return RULE.check(case(history={"text": read}, keyword_stats=stats), THRESHOLDS) is not None
+
+    if held(density, share):
+        assert held(min(density + denser, 1), min(share + more, 1))

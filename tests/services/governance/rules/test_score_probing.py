@@ -1,0 +1,130 @@
+"""A search for the score is held; revisions are what attempts are for."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_governance.rules.config import load_rules
+from aex_governance.rules.score_probing import RULE
+from aex_models.governance import Action, Flag
+from aex_outcomes.catalog import Catalog
+from tests.services.governance.asking import case
+
+THRESHOLDS = load_rules()[RULE.name].thresholds
+
+
+def flag_of(
+    values: Sequence[Any], similarities: Sequence[float | None] | float = 0.97, metric: str = "rougeL", **more: Any
+) -> Flag | None:
+    """Of attempts whose metric had these values, the last one being the present attempt."""
+    alike = [similarities] * (len(values) - 1) if isinstance(similarities, float) else similarities
+    previous = [
+        {"output_hash": f"{place:064x}", "metrics": {metric: value}, "similarity": similarity}
+        for place, (value, similarity) in enumerate(zip(values[:-1], alike, strict=True), 1)
+    ]
+    plain = {"extracted_metrics": {metric: values[-1]}, "previous_attempts": previous}
+    return RULE.check(case(**{**plain, **more}), THRESHOLDS)
+
+
+@pytest.mark.parametrize(
+    ("values", "similarities"),
+    [
+        ([0.50, 0.51, 0.52, 0.53], 0.95),
+        ([0.50, 0.51, 0.52, 0.53, 0.54, 0.55], [0.91, 0.93, 0.95, 0.97, 0.99]),
+        ([0.40, 0.50, 0.51, 0.52, 0.53], [0.3, 0.92, 0.95, 0.98]),  # after an honest first one
+        ([0.50, 0.50, 0.52, 0.52, 0.54, 0.56], 0.97),  # some tries change nothing
+        ([0.50, 0.45, 0.52, 0.47, 0.54, 0.48, 0.56], 0.96),  # every other try fails
+    ],
+)
+def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], similarities: Any) -> None:
+    flag = flag_of(values, similarities)
+    assert flag is not None
+    assert RULE.actions[flag.severity] is Action.HOLD
+    figures = flag.evidence["metrics"]["rougeL"]
+    assert figures["values"][-1] == values[-1]
+    assert figures["climbs"] >= 3
+    assert "rougeL" in flag.message
+
+
+@pytest.mark.parametrize(
+    ("values", "similarities"),
+    [
+        ([0.5], []),
+        ([0.5, 0.6], 0.99),  # one small correction that helps
+        ([0.4, 0.6, 0.8], [0.5, 0.7]),
+        ([0.4, 0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.8]),  # rewritten each time
+        ([0.4, 0.6, 0.62], [0.6, 0.98]),  # a revision, then a correction
+        ([0.50, 0.55, 0.60], 0.97),  # two small corrections, both for the better
+        ([0.5, 0.5, 0.5, 0.5, 0.5], 0.99),  # typos
+        ([0.6, 0.55, 0.61], 0.98),
+        ([0.6, 0.59, 0.58, 0.57, 0.56], 0.98),
+        ([0.50, 0.51, 0.52, 0.53], [None, None, None]),
+        ([0.9, 0.9000000001, 0.9000000002, 0.9000000003], 0.99),
+    ],
+)
+def test_revisions_are_left_alone(values: list[float], similarities: Any) -> None:
+    assert flag_of(values, similarities) is None
+
+
+@pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
+def test_just_the_metrics_that_the_catalogue_calls_secret_can_be_probed(entry: Any) -> None:
+    assert (flag_of([0.50, 0.51, 0.52, 0.53], metric=entry.name.replace("*", "score")) is not None) is entry.secret
+
+
+@pytest.mark.parametrize("metric", ["stat.mean_fitness", "scientific_validity", "num_steps", "mean_return"])
+def test_what_agents_can_work_out_themselves_is_not_probed(metric: str) -> None:
+    assert flag_of([0.0, 1.0, 2.0, 3.0], metric=metric) is None
+
+
+def test_of_custom_metrics_nobody_knows_which_way_is_better() -> None:
+    assert flag_of([9.0, 8.5, 8.0, 7.5], metric="custom.loss") is not None
+    assert flag_of([9.0, 8.5, 8.0, 7.5], metric="bleu_score") is None
+
+
+def test_the_same_output_again_is_no_edit() -> None:
+    same = {"output_hash": "0" * 64, "metrics": {"rougeL": 0.5}, "similarity": 1.0}
+    assert flag_of([0.5, 0.6], 0.97, previous_attempts=[same, same, same]) is None
+
+
+@pytest.mark.parametrize("odd", [True, None, "much"])
+def test_what_is_no_number_does_not_climb(odd: Any) -> None:
+    assert flag_of([0.5, 0.51, 0.52, odd], extracted_metrics={"rougeL": odd if odd != "much" else None}) is None
+
+
+def test_a_long_row_of_typos_whose_score_wavers_is_seldom_mistaken_for_a_search() -> None:
+    dice = Random(7)
+    rows = [[0.5 + dice.gauss(0, 0.01) for _ in range(dice.randint(4, 12))] for _ in range(500)]
+    assert sum(flag_of(row) is not None for row in rows) < 0.1 * len(rows)
+
+
+def test_a_long_search_with_many_failed_tries_is_found() -> None:
+    dice = Random(7)
+    found = 0
+    for _ in range(200):
+        best, values = 0.5, [0.5]
+        while len(values) < 15:
+            tried = best + dice.uniform(-0.03, 0.02)
+            values.append(tried)
+            best = max(best, tried)
+        found += flag_of([*values, best + 0.01]) is not None
+    assert found > 0.9 * 200
+
+
+VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=10)
+
+
+@given(VALUES, st.floats(0, 1), st.floats(0, 0.5))
+def test_smaller_edits_never_help(values: list[float], similarity: float, nearer: float) -> None:
+    if flag_of(values, similarity) is not None:
+        assert flag_of(values, min(similarity + nearer, 1.0)) is not None
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=10, unique=True), st.floats(0.9, 1))
+def test_nothing_but_climbs_is_always_found(values: list[float], similarity: float) -> None:
+    steps = sorted({round(each, 3) for each in values})
+    if len(steps) >= 4:
+        assert flag_of(steps, similarity) is not None

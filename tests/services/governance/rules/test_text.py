@@ -1,0 +1,189 @@
+"""What counts as free text, and which texts are the same to the rules however they are dressed up."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_governance.rules.folding import folded
+from aex_governance.rules.text import MAX_READ, read_text, tokens_of
+from tests.services.governance.texts import CHINESE, OTHER, PROSE
+
+GERMAN = (
+    "Die Sitzung begann um neun Uhr, obwohl einige Teilnehmer noch fehlten. Zuerst wurde das Protokoll der letzten "
+    "Sitzung genehmigt, danach sprach die Leiterin über die Pläne für das nächste Jahr. Besonders umstritten war der "
+    "Vorschlag, das alte Gebäude zu verkaufen und stattdessen neue Räume am Stadtrand zu mieten, weil der Weg länger "
+    "würde."
+)
+HINDI = (
+    "कल की बैठक में नई योजना पर लंबी चर्चा हुई। सभी सदस्यों ने अपने विचार रखे और अंत में यह तय किया गया कि अगले महीने से काम शुरू "
+    "होगा। इसके लिए हमें अधिक धन और समय की आवश्यकता होगी, इसलिए सरकार से सहायता माँगी जाएगी और स्थानीय लोगों को भी इसमें शामिल "
+    "किया जाएगा।"
+)
+JAPANESE = (
+    "昨日の会議では、新しい製品の発売日について長い議論がありました。営業部は来月の発売を希望していますが、"
+    "開発部は品質を確認するためにもう少し時間が必要だと考えています。"
+)
+THAI = "เมื่อวานนี้ฉันไปตลาดกับแม่เพื่อซื้อผักและผลไม้สำหรับทำอาหารเย็น เราพบเพื่อนเก่าที่ไม่ได้เจอกันมานานหลายปีและคุยกันอย่างสนุกสนานจนลืมเวลา"
+POEM = """Two roads diverged in a yellow wood,
+And sorry I could not travel both
+And be one traveler, long I stood
+And looked down one as far as I could
+To where it bent in the undergrowth;
+
+Then took the other, as just as fair,
+And having perhaps the better claim,
+Because it was grassy and wanted wear;
+Though as for that the passing there
+Had worn them really about the same,"""
+BULLETS = """- Improve the onboarding flow for new users by shortening the form
+- Add a dark mode to the settings page that follows the system
+- Fix the login bug on older Android phones which the survey found
+- Reduce the time it takes to load the dashboard on slow networks
+- Write better documentation for the public interface of the product"""
+CODE = """def quicksort(items):
+    if len(items) <= 1:
+        return items
+    pivot = items[len(items) // 2]
+    left = [x for x in items if x < pivot]
+    middle = [x for x in items if x == pivot]
+    right = [x for x in items if x > pivot]
+    return quicksort(left) + middle + quicksort(right)
+
+def main():
+    values = [3, 6, 8, 10, 1, 2, 1]
+    for index, value in enumerate(values):
+        print(index, quicksort(value))
+"""
+SQL = (
+    "SELECT c.name, SUM(o.amount) AS total FROM customers c JOIN orders o ON o.customer_id = c.id "
+    "WHERE o.created_at >= '2024-01-01' AND o.status = 'paid' AND c.country IN ('DE','FR','IT') "
+    "GROUP BY c.name HAVING SUM(o.amount) > 1000 ORDER BY total DESC LIMIT 10"
+)
+TOPICS = ["sports", "politics", "science", "music", "travel", "food", "art", "health", "money", "law", "war", "cars"]
+NAMES = ["Maria Schmidt", "John Smith", "Aiko Tanaka", "Wei Chen", "Olga Petrova"]
+TITLES = [
+    "How to Improve Remote Team Communication",
+    "Logitech MX Master 3S Wireless Mouse",
+    "Ten Ways to Save Money",
+    "Home and Garden Furniture Sets",
+]
+ITEMS = (
+    "apples, pears, red wine, goat cheese, bread, butter, milk, eggs, olive oil, tomatoes, garlic, onions, basil, "
+    "salt, black pepper, rice, pasta, flour, sugar, coffee, green tea, orange juice, water, chicken, beef, pork, tuna, "
+    "shrimp, lettuce, cucumber, carrots, potatoes, spinach, broccoli, beans, lentils, peas, honey, jam, dark rum"
+)
+NOT_FREE = {
+    "labels": "\n".join(["positive", "negative", "neutral"] * 40),
+    "numbered labels": "\n".join(f"{number}. positive" for number in range(80)),
+    "labels in sentences": "\n".join(f"Document {number} is about {topic}." for number, topic in enumerate(TOPICS * 4)),
+    "labels in long sentences": "\n".join(
+        f"Sentence {number}: the customer is {mood} with the product and {will} recommend it"
+        for number, (mood, will) in enumerate([("happy", "would"), ("unhappy", "would not"), ("neutral", "might")] * 10)
+    ),
+    "Chinese labels": "、".join(["正面", "负面", "中性"] * 30),
+    "Chinese addresses": "\n".join(["北京市朝阳区建国路88号", "广州市天河区体育西路", "深圳市南山区科技园"] * 4),
+    "JSON": json.dumps([{"id": number, "label": "very positive"} for number in range(60)]),
+    "CSV": "id,name,colour\n" + "\n".join(f"{number},cotton shirt {number},dark blue" for number in range(40)),
+    "numbers": "\n".join(f"{number * 3.7:.2f}\t{number * 1.1:.3f}" for number in range(80)),
+    "names": "\n".join(NAMES * 12),
+    "titles": "\n".join(TITLES * 5),
+    "short items": ITEMS,
+    "key and value": "\n".join(
+        f"{key}: {key} of {name}" for name in NAMES for key in ("Street", "City", "Total", "Due")
+    ),
+    "tags of words": "\n".join(f"{word}\tB-PER" for word in PROSE.replace(".", "").replace(",", "").split()),
+    "code": CODE,
+    "SQL": SQL,
+    "a short answer": "The answer is yes, because the contract ended in March.",
+    "nothing": "",
+    "blanks": " \n\t" * 5_000,
+    "one word": "word " * 5_000,
+}
+
+
+@pytest.mark.parametrize("text", [PROSE, OTHER, GERMAN, HINDI, CHINESE, JAPANESE, THAI, POEM, BULLETS])
+def test_prose_of_any_language_is_free_text(text: str) -> None:
+    read = read_text(text)
+    assert read.is_free
+    assert read.tokens >= 50
+    assert read.sketch is not None
+
+
+@pytest.mark.parametrize("text", NOT_FREE.values(), ids=NOT_FREE)
+def test_what_correct_answers_have_in_common_is_not_free_text(text: str) -> None:
+    read = read_text(text)
+    assert not read.is_free
+    assert read.sketch is None
+
+
+def test_below_fifty_tokens_nothing_is_free_text() -> None:
+    words = PROSE.split()
+    assert not read_text(" ".join(words[:49])).is_free
+    assert read_text(" ".join(words[:56])).is_free
+
+
+@pytest.mark.parametrize("gap", ["\n", "  ", "\n\n", "\t \n", "\u2028", "\u00a0"])
+def test_white_space_makes_no_prose_into_a_list(gap: str) -> None:
+    broken = read_text(gap.join(PROSE.split()))
+    assert broken.is_free
+    assert broken.sketch == read_text(PROSE).sketch
+
+
+DISGUISES = {
+    "case": PROSE.upper(),
+    "punctuation": PROSE.replace(".", " !").replace(",", " –"),
+    "Cyrillic letters": PROSE.translate(str.maketrans("aeocpx", "аеосрх")),
+    "Greek letters": PROSE.translate(str.maketrans("ov", "ον")),
+    "full width": PROSE.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)}),
+    "mathematical bold": PROSE.translate({code: code - ord("a") + 0x1D41A for code in range(ord("a"), ord("z") + 1)}),
+    "zero width": "\u200b".join(PROSE),
+    "soft hyphens": "\u00ad".join(PROSE),
+    "accents": "".join(f"{letter}\u0301" if letter.isalpha() else letter for letter in PROSE),
+    "fillers": "".join(f"{letter}\u3164" if letter.isalpha() else letter for letter in PROSE),
+    "bidirectional marks": f"\u202a{PROSE}\u202c",
+    "emphasis": " ".join(f"_{word}_" for word in PROSE.split(" ")),
+}
+
+
+@pytest.mark.parametrize("text", DISGUISES.values(), ids=DISGUISES)
+def test_a_disguised_text_has_the_same_sketch(text: str) -> None:
+    assert read_text(text).sketch == read_text(PROSE).sketch
+
+
+def test_marks_do_not_part_the_words_of_scripts_that_write_vowels_with_them() -> None:
+    assert len(tokens_of(folded("हिन्दी में लिखना"))) == 3
+
+
+def test_characters_are_the_tokens_of_scripts_without_spaces() -> None:
+    assert tokens_of(folded("机器学习 2024 ok")) == ["机", "器", "学", "习", "2024", "ok"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 2_000_000,
+        "a\u0301\u0323\u0345" * 100_000,
+        "\u0323\u0301" * 100_000,
+        "ﷺ" * 200_000,
+        "a.b," * 100_000,
+        "(" * 300_000,
+    ],
+    ids=["one word", "marks", "nothing but marks", "ligatures", "clauses", "brackets"],
+)
+def test_hostile_texts_are_read_in_time(text: str) -> None:
+    began = time.process_time()
+    read_text(text)
+    assert time.process_time() - began < 5
+
+
+def test_what_follows_the_limit_is_not_read() -> None:
+    assert read_text("word " * MAX_READ).tokens == MAX_READ // 5
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text: str) -> None:
+    read = read_text(text)
+    assert read.is_free is (read.sketch is not None)

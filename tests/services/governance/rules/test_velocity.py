@@ -1,0 +1,30 @@
+"""Too many outcomes in too little time."""
+
+import pytest
+
+from aex_governance.rules.case import Pace
+from aex_governance.rules.velocity import check
+from aex_models.governance import Flag, Severity
+from tests.services.governance.asking import case
+
+THRESHOLDS = {"window_s": 3600, "max_agent_outcomes": 10, "max_pair_outcomes": 5}
+
+
+def raised(agent: int, pair: int) -> Flag | None:
+    return check(case(history={"pace": Pace(agent, pair)}), THRESHOLDS)
+
+
+@pytest.mark.parametrize(("agent", "pair"), [(0, 0), (9, 0), (4, 4)])
+def test_up_to_the_limit_all_is_well(agent: int, pair: int) -> None:
+    assert raised(agent, pair) is None
+
+
+@pytest.mark.parametrize(
+    ("agent", "pair", "says"), [(10, 0, "11 outcomes of the agent in"), (5, 5, "for this consumer")]
+)
+def test_one_more_is_held_and_says_how_many(agent: int, pair: int, says: str) -> None:
+    flag = raised(agent, pair)
+    assert flag is not None
+    assert flag.severity is Severity.MAJOR
+    assert says in flag.message
+    assert (flag.evidence["agent_outcomes"], flag.evidence["pair_outcomes"]) == (agent + 1, pair + 1)
