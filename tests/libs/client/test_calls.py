@@ -43,6 +43,7 @@ PLACES: list[tuple[Call[Any], str, str, str]] = [
     (calls.get_hold("h"), "governance", "GET", "/v1/holds/h"),
     (calls.decide_hold("h", "release", "fine"), "governance", "POST", "/v1/holds/h/decision"),
     (calls.list_rules(), "governance", "GET", "/v1/rules"),
+    (calls.get_profile("a/b"), "governance", "GET", "/v1/agents/a%2Fb/profile"),
     (calls.list_settlements(), "settlement", "GET", "/v1/settlements"),
     (calls.get_settlement("c"), "settlement", "GET", "/v1/settlements/c"),
     (calls.reverse_settlement("c", "twice"), "settlement", "POST", "/v1/settlements/c/reversals"),

@@ -138,6 +138,9 @@ def test_what_else_the_services_offer(suite: Live) -> None:
         assert "rougeL" in {entry.name for entry in agent.metrics_catalog()}
         assert {rule.name for rule in agent.list_rules()} >= {"metric_out_of_bounds"}
         assert operator.list_holds(status="waiting").next_cursor is None
+        assert agent.get_profile(bot).success_rate is None
+        with pytest.raises(NotFound):
+            agent.get_profile("somebody-else")
         with pytest.raises(NotFound):
             operator.get_hold("hold_none")
         with pytest.raises(NotFound):

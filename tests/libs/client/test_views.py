@@ -23,7 +23,19 @@ from aex_models.contract import (
     Terms,
 )
 from aex_models.cost import billing_impact, cost
-from aex_models.governance import Action, Flag, GovernanceResult, Hold, HoldCause, Party, Rule, Severity
+from aex_models.governance import (
+    Action,
+    AgentProfile,
+    DomainProfile,
+    Flag,
+    GovernanceResult,
+    Hold,
+    HoldCause,
+    MetricProfile,
+    Party,
+    Rule,
+    Severity,
+)
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
@@ -105,6 +117,15 @@ SETTLEMENT = Settlement(
     cost=COST,
     settled_at=NOW,
 )
+COUNTS: dict[str, Any] = {
+    "outcomes": 3,
+    "successes": 2,
+    "success_rate": 2 / 3,
+    "final_statuses": {"passed": 2, "exhausted": 1},
+    "decisions": {"allow": 3},
+    "flags": {"velocity": 1},
+}
+IN_GENERAL = DomainProfile(domain="general", **COUNTS, metrics={"rougeL": MetricProfile(count=3, median=0.5, mad=0.1)})
 READ_BY: list[tuple[BaseModel, type[Any], str]] = [
     (WORK, Work, "consumer agent"),
     (Award(contract_id=CONTRACT, work_id="w", consumer=Party(id="acme"), agent_id="bot", cpc_rate=Decimal("0.1"),
@@ -117,6 +138,8 @@ READ_BY: list[tuple[BaseModel, type[Any], str]] = [
     (Hold(hold_id="hold_1", contract_id=CONTRACT, attempt_id="att_1", cause=HoldCause.FRAUD_SUSPECTED, held_at=NOW),
      Hold, "operator"),
     (Rule(name="r", description="d", actions={"minor": "allow"}, thresholds={"x": 0.05}), Rule, "agent operator"),
+    (AgentProfile(agent_id="bot", **COUNTS, domains=(IN_GENERAL,)), views.AgentProfileView, "agent operator service"),
+    (AgentProfile(agent_id="new", outcomes=0, successes=0, success_rate=None), views.AgentProfileView, "agent"),
     (MetricEntry(name="rougeL", unit="fraction", range=(0.0, 1.0), metric_types=(MetricType.ROUGE_SCORE,)),
      MetricEntry, "consumer agent finance operator"),
 ]  # fmt: skip

@@ -4,63 +4,46 @@ import asyncio
 
 import pytest
 
-from aex_governance.deps import Deps
 from aex_governance.handlers.holds import decide_hold, get_hold, open_hold
 from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.repository import OUTCOMES, VALIDATIONS, hold_id_of
-from aex_governance.rules.config import load_rules
+from aex_governance.repository.holds import hold_id_of
+from aex_governance.repository.log import OUTCOMES, VALIDATIONS
 from aex_models.contract import ContractStatus, Terms
 from aex_models.events import OutcomeHeld, OutcomeVerified
 from aex_models.governance import Action, Decision, Flag, HoldCause, HoldDecision, HoldStatus, Severity
 from aex_models.outcome import BillingImpact, OutcomeRecord
-from aex_runtime.clock import SetClock
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.store.keys import key_of
-from aex_runtime.store.memory import MemoryStore
-from aex_runtime.unit_of_work import Committed, UnitOfWork
 from tests.services.governance.asking import NOW, asked
+from tests.services.governance.kit import Desk, desk_over
 
 FLAG = Flag(rule="self_dealing", severity=Severity.CRITICAL, message="same", evidence={"id": "x"})
 HELD = OutcomeHeld(contract_id="ctr_1", attempt_id="att_1", cause=HoldCause.FRAUD_SUSPECTED, flags=(FLAG,))
 NO_KEY = IdempotentRequest("operator", None, "")
 
 
-class Bench:
-    """The service's handlers over a store in memory."""
-
-    def __init__(self) -> None:
-        self.committed: list[Committed] = []
-        store = MemoryStore()
-        clock = SetClock(NOW)
-        self.deps = Deps(UnitOfWork("governance", store, clock, self.committed.append), store, load_rules())
-
-    @property
-    def events(self) -> list[str]:
-        return [event.type for each in self.committed for event in each.events]
-
-
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> Desk:
+    return desk_over()
 
 
-async def test_a_repeated_question_gets_the_stored_answer(bench: Bench) -> None:
+async def test_a_repeated_question_gets_the_stored_answer(bench: Desk) -> None:
     first = await validate_outcome(bench.deps, asked(extracted_metrics={"accuracy": 7}))
     again = await validate_outcome(bench.deps, asked(extracted_metrics={"accuracy": 0.7}))
     assert first == again
     assert first.action is Action.REJECT
 
 
-async def test_the_log_keeps_no_output_text(bench: Bench) -> None:
+async def test_the_log_keeps_no_output_text(bench: Desk) -> None:
     await validate_outcome(bench.deps, asked(output_text="the whole text"))
     stored = await VALIDATIONS.get(bench.deps.store, key_of("att_1"))
     assert stored is not None
     assert b"the whole text" not in stored.document.body
 
 
-async def test_a_replayed_hold_is_one_hold(bench: Bench) -> None:
+async def test_a_replayed_hold_is_one_hold(bench: Desk) -> None:
     await open_hold(bench.deps, HELD)
     await open_hold(bench.deps, HELD)
     hold = await get_hold(bench.deps, hold_id_of("att_1"))
@@ -68,7 +51,7 @@ async def test_a_replayed_hold_is_one_hold(bench: Bench) -> None:
     assert hold.flags == (FLAG,)
 
 
-async def test_a_replayed_hold_does_not_undo_a_decision(bench: Bench) -> None:
+async def test_a_replayed_hold_does_not_undo_a_decision(bench: Desk) -> None:
     await open_hold(bench.deps, HELD)
     hold_id = hold_id_of("att_1")
     await decide_hold(bench.deps, "olga", hold_id, HoldDecision(decision=Decision.REJECT, reason="copied"), NO_KEY)
@@ -76,7 +59,7 @@ async def test_a_replayed_hold_does_not_undo_a_decision(bench: Bench) -> None:
     assert (await get_hold(bench.deps, hold_id)).status is HoldStatus.DECIDED
 
 
-async def test_of_two_operators_the_first_decides(bench: Bench) -> None:
+async def test_of_two_operators_the_first_decides(bench: Desk) -> None:
     await open_hold(bench.deps, HELD)
     hold_id = hold_id_of("att_1")
     answers = await asyncio.gather(
@@ -92,12 +75,12 @@ async def test_of_two_operators_the_first_decides(bench: Bench) -> None:
     assert bench.events == ["outcome.reviewed"]
 
 
-async def test_an_unknown_hold_is_not_found(bench: Bench) -> None:
+async def test_an_unknown_hold_is_not_found(bench: Desk) -> None:
     with pytest.raises(NotFound):
         await decide_hold(bench.deps, "olga", "hold_x", HoldDecision(decision=Decision.RETRY, reason="?"), NO_KEY)
 
 
-async def test_an_outcome_is_logged_once(bench: Bench) -> None:
+async def test_an_outcome_is_logged_once(bench: Desk) -> None:
     zero = BillingImpact(base=0, bonus=0, penalty=0, total=0)
     record = OutcomeRecord(
         id="out_1", contract_id="ctr_1", work_id="work_1", agent_id="bot", consumer_id="acme", domain="general",

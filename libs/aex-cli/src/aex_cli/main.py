@@ -24,6 +24,7 @@ Examples:
 - `aex deadletters list`: what no handler could deal with
 - `aex ledger verify`: whether anybody touched the books
 - `aex rollups rebuild`: what finance reads, made anew from the journal
+- `aex profiles rebuild`: what the fraud rules remember, made anew from governance's log
 """
 
 

@@ -23,7 +23,16 @@ from aex_client.errors import (
     Unprocessable,
 )
 from aex_client.retries import NO_RETRIES, RetryPolicy
-from aex_client.views import AttemptView, BookingView, CostView, OutcomeView, Page, SettlementView, VerificationView
+from aex_client.views import (
+    AgentProfileView,
+    AttemptView,
+    BookingView,
+    CostView,
+    OutcomeView,
+    Page,
+    SettlementView,
+    VerificationView,
+)
 
 if TYPE_CHECKING:
     from aex_client.live_gate import VerdictPending
@@ -33,6 +42,7 @@ __all__ = [
     "NO_RETRIES",
     "AexClient",
     "AexError",
+    "AgentProfileView",
     "AnswerNotUnderstood",
     "AsyncAexClient",
     "AttemptView",

@@ -161,6 +161,7 @@ class AsyncAexClient:
     get_hold = AsyncSent(calls.get_hold)
     decide_hold = AsyncSent(calls.decide_hold)
     list_rules = AsyncSent(calls.list_rules)
+    get_profile = AsyncSent(calls.get_profile)
     list_settlements = AsyncSent(calls.list_settlements)
     get_settlement = AsyncSent(calls.get_settlement)
     reverse_settlement = AsyncSent(calls.reverse_settlement)

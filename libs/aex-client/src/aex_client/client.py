@@ -165,6 +165,7 @@ class AexClient:
     get_hold = Sent(calls.get_hold)
     decide_hold = Sent(calls.decide_hold)
     list_rules = Sent(calls.list_rules)
+    get_profile = Sent(calls.get_profile)
     list_settlements = Sent(calls.list_settlements)
     get_settlement = Sent(calls.get_settlement)
     reverse_settlement = Sent(calls.reverse_settlement)

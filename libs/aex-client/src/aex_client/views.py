@@ -53,6 +53,44 @@ class GovernanceView(View):
     flags: tuple[FlagView, ...] = ()
 
 
+class MetricProfileView(View):
+    """How a metric has lain so far, told from a histogram: exact to the width of its buckets."""
+
+    count: int
+    median: float
+    mad: float
+
+
+class DomainProfileView(View):
+    """An agent's record in one domain."""
+
+    domain: str
+    outcomes: int
+    successes: int
+    success_rate: float | None
+    """None where there were no outcomes: unknown is not zero."""
+    final_statuses: dict[str, int] = {}
+    decisions: dict[str, int] = {}
+    flags: dict[str, int] = {}
+    metrics: dict[str, MetricProfileView] = {}
+
+
+class AgentProfileView(View):
+    """An agent's record: the totals over all domains, and a page of its domains by name."""
+
+    agent_id: str
+    outcomes: int
+    successes: int
+    success_rate: float | None
+    """None where there were no outcomes: unknown is not zero."""
+    final_statuses: dict[str, int] = {}
+    decisions: dict[str, int] = {}
+    flags: dict[str, int] = {}
+    domains: tuple[DomainProfileView, ...] = ()
+    next_cursor: str | None = None
+    """Where its next domains begin."""
+
+
 class CriterionErrorView(View):
     """Why a criterion could not be held against its threshold."""
 

@@ -2,13 +2,15 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Path, Response
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.holds import decide_hold, get_hold, list_holds
+from aex_governance.handlers.read_profile import read_profile
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.rules.table import RULES
 from aex_models.audiences import project
+from aex_models.frozen import Identifier
 from aex_models.governance import HoldDecision, HoldStatus, Rule, ValidationRequest
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
@@ -18,6 +20,8 @@ from aex_runtime.http.routing import service_router
 Service = Annotated[Principal, Depends(Allow("service"))]
 Operator = Annotated[Principal, Depends(Allow("operator"))]
 Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
+ProfileReader = Annotated[Principal, Depends(Allow("agent", "operator", "service"))]
+AgentId = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:@/+-]+$")]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 Paging = Annotated[PageRequest, Depends(page_request)]
 Json = dict[str, Any]
@@ -26,7 +30,13 @@ Json = dict[str, Any]
 def routes(deps: Deps) -> APIRouter:
     """Every route of the service."""
     router = service_router(prefix="/v1", tags=["governance"])
+    _validation_routes(router, deps)
+    _hold_routes(router, deps)
+    _profile_routes(router, deps)
+    return router
 
+
+def _validation_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/outcomes/validate", summary="Decide on one attempt before it becomes final")
     async def validate(request: ValidationRequest, caller: Service) -> Json:
         # Keyed by attempt: repeating the question repeats the answer, with or without an Idempotency-Key.
@@ -47,9 +57,13 @@ def routes(deps: Deps) -> APIRouter:
         ]
         return {"items": [project(item, reader.role) for item in items]}
 
+
+def _hold_routes(router: APIRouter, deps: Deps) -> None:
     @router.get("/holds", summary="Held outcomes, newest first")
-    async def holds(reader: Operator, paging: Paging, status: HoldStatus | None = None) -> Json:
-        return await list_holds(deps, reader, paging, status)
+    async def holds(
+        reader: Operator, paging: Paging, status: HoldStatus | None = None, contract_id: Identifier | None = None
+    ) -> Json:
+        return await list_holds(deps, reader, paging, status, contract_id)
 
     @router.get("/holds/{hold_id}", summary="One hold")
     async def one_hold(hold_id: str, reader: Operator) -> Json:
@@ -63,4 +77,17 @@ def routes(deps: Deps) -> APIRouter:
         response.headers.update(effect.headers)
         return project(await get_hold(deps, effect.resource_id), operator.role)
 
-    return router
+
+def _profile_routes(router: APIRouter, deps: Deps) -> None:
+    # Principals may have a slash in their ids, hence `path`.
+    @router.get("/agents/{agent_id:path}/profile", summary="An agent's record")
+    async def profile(agent_id: AgentId, reader: ProfileReader, paging: Paging) -> Json:
+        """Outcomes, success rate and flags of an agent: in all, and by domain; an agent reads its own, without flags.
+
+        The totals are of all domains, on every page; `domains` is a page of them by name. What was never counted is
+        zero, and a rate of nothing is null.
+        """
+        after = None if paging.after is None else str(paging.after[0])
+        found = await read_profile(deps, reader, agent_id, after, paging.limit)
+        next_cursor = None if found.after is None else paging.seal.seal((found.after, ""))
+        return {**project(found.profile, reader.role), "next_cursor": next_cursor}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aex_governance.rules.config import RuleConfig
+from aex_runtime.clock import Clock
 from aex_runtime.store.port import Store
 from aex_runtime.unit_of_work import UnitOfWork
 
@@ -14,4 +15,5 @@ class Deps:
 
     unit_of_work: UnitOfWork
     store: Store
+    clock: Clock
     rules: Mapping[str, RuleConfig]

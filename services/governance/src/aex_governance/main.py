@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
+from aex_governance.review import review_routes
 from aex_governance.rules.config import BadRuleConfig, load_rules
 from aex_governance.settings import Settings
 from aex_governance.subscriptions import subscriptions
@@ -20,5 +21,7 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     parts = assemble(SERVICE, chosen, backends)
     with blaming("AEX_RULES_CONFIG", BadRuleConfig, OSError):
         rules = load_rules(chosen.rules_config)
-    deps = Deps(parts.unit_of_work, parts.backends.store, rules)
-    return build_app(parts, routes(deps), subscriptions=subscriptions(deps))
+    deps = Deps(parts.unit_of_work, parts.backends.store, parts.backends.clock, rules)
+    router = routes(deps)
+    router.routes += review_routes(parts, deps).routes
+    return build_app(parts, router, subscriptions=subscriptions(deps))

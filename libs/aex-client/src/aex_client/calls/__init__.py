@@ -1,6 +1,6 @@
 """Every endpoint, once: its path, what it takes, what it answers. Both clients offer these functions as methods."""
 
-from aex_client.calls.governance import decide_hold, get_hold, list_holds, list_rules
+from aex_client.calls.governance import decide_hold, get_hold, get_profile, list_holds, list_rules
 from aex_client.calls.publisher import (
     Submission,
     award,
@@ -52,6 +52,7 @@ __all__ = [
     "get_contract",
     "get_hold",
     "get_outcome",
+    "get_profile",
     "get_settlement",
     "get_work",
     "list_account_entries",

@@ -1,18 +1,23 @@
-"""governance's endpoints: holds, their decisions, the fraud rules."""
+"""governance's endpoints: holds, their decisions, the fraud rules, agents' records."""
 
 from aex_client.call import Call, get, items_of, json_body, place, post
 from aex_client.endpoints import Service
-from aex_client.views import Page
+from aex_client.views import AgentProfileView, Page
 from aex_models.governance import Decision, Hold, HoldStatus, Rule
 
 _GOVERNANCE = Service.GOVERNANCE
 
 
 def list_holds(
-    *, status: HoldStatus | str | None = None, cursor: str | None = None, limit: int | None = None
+    *,
+    status: HoldStatus | str | None = None,
+    contract_id: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
 ) -> Call[Page[Hold]]:
-    """Held outcomes, newest first (operator)."""
-    return get(_GOVERNANCE, "/v1/holds", Page[Hold], status=status, cursor=cursor, limit=limit)
+    """Held outcomes, newest first: all, in one status, of one contract, or both (operator)."""
+    wanted = {"status": status, "contract_id": contract_id}
+    return get(_GOVERNANCE, "/v1/holds", Page[Hold], **wanted, cursor=cursor, limit=limit)
 
 
 def get_hold(hold_id: str) -> Call[Hold]:
@@ -29,3 +34,8 @@ def decide_hold(hold_id: str, decision: Decision | str, reason: str) -> Call[Hol
 def list_rules() -> Call[tuple[Rule, ...]]:
     """Every fraud rule, with its thresholds."""
     return items_of(get(_GOVERNANCE, "/v1/rules", Page[Rule]))
+
+
+def get_profile(agent_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[AgentProfileView]:
+    """An agent's record: its totals, and a page of its domains (operator any; an agent its own, without flags)."""
+    return get(_GOVERNANCE, place("/v1/agents/{}/profile", agent_id), AgentProfileView, cursor=cursor, limit=limit)

@@ -1,0 +1,72 @@
+"""Validations and outcomes as they come to the running service."""
+
+import random
+from datetime import timedelta
+from typing import Any
+
+from aex_governance.handlers.log_outcome import log_outcome
+from aex_models.canonical import sha256_hex
+from aex_models.contract import ContractStatus, Terms
+from aex_models.events import OutcomeVerified
+from aex_models.governance import ValidationRequest
+from aex_models.outcome import BillingImpact, OutcomeRecord
+from tests.benchmarks.governance.drawing import Drawing
+from tests.services.governance.asking import NOW, asked
+from tests.services.governance.kit import Desk
+
+_DRAWING = Drawing(1_000)
+_ENDS = (ContractStatus.PASSED, ContractStatus.EXHAUSTED, ContractStatus.EXPIRED)
+
+
+def a_request(number: int) -> ValidationRequest:
+    """A question about one of a few agents: every third output is prose, and some of it copied."""
+    chance = random.Random(number)
+    if number % 3:
+        text = chance.choice(("positive", "negative"))
+    else:
+        text = _DRAWING.original(chance.randrange(6)) if chance.random() < 0.5 else _DRAWING.fresh(number)
+    return asked(
+        attempt_id=f"att_{number}",
+        contract_id=f"ctr_{number}",
+        work_id=f"work_{number}",
+        agent={"id": f"bot{number % 4}"},
+        consumer={"id": chance.choice(("acme", "globex"))},
+        domain=chance.choice(("general", "law/tax")),
+        extracted_metrics=_metrics(chance),
+        output_text=text,
+        output_hash=sha256_hex(text.encode()),
+        received_at=NOW + timedelta(seconds=number),
+    )
+
+
+def _metrics(chance: random.Random) -> dict[str, Any]:
+    """Now and then one that is impossible, which is rejected."""
+    return {"rougeL": chance.random() if chance.random() < 0.9 else 7.0, "latency_ms": chance.lognormvariate(7, 1)}
+
+
+def an_outcome(number: int) -> OutcomeVerified:
+    """How the contract of that question ended."""
+    request = a_request(number)
+    nothing = BillingImpact(base=0, bonus=0, penalty=0, total=0)
+    record = OutcomeRecord(
+        id=f"out_{number}",
+        contract_id=request.contract_id,
+        work_id=request.work_id,
+        agent_id=request.agent.id,
+        consumer_id=request.consumer.id,
+        domain=request.domain,
+        final_status=_ENDS[number % 3],
+        attempts_used=1,
+        terms=Terms(cpc_rate=0),
+        billing_impact=nothing,
+        created_at=NOW,
+    )
+    return OutcomeVerified(outcome=record)
+
+
+async def live_through(desk: Desk, first: int, end: int) -> None:
+    """Some contracts, one after the other: validated, and half a minute later over."""
+    for number in range(first, end):
+        await desk.asked(a_request(number))
+        desk.clock.advance(timedelta(seconds=30))
+        await log_outcome(desk.deps, an_outcome(number))
