@@ -9,6 +9,10 @@ BACKEND ?= embedded
 # How many settlements the ledger's benchmark makes; KEEP is a directory in which they stay for the next time.
 SETTLEMENTS ?= 1000000
 KEEP ?=
+# How many past validations the benchmark of governance makes.
+VALIDATIONS ?= 1000000
+# Which populations the report on governance makes, as in 101,103 or 101-104; those up to 20 may have been tuned on.
+SEEDS ?= 101,102
 WITH_embedded :=
 WITH_emulators := $(EMULATORS) run --
 PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
@@ -17,7 +21,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes fidelity bench bench-ledger clean
+.PHONY: help demo test check static up emulators schemas indexes fidelity bench bench-ledger bench-governance governance-report clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -61,6 +65,12 @@ bench: .venv/.ready ## Metrics and engine beside the reference libraries; then s
 
 bench-ledger: .venv/.ready ## Breakdowns and export of SETTLEMENTS=1000000 beside those of 10,000, checked by a recount (KEEP=DIR to reuse)
 	$(RUN)/python -m tests.benchmarks.ledger_bench --settlements $(SETTLEMENTS) $(if $(KEEP),--keep '$(KEEP)')
+
+bench-governance: .venv/.ready ## Validation time with VALIDATIONS=1000000 in the past beside that with 1,000, and a rebuild (KEEP=DIR to reuse)
+	$(RUN)/python -m tests.benchmarks.governance_bench --validations $(VALIDATIONS) $(if $(KEEP),--keep '$(KEEP)')
+
+governance-report: .venv/.ready ## How much fraud is caught and how much honest work is flagged, rule by rule (SEEDS=101,102)
+	@$(RUN)/python -m tests.benchmarks.fraud --seeds '$(SEEDS)'
 
 clean: ## Remove what the other targets made
 	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.browser.holdings import Review, reviewed
 from tests.browser.serving import Served, served
-from tests.browser.visiting import Visitor
+from tests.browser.visiting import Service, Visitor
 from tests.services.settlement.desk import FINANCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -37,12 +38,19 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield service
 
 
+@pytest.fixture(scope="session")
+def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
+    """The governance service with holds; nothing is decided there any more."""
+    with reviewed(tmp_path_factory.mktemp("review")) as service:
+        yield service
+
+
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
     """Opens a new browser window on a service; at the end nothing in it may have been refused or have failed."""
     opened: list[Visitor] = []
 
-    def visitor(service: Served, *, width: int = 1440, scheme: str = "light", language: str = "en-US") -> Visitor:
+    def visitor(service: Service, *, width: int = 1440, scheme: str = "light", language: str = "en-US") -> Visitor:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",

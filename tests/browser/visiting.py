@@ -1,21 +1,29 @@
 """Somebody at a browser."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page
 
 from aex_runtime.identity.principal import Principal
-from tests.browser.serving import Served
 
 _EXPECTED = "Failed to load resource: the server responded with a status of 4"
 """What the browser notes of a page that says 404; tests look at the page itself."""
 
 
+class Service(Protocol):
+    """A running service, and who it lets in."""
+
+    @property
+    def url(self) -> str: ...
+
+    def token(self, who: Principal) -> str: ...
+
+
 class Visitor:
     """A window on a service, and what its console complained of: a policy that was broken, a script that failed."""
 
-    def __init__(self, service: Served, page: Page) -> None:
+    def __init__(self, service: Service, page: Page) -> None:
         self.service, self.page = service, page
         self.complaints: list[str] = []
         page.on("console", self._heard)

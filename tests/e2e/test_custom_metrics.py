@@ -10,6 +10,7 @@ import pytest
 
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.backend import Backend
+from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import (
     GOOD,
     REFERENCE,
@@ -25,7 +26,6 @@ from tests.e2e.jobs import (
 from tests.e2e.jobs import until_work as until
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
-from tests.e2e.test_holds import decide, hold_of
 
 pytestmark = pytest.mark.e2e
 
@@ -139,12 +139,12 @@ def test_code_that_fails_on_a_candidate_is_put_before_an_operator_and_costs_noth
     parties: Parties,
 ) -> None:
     contract_id, attempt_id = held_contract(parties)
-    hold = hold_of(parties, contract_id)
+    hold = waiting_hold(parties.operator, contract_id)
     assert (hold["cause"], hold["attempt_id"]) == ("custom_metric_failed", attempt_id)
     shown = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
     assert (shown["status"], shown["verdict"], shown["counted"], shown["result"]) == ("held", None, False, None)
     assert parties.finance.get("settlement", f"/v1/settlements/{contract_id}").status_code == 404
-    decide(parties, hold, "release")
+    decided(parties.operator, hold, "release")
     until_status(parties.consumer, contract_id, "passed")
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
     outcome = parties.agent.read("verification", f"/v1/outcomes/{contract_id}")
@@ -155,15 +155,15 @@ def test_code_that_fails_on_a_candidate_is_put_before_an_operator_and_costs_noth
 
 def test_a_rejected_failure_of_the_code_ends_the_contract_for_nothing(parties: Parties) -> None:
     contract_id, _ = held_contract(parties)
-    decide(parties, hold_of(parties, contract_id), "reject")
+    decided(parties.operator, waiting_hold(parties.operator, contract_id), "reject")
     until_status(parties.consumer, contract_id, "failed")
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
 
 
 def test_a_retried_failure_of_the_code_is_run_again_and_held_again(parties: Parties) -> None:
     contract_id, attempt_id = held_contract(parties)
-    decide(parties, hold_of(parties, contract_id), "retry")
-    again = hold_of(parties, contract_id)
+    decided(parties.operator, waiting_hold(parties.operator, contract_id), "retry")
+    again = waiting_hold(parties.operator, contract_id)
     assert again["attempt_id"] != attempt_id
     assert again["cause"] == "custom_metric_failed"
     assert parties.agent.read("verification", f"/v1/contracts/{contract_id}")["attempts_used"] == 0
@@ -189,7 +189,7 @@ def test_neither_code_nor_evaluation_data_are_told_to_agents_or_logs(live: Live,
     contract_id = award(parties, work["work_id"])
     attempt = deliver(parties, contract_id, GOOD, wait_s=0)
     until_status(parties.agent, contract_id, "held")
-    decide(parties, hold_of(parties, contract_id), "release")
+    decided(parties.operator, waiting_hold(parties.operator, contract_id), "release")
     until_settled(parties.finance, contract_id)
     seen = [
         parties.agent.read("work-publisher", f"/v1/work/{work['work_id']}"),

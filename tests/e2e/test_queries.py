@@ -1,12 +1,12 @@
 """Firestore refuses a query that no index serves, its emulator none: each that the suite is asked must be declared."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 
 from tests.e2e.asking.store import asked, uncovered
 from tests.e2e.backend import EMULATED
-from tests.e2e.jobs import GOOD, contract, deliver, publish, until_settled
+from tests.e2e.jobs import GOOD, contract, deliver, eventually, publish, until_settled
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties
 from tests.e2e.stores import until_in_the_books
@@ -29,6 +29,22 @@ def read_lists(reader: Caller, service: str, path: str, **filters: str) -> None:
                 assert reader.get(service, path, limit=1, cursor=cursor, **dict(chosen)).is_success
 
 
+def read_review(parties: Parties) -> None:
+    """The operators' pages: the lists by each combination of their filters, and the page of a hold."""
+    held = contract(parties)
+    deliver(parties, held, GOOD, wait_s=0, claimed_metrics={"word_count": 14})
+
+    def look() -> str | None:
+        found = parties.operator.read("governance", "/v1/holds", contract_id=held)["items"]
+        return str(found[0]["hold_id"]) if found else None
+
+    hold_id = eventually(look, what="a hold")
+    for status, cause, rule in product(("waiting", "decided"), ("", "fraud_suspected"), ("", "velocity")):
+        answer = parties.operator.get("governance", "/review", status=status, cause=cause, rule=rule, limit=1)
+        assert answer.is_success, answer.text
+    assert parties.operator.get("governance", f"/review/holds/{hold_id}").is_success
+
+
 def export(reader: Caller, **filters: str) -> None:
     """The export, to its end."""
     answer = reader.get("settlement", "/v1/settlements/export", format="jsonl", **filters)
@@ -47,7 +63,8 @@ def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parti
         read_lists(reader, "verification", "/v1/contracts", status="passed")
         read_lists(reader, "verification", "/v1/outcomes")
         read_lists(reader, "verification", f"/v1/contracts/{contract_id}/attempts")
-    read_lists(parties.operator, "governance", "/v1/holds", status="waiting")
+    read_lists(parties.operator, "governance", "/v1/holds", status="waiting", contract_id=contract_id)
+    read_review(parties)
     filters = {"agent_id": parties.agent.id, "consumer_id": parties.consumer.id, "domain": "news", "status": "settled"}
     read_lists(parties.finance, "settlement", "/v1/settlements", **filters, **{"from": "2020-01-01"})
     for reader in (parties.consumer, parties.agent):

@@ -72,7 +72,7 @@ def play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
     tokens: set[str] = set()
     for each in played:
         readers = readers_of(each)
-        crawl(routes, readers, each.ids, lists=each.last)
+        crawl(routes, readers, {**each.ids, "agent_id": each.parties.agent.id}, lists=each.last)
         tokens.update(reader.token for reader in readers)
     for each in (played[0], played[-1]):
         pester(routes, each.parties.agent, each.ids)

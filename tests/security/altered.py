@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from aex_governance.api import routes
 from aex_governance.deps import Deps
 from aex_governance.main import SERVICE
+from aex_governance.review import review_routes
 from aex_governance.rules.config import load_rules
 from aex_governance.settings import Settings
 from aex_models.audiences import Audience
@@ -39,8 +40,11 @@ def with_anybody_reading_holds(data_dir: Path) -> Altered:
     """The service composed as in its `main`, but that every role may read a hold."""
     settings = Settings(data_dir=data_dir)
     parts = assemble(SERVICE, settings)
-    deps = Deps(parts.unit_of_work, parts.backends.store, load_rules(settings.rules_config))
-    return Altered(build_app(parts, _reguarded(routes(deps), "/v1/holds/{hold_id}", ANYONE)), parts)
+    rules = load_rules(settings.rules_config)
+    deps = Deps(parts.unit_of_work, parts.backends.store, parts.backends.clock, rules)
+    router = _reguarded(routes(deps), "/v1/holds/{hold_id}", ANYONE)
+    router.routes += review_routes(parts, deps).routes
+    return Altered(build_app(parts, router), parts)
 
 
 def _reguarded(original: APIRouter, path: str, roles: tuple[Audience, ...]) -> APIRouter:

@@ -15,7 +15,7 @@ _ROUTE = re.compile(r"(?P<service>[a-z-]+) (?P<method>[A-Z]+) (?P<path>\S+)(?: \
 FORGED = "forged"
 """A 403 not for the caller's role: a form that no page of the service has sent."""
 _STATUS = re.compile(rf"\d{{3}}|{FORGED}")
-_PARTY_CELL = re.compile(rf"(\d{{3}}|shown|{FORGED})/(\d{{3}}|shown|hidden|-)")
+_PARTY_CELL = re.compile(rf"(\d{{3}}|shown|{FORGED})/(\d{{3}}|shown|hidden|{FORGED}|-)")
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -58,7 +58,15 @@ def _names(side: Side, role: Audience, variant: str) -> Mapping[str, str]:
     party = role if role is Audience.AGENT else Audience.CONSUMER
     name = side.callers[party].id
     account = "platform:fees" if variant == "platform" else f"{party.value}:{name}"
-    return {"party": name, "account_id": account, "digest": "0" * 16, "name": "none.css", "rest": "no/such/page"}
+    agent = side.callers[Audience.AGENT].id
+    return {
+        "party": name,
+        "account_id": account,
+        "agent_id": agent,
+        "digest": "0" * 16,
+        "name": "none.css",
+        "rest": "no/such/page",
+    }
 
 
 def _name(row: RowKey) -> str:
@@ -96,7 +104,7 @@ def _question(side: Side) -> Any:
 _MANY: Mapping[str, Any] = {"limit": 200}
 _PUBLIC = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
 _DOCS = ("/docs/start.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css")
-_PAGES = ("", "/", "/accounts", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
+_KIT = ("/", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
 RECIPES: Mapping[str, Recipe] = {
     **{f"GET {path}": Recipe() for path in (*_PUBLIC, *_DOCS, "/v1/metrics/catalog", "/v1/rules")},
     "POST /v1/work": Recipe(body=lambda _: plain_work()),
@@ -126,6 +134,12 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/holds/{hold_id}/decision": Recipe(
         "held", body=lambda _: {"decision": "reject", "reason": "looked into it"}, spends=True
     ),
+    "GET /v1/agents/{agent_id:path}/profile": Recipe("settled"),
+    "GET /review": Recipe("held", query=_MANY, shows="hold_id"),
+    "GET /review/holds/{hold_id}": Recipe("held"),
+    "POST /review/holds/{hold_id}": Recipe("held"),
+    **{f"GET /review{path}": Recipe() for path in ("/waiting", "/rules", *_KIT)},
+    **{f"POST /review/{path}": Recipe() for path in ("sign-in", "sign-out")},
     "GET /v1/settlements": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/settlements/breakdown": Recipe("settled", query={"group_by": ["agent", "consumer"]}, shows="party"),
     "GET /v1/settlements/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
@@ -138,7 +152,7 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /dashboard/export": Recipe("settled", shows="contract_id"),
     "GET /dashboard/accounts/{account_id:path} [party]": Recipe("settled"),
     "GET /dashboard/accounts/{account_id:path} [platform]": Recipe("settled"),
-    **{f"GET /dashboard{path}": Recipe() for path in _PAGES},
+    **{f"GET /dashboard{path}": Recipe() for path in ("", "/accounts", *_KIT)},
     **{f"POST /dashboard/{path}": Recipe() for path in ("sign-in", "sign-out")},
     "GET /v1/trial-balance": Recipe("settled", shows="account_id"),
     "POST /v1/ledger/transactions": Recipe(body=_deposit),

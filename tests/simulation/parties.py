@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from aex_governance.handlers.holds import decide_hold
-from aex_governance.repository import HOLDS
+from aex_governance.repository.holds import HOLDS
 from aex_models.audiences import Audience
 from aex_models.contract import AwardRequest, ContractStatus
 from aex_models.governance import Decision, HoldDecision, Party

@@ -143,7 +143,9 @@ class Suite:
         self.settlement = Service("settlement", around)
         self.around = around
         self.publisher_deps = self._publisher()
-        self.governance_deps = GovernanceDeps(self.governance.unit_of_work, self.governance.store, load_rules())
+        self.governance_deps = GovernanceDeps(
+            self.governance.unit_of_work, self.governance.store, around.clock, load_rules()
+        )
         self.verification_deps = self._verification()
         self.settlement_deps = SettlementDeps(
             self.settlement.unit_of_work, self.settlement.store, around.clock, self.settlement.ids, lambda: None

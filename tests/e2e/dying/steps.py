@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from aex_governance.repository import VALIDATIONS, ValidationRecord
+from aex_governance.repository.log import VALIDATIONS
+from aex_governance.rules.projection.records import ValidationRecord
 from aex_models.contract import ContractStatus
 from aex_runtime.store.buffer import Write
 from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import amounts, deliver, until_settled, until_status
 from tests.e2e.live import Live, clean_environment
 from tests.e2e.parties import Parties
-from tests.e2e.test_holds import decide, hold_of
 from tests.e2e.verifiers.contracts import FINE, GATES, WORDS, attempts, contract, outcome, shown
 from tests.e2e.verifiers.gates import HOUR_S
 
@@ -47,9 +47,9 @@ def test_a_verifier_that_never_returns_is_killed_asked_again_and_held(live: Live
     held = parties.operator.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
     assert (held["status"], held["counted"], held["system_retries"]) == ("held", False, 4)
     assert shown(parties, contract_id)["attempts_used"] == 0
-    hold = hold_of(parties, contract_id)
+    hold = waiting_hold(parties.operator, contract_id)
     assert hold["cause"] == "system_retries_exhausted"
-    decide(parties, hold, "reject")
+    decided(parties.operator, hold, "reject")
     until_status(parties.consumer, contract_id, "failed")
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
 
