@@ -54,21 +54,22 @@ def test_gating_ones_own_agent_prints_what_is_shown(tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
     with live_suite(tmp_path / ".aex") as live:
-        first_contract, finance = shell_blocks()[1:3]
+        first_contract, finance, operators = shell_blocks()[1:4]
         sealed = "sleep 1\n"  # the time that the README names
-        printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}", live, tmp_path)
+        printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}\n{operators}", live, tmp_path)
     lines = printed.splitlines()
     costs = next(place for place, line in enumerate(lines) if line.startswith("{'contract_id'"))
     rejected, *_, verdict, cost = lines[: costs + 1]
     assert rejected.startswith('<verification_rejected code="criteria_not_met"')
     assert verdict == "passed"
     assert "'total': '0.15'" in cost
-    rows, accounts, columns, row, *_, seal = lines[costs + 1 :]
+    rows, accounts, columns, row, *_, seal, held, success_rate = lines[costs + 1 :]
     assert "'agent': 'bot'" in rows
     assert "'total': '0.15'" in rows
     assert "'account': 'agent:bot', 'currency': 'USD', 'balance': '-0.15'" in accounts
     assert next(csv.DictReader([columns, row]))["total"] == "0.15"
     assert seal.startswith("seal ")
+    assert (held, success_rate) == ("[]", "1.0")
 
 
 def run_as_reader(script: str, live: Live, folder: Path) -> str:
