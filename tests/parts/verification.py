@@ -31,6 +31,7 @@ from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
 from aex_verification.judge import job_payload
 from aex_verification.ports import (
+    GovernanceRefused,
     GovernanceUnavailable,
     Judgement,
     JudgeRequest,
@@ -126,17 +127,20 @@ class TrialsInHand:
 
 
 class DirectGovernance:
-    """Governance's real handler, called without a network. `down`: nobody answers."""
+    """Governance's real handler, called without a network. `down`: nobody answers. `refusing`: it does, in vain."""
 
     def __init__(self, deps: GovernanceDeps) -> None:
         self.deps = deps
         self.down: Callable[[], bool] = lambda: False
+        self.refusing: Callable[[], bool] = lambda: False
         self.asked: list[ValidationRequest] = []
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
         if self.down():
             raise GovernanceUnavailable("no answer")
         self.asked.append(request)
+        if self.refusing():
+            raise GovernanceRefused("422")
         return await validate_outcome(self.deps, request)
 
 

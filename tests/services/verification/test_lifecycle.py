@@ -202,6 +202,29 @@ async def test_governance_down_waits_without_limit_and_skips_nothing(bench: Veri
     assert bench.judge.judged == 1
 
 
+async def test_what_governance_refuses_to_decide_is_held_after_some_more_tries(
+    bench: VerificationBench,
+) -> None:
+    bench.governance.refusing = lambda: True
+    row = await judge(bench, GOOD)
+    assert row.status is AttemptStatus.WAITING
+    await bench.pass_time(timedelta(minutes=10))
+    assert await status(bench) is ContractStatus.HELD
+    assert len(bench.governance.asked) == 1 + bench.deps.policy.max_system_retries
+    assert [event.data["cause"] for event in bench.emitted("outcome.held")] == ["system_retries_exhausted"]
+    await review(bench, Decision.RELEASE)
+    record = await outcome(bench)
+    assert (record.final_status, str(record.billing_impact.total)) == (ContractStatus.PASSED, "0.15")
+
+
+async def test_what_governance_takes_at_last_is_not_held(bench: VerificationBench) -> None:
+    bench.governance.refusing = lambda: len(bench.governance.asked) < 3
+    await judge(bench, GOOD)
+    await bench.pass_time(timedelta(minutes=10))
+    assert (await outcome(bench)).final_status is ContractStatus.PASSED
+    assert bench.emitted("outcome.held") == []
+
+
 async def held(bench: VerificationBench) -> AttemptRow:
     """Self-dealing: held for an operator."""
     await bench.award(consumer=Party(id="bot"))

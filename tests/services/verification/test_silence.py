@@ -1,16 +1,20 @@
 """While governance is silent, outcomes wait without everybody asking it; as soon as it answers, all ask again."""
 
+import json
 from contextlib import suppress
 from datetime import timedelta
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from aex_models.canonical import canonical_bytes
 from aex_models.governance import ValidationRequest
+from aex_models.numbers import is_number
+from aex_runtime.http.strict_json import parse_strict
 from aex_verification.clients import HttpGovernance
-from aex_verification.ports import GovernanceUnavailable
+from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.rules.policy import governance_wait
 from aex_verification.silence import FAILURES, PAUSE_S, Silence
 
@@ -57,7 +61,7 @@ class Governance:
     async def is_asked(self) -> bool:
         """Whether one more outcome makes a call."""
         before = self.asked
-        with suppress(GovernanceUnavailable):
+        with suppress(GovernanceUnavailable, GovernanceRefused):
             await self.client.validate(REQUEST)
         return self.asked > before
 
@@ -103,6 +107,45 @@ async def test_while_it_is_silent_one_at_a_time_finds_out(governance: Governance
 async def test_a_refusal_of_one_outcome_is_an_answer(governance: Governance) -> None:
     governance.says = httpx.Response(422, content=b"{}")
     assert all([await governance.is_asked() for _ in range(2 * FAILURES)])
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 413, 422, 500])
+async def test_an_answer_without_a_decision_is_a_refusal(governance: Governance, status: int) -> None:
+    governance.says = httpx.Response(status, content=b"{}")
+    with pytest.raises(GovernanceRefused, match=str(status)):
+        await governance.client.validate(REQUEST)
+
+
+@pytest.mark.parametrize("status", [401, 403, 408, 429, 502, 503, 504])
+async def test_an_answer_that_says_nothing_of_the_question_is_none(governance: Governance, status: int) -> None:
+    governance.says = httpx.Response(status, content=b"{}")
+    with pytest.raises(GovernanceUnavailable, match=str(status)):
+        await governance.client.validate(REQUEST)
+
+
+async def test_a_decision_that_cannot_be_read_is_a_refusal(governance: Governance) -> None:
+    governance.says = httpx.Response(200, content=b'{"valid": true}')
+    with pytest.raises(GovernanceRefused):
+        await governance.client.validate(REQUEST)
+
+
+@given(number=st.integers(-(10**21), 10**21) | st.floats(allow_nan=False, allow_infinity=False))
+async def test_every_number_that_a_candidate_may_hold_is_told_in_a_form_that_is_taken(number: float) -> None:
+    assume(is_number(number))
+    sent: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content)
+        return httpx.Response(200, content=b'{"valid": true, "action": "allow"}')
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        governance = HttpGovernance(client, "http://governance", NoTokens(), Silence(TRY_S, Watch()))
+        claims, metadata = {"accuracy": number}, {"seen": [number, {"deep": number}]}
+        stored = json.loads(canonical_bytes({"claimed_metrics": claims, "execution_metadata": metadata}))
+        await governance.validate(ValidationRequest.model_validate({**REQUEST.model_dump(), **stored}))
+    told = ValidationRequest.model_validate(parse_strict(sent[0]))
+    assert told.claimed_metrics["accuracy"] == number
+    assert told.execution_metadata == metadata
 
 
 def test_who_tries_and_never_comes_back_is_followed_by_another() -> None:

@@ -40,6 +40,13 @@ async def test_each_earlier_candidate_is_told_in_order_with_its_likeness() -> No
     assert 0 < first < 0.3
 
 
+async def test_the_oldest_of_them_comes_first() -> None:
+    bench = await opened(verifier=None)
+    for text in ("a", ONE, THREE):
+        await judge(bench, text)
+    assert [each.metrics["word_count"] for each in (await told(bench)).previous_attempts] == [1, 2]
+
+
 async def test_the_same_output_with_another_claim_is_wholly_alike() -> None:
     bench = await opened(verifier=None, verification={"max_attempts": 2})
     await judge(bench, ONE)

@@ -1,11 +1,13 @@
 """Governance: what is asked, what is flagged, what is held, and who decided (spec file 5)."""
 
+import math
+import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, StrictFloat
 
-from aex_models.frozen import Frozen, Identifier, Instant, Sha256, ShortText
+from aex_models.frozen import Frozen, Identifier, Instant, Sha256, ShortText, StrictBool, StrictInt
 
 
 class Severity(StrEnum):
@@ -66,7 +68,8 @@ class ReferenceSimilarity(Frozen):
     rouge_l: float | None = None
     bleu: float | None = None
     likeness: float | None = None
-    """F-measure of the longest common subsequence of both texts' words, in any script; case and punctuation aside."""
+    """Word by word, in any script, case and punctuation aside: the F-measure of the longest common subsequence or, if
+    more, the share of a longer prose reference's words that the text has in runs."""
 
 
 class KeywordStats(Frozen):
@@ -79,11 +82,24 @@ class KeywordStats(Frozen):
     """Share of the found terms that stand in lists or repeats, not in prose."""
 
 
+def _finite_or_none(value: Any) -> Any:
+    """JSON has no sign for what is not finite: whoever writes it as a word means the same as null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return None if isinstance(value, str) and _NOT_FINITE.fullmatch(value) else value
+
+
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+Extracted = Annotated[StrictBool | StrictInt | StrictFloat | None, BeforeValidator(_finite_or_none)]
+"""A value that was extracted. None: it is not a finite number; `"NaN"`, `"Infinity"`, `"-inf"` mean the same."""
+Claimed = StrictBool | StrictInt | StrictFloat
+
+
 class PreviousAttempt(Frozen):
     """An earlier judged candidate of the same contract."""
 
     output_hash: Sha256
-    metrics: dict[str, bool | float | int] = {}
+    metrics: dict[str, Extracted] = {}
     similarity: float | None = None
     """Of its output to the output that is validated, in [0, 1]; None where it could not be told."""
 
@@ -105,9 +121,9 @@ class ValidationRequest(Frozen):
     domain: str
     agent: Party
     consumer: Party
-    extracted_metrics: dict[str, bool | float | int | None] = {}
+    extracted_metrics: dict[str, Extracted] = {}
     """None: the extracted value is not a finite number (JSON has no sign for it)."""
-    claimed_metrics: dict[str, bool | float | int] = {}
+    claimed_metrics: dict[str, Claimed] = {}
     science: ScienceFindings | None = None
     execution_metadata: dict[str, Any] = {}
     platform_latency_ms: float | None = None

@@ -1,6 +1,7 @@
 """JSON numbers that remember how they were written, and the kinds a criterion may compare."""
 
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -36,6 +37,19 @@ def is_exact(value: int) -> bool:
 
 _WITHOUT_EXPONENT = 10**21
 """RFC 8785 writes doubles below this in plain digits."""
+
+
+def safely_sent(value: Any) -> Any:
+    """The JSON value with integers beyond ±(2^53 − 1) as doubles, for parsers that take I-JSON alone.
+
+    Canonical JSON keeps a double such as 1e17 in plain digits, and whoever reads it back has an integer.
+    """
+    if isinstance(value, Mapping):
+        return {name: safely_sent(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [safely_sent(each) for each in value]
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_whole and abs(value) > MAX_SAFE_INTEGER else value
 
 
 def is_number(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """The other services, over HTTP with short-lived service tokens, explicit deadlines, and the trace of the caller."""
 
+import json
 from urllib.parse import quote
 
 import httpx
@@ -7,16 +8,28 @@ from pydantic import ValidationError
 
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
+from aex_models.numbers import safely_sent
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.service_tokens import ServiceTokens
 from aex_runtime.telemetry import current_trace
-from aex_verification.ports import GovernanceUnavailable
+from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.silence import Silence
 
 _UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError)
 """No readable answer. `AttributeError` is what anyio makes of a connection that breaks as it is made."""
 
-_ANSWERED = (httpx.HTTPStatusError, ValidationError)
+_AWAY = frozenset(
+    {
+        httpx.codes.UNAUTHORIZED,  # its keys, or ours, are being changed
+        httpx.codes.FORBIDDEN,
+        httpx.codes.REQUEST_TIMEOUT,
+        httpx.codes.TOO_MANY_REQUESTS,
+        httpx.codes.BAD_GATEWAY,
+        httpx.codes.SERVICE_UNAVAILABLE,
+        httpx.codes.GATEWAY_TIMEOUT,
+    }
+)
+"""Answers that say nothing about the question: it is asked again."""
 
 
 class HttpGovernance:
@@ -26,26 +39,35 @@ class HttpGovernance:
         self._client, self._url, self._tokens, self._silence = client, url, tokens, silence
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """Ask; anything but a readable 200 means that governance cannot be asked now."""
+        """Ask; only a readable 200 is a decision. What governance is told are numbers that every parser holds."""
         if not self._silence.may_ask():
             raise GovernanceUnavailable("not asked: it did not answer others")
         try:
             answer = await self._client.post(
                 f"{self._url}/v1/outcomes/validate",
-                content=request.model_dump_json(),
+                content=json.dumps(safely_sent(request.model_dump(mode="json")), allow_nan=False),
                 headers={
                     **await self._tokens.headers("governance"),
                     **current_trace(),
                     "Content-Type": "application/json",
                 },
             )
-            self._silence.answered()  # what it says to this one tells nothing about others
-            answer.raise_for_status()
-            return ValidationDecision.model_validate_json(answer.content)
         except _UNANSWERED as error:
-            if not isinstance(error, _ANSWERED):
-                self._silence.unanswered()
-            raise GovernanceUnavailable(f"{type(error).__name__}: {_status(error)}") from error
+            self._silence.unanswered()
+            raise GovernanceUnavailable(type(error).__name__) from error
+        self._silence.answered()  # what it says to this one tells nothing about others
+        return _decision_in(answer)
+
+
+def _decision_in(answer: httpx.Response) -> ValidationDecision:
+    if answer.status_code in _AWAY:
+        raise GovernanceUnavailable(str(answer.status_code))
+    if answer.status_code != httpx.codes.OK:
+        raise GovernanceRefused(str(answer.status_code))
+    try:
+        return ValidationDecision.model_validate_json(answer.content)
+    except ValidationError as error:
+        raise GovernanceRefused("an unreadable decision") from error
 
 
 class HttpAwards:
@@ -69,7 +91,3 @@ class HttpAwards:
             raise TemporarilyUnavailable(
                 "work_publisher_unreachable", "Awards cannot be looked up right now"
             ) from error
-
-
-def _status(error: Exception) -> str:
-    return str(error.response.status_code) if isinstance(error, httpx.HTTPStatusError) else "no answer"

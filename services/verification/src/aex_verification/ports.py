@@ -124,11 +124,18 @@ class GovernanceUnavailable(Exception):
     """Governance did not answer: the attempt waits, it is never skipped."""
 
 
+class GovernanceRefused(Exception):
+    """Governance answered, but gave no decision: it does not take this question, or breaks on it."""
+
+
 class Governance(Protocol):
     """Validates outcomes before they become final."""
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """The decision on one attempt, the same however often it is asked. Raises `GovernanceUnavailable`."""
+        """The decision on one attempt, the same however often it is asked.
+
+        Raises `GovernanceUnavailable`, and `GovernanceRefused` where asking again will hardly help.
+        """
         ...
 
 

@@ -5,23 +5,22 @@ from typing import Any
 import structlog
 
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
-from aex_models.events import ContractAwarded, OutcomeHeld
+from aex_models.events import ContractAwarded
 from aex_models.governance import Action, GovernanceResult, HoldCause, ValidationDecision
-from aex_models.results import VerificationResult
 from aex_outcomes.engine.governance import apply_governance, word_of
-from aex_outcomes.lifecycle.transitions import ended, held
+from aex_outcomes.lifecycle.transitions import ended
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.handlers.finish import write_outcome
+from aex_verification.handlers.hold_contract import closes_on, hold_contract, judged_result
 from aex_verification.handlers.judge_candidate import find_job
 from aex_verification.handlers.save_contract import save_contract
-from aex_verification.handlers.timers import CONCLUDE
-from aex_verification.ports import GovernanceUnavailable
+from aex_verification.handlers.without_governance import ask_again_or_hold, wait_for_governance
+from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, FINAL_RESULTS
-from aex_verification.rules.policy import governance_wait
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
 
@@ -36,43 +35,28 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
         raise LookupError(f"{contract_id} closes without an attempt")
-    decision = await _decision(deps, stored.record, attempt_id)
-    if decision is None:
-        await _wait_for_governance(deps, contract_id, attempt_id)
+    try:
+        decision = await _decision(deps, stored.record, attempt_id)
+    except GovernanceUnavailable as error:
+        log.warning("governance_unreachable", contract_id=contract_id, error=str(error))
+        await wait_for_governance(deps, contract_id, attempt_id)
+    except GovernanceRefused as error:
+        log.warning("governance_refused", contract_id=contract_id, attempt_id=attempt_id, error=str(error))
+        await ask_again_or_hold(deps, contract_id, attempt_id)
     else:
         await _apply(deps, contract_id, attempt_id, decision)
     deps.waits.wake(attempt_id)
     deps.followers.wake(contract_id)
 
 
-async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> ValidationDecision | None:
-    """What governance says; None while it cannot be asked."""
+async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> ValidationDecision:
+    """What governance says."""
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
     job = await find_job(deps, row.state, attempt_id)
     earlier = await earlier_attempts(deps, row.state, job.attempt)
     request = validation_request(job.awarded, job.attempt, job.candidate, earlier)
-    try:
-        return await deps.governance.validate(request)
-    except GovernanceUnavailable as error:
-        log.warning("governance_unreachable", contract_id=row.contract_id, error=str(error))
-        return None
-
-
-async def _wait_for_governance(deps: Deps, contract_id: str, attempt_id: str) -> None:
-    """Try again on a timer, without limit: an outcome is never final without governance's word."""
-
-    async def wait(unit: Unit) -> None:
-        stored = await unit.get(CONTRACTS, key_of(contract_id))
-        attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
-        if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
-            return
-        delay = governance_wait(unit.now - stored.record.state.updated_at, deps.ids.jitter())
-        if attempt.record.status is not AttemptStatus.JUDGED:  # what was told stays told
-            unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update={"status": AttemptStatus.WAITING}))
-        unit.set_timer(CONCLUDE, contract_id, unit.now + delay)
-
-    await deps.unit_of_work.run(wait)
+    return await deps.governance.validate(request)
 
 
 async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: ValidationDecision) -> None:
@@ -82,10 +66,10 @@ async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: Valida
     async def apply(unit: Unit) -> ContractStatus | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
-        if stored is None or attempt is None or not _closes_on(stored.record, attempt_id):
+        if stored is None or attempt is None or not closes_on(stored.record, attempt_id):
             return None
         if word.action is Action.HOLD:
-            _hold(unit, stored, attempt, word)
+            hold_contract(unit, stored, attempt, word, HoldCause.FRAUD_SUSPECTED)
             return ContractStatus.HELD
         status = stored.record.state.closing or ContractStatus.FAILED
         if word.action is Action.REJECT:
@@ -111,7 +95,7 @@ async def finish_contract(
     candidate = await unit.get(CANDIDATES, attempt.record.candidate_key)
     if awarded is None or candidate is None:
         raise LookupError(f"{contract_id} has no award or no candidate")
-    result = apply_governance(_judged(attempt.record), word)
+    result = apply_governance(judged_result(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
     final_result = await _final_result(unit, awarded.record, attempt.record, candidate.record)
     await write_outcome(unit, awarded.record, state, result, candidate.record, final_result)
@@ -127,27 +111,3 @@ async def _final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRo
         return candidate.output
     stored = await unit.get(FINAL_RESULTS, key_of(attempt.attempt_id))
     return stored.record.final_result if stored else candidate.output
-
-
-def _hold(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], word: GovernanceResult) -> None:
-    contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
-    state = held(stored.record.state, unit.now)
-    save_contract(unit, stored, state)
-    result = apply_governance(_judged(attempt.record), word)
-    changes = {"status": AttemptStatus.HELD, "result": result}
-    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
-    event = OutcomeHeld(
-        contract_id=contract_id, attempt_id=attempt_id, cause=HoldCause.FRAUD_SUSPECTED, flags=word.flags
-    )
-    unit.emit("outcome.held", contract_id, event, attempt_id)
-    unit.cancel_timer(CONCLUDE, contract_id)
-
-
-def _judged(attempt: AttemptRow) -> VerificationResult:
-    if attempt.result is None:
-        raise LookupError(f"{attempt.attempt_id} closes its contract without a result")
-    return attempt.result
-
-
-def _closes_on(row: ContractRow, attempt_id: str) -> bool:
-    return row.state.closes and row.state.current_attempt == attempt_id
