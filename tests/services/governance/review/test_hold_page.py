@@ -2,6 +2,7 @@
 
 import re
 
+from aex_governance.handlers.holds.context import MOST_DOMAINS
 from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_models.contract import ContractStatus, Terms
@@ -9,6 +10,7 @@ from aex_models.events import OutcomeVerified
 from aex_models.governance import HoldCause
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from tests.services.governance.asking import NOW, asked
+from tests.services.governance.logbook import fold, validated
 from tests.services.governance.review.bureau import OLGA, Bureau, a_flag
 
 ZERO = BillingImpact(base=0, bonus=0, penalty=0, total=0)
@@ -110,6 +112,16 @@ async def test_the_agents_record_so_far_stands_beside_what_is_held(bureau: Burea
     said = words(await bureau.page(f"/review/holds/{hold.hold_id}"))
     for part in ("Outcomes 3: 3 expired", "Success rate 0.0 %", "Rules said 3 allow", "Flags none", "general 3 0.0 %"):
         assert part in said, part
+
+
+async def test_of_a_record_with_very_many_domains_some_are_counted_and_the_page_says_so(bureau: Bureau) -> None:
+    records = [validated(n, agent={"id": "bot"}, domain=f"domain {n}\u202e") for n in range(MOST_DOMAINS + 5)]
+    await fold(bureau.deps.store, records)
+    hold = await bureau.hold(1, a_flag())
+    html = await bureau.page(f"/review/holds/{hold.hold_id}")
+    assert "very many domains" in html
+    assert f"{MOST_DOMAINS} allow" in html
+    assert "\u202e" not in html
 
 
 async def test_other_holds_of_the_contract_and_of_the_agent_are_a_click_away(bureau: Bureau) -> None:

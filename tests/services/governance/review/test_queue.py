@@ -118,6 +118,14 @@ async def test_a_decided_hold_shows_who_decided_and_why(bureau: Bureau) -> None:
     assert "Nothing waits for you" in await bureau.page("/review")
 
 
+async def test_hidden_characters_of_a_reason_are_shown_by_their_code(bureau: Bureau) -> None:
+    hold = await bureau.hold(1, a_flag())
+    await bureau.decide(hold.hold_id, OMAR, decision="reject", reason="seen \u202ebefore")
+    html = await bureau.page("/review", status="decided")
+    assert "U+202E" in html
+    assert "\u202e" not in html
+
+
 async def test_a_long_list_is_paged_and_keeps_its_filter(bureau: Bureau) -> None:
     for number in range(5):
         await bureau.hold(number, a_flag("velocity", "major"))

@@ -26,6 +26,8 @@ class ProfilePage:
 
     profile: AgentProfile
     after: str | None
+    is_whole: bool = True
+    """False where there are more domains than were to be read: then the totals are of some of them."""
 
 
 @dataclass(slots=True)
@@ -34,39 +36,53 @@ class _Sum:
 
     after: str
     limit: int
+    most: int | None = None
+    read: int = 0
     total: Tally = field(default_factory=Tally)
     first: list[tuple[str, Tally]] = field(default_factory=list)
     """The first domains by name after `after`, one more than are shown."""
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether no more domains are to be read."""
+        return self.most is not None and self.read > self.most
+
     def add(self, domain: str, tally: Tally) -> None:
+        self.read += 1
+        if self.is_enough:
+            return
         self.total = summed((self.total, tally.model_copy(update={"histograms": {}})))
         if domain > self.after and (len(self.first) <= self.limit or domain < self.first[-1][0]):
             insort(self.first, (domain, tally), key=lambda each: each[0])
             del self.first[self.limit + 1 :]
 
 
-async def read_profile(deps: Deps, reader: Principal, agent_id: str, after: str | None, limit: int) -> ProfilePage:
-    """The record of an agent; all zero where there is none yet.
+async def read_profile(
+    deps: Deps, reader: Principal, agent_id: str, after: str | None, limit: int, most: int | None = None
+) -> ProfilePage:
+    """The record of an agent; all zero where there is none yet. `most`: domains that are read at all.
 
     Raises `NotFound` where the reader is another agent, whether or not there is one of that name.
     """
     if reader.role is Audience.AGENT and reader.id != agent_id:
         raise NotFound("agent_not_found", "no such agent")
-    found = await _consistent(deps.store, agent_id, after or "", limit)
+    found = await _consistent(deps.store, agent_id, _Sum(after or "", limit, most))
     shown = found.first[:limit]
     domains = tuple(domain_profile(domain, tally) for domain, tally in shown)
     profile = agent_profile(agent_id, found.total, domains)
-    return ProfilePage(profile, shown[-1][0] if len(found.first) > limit else None)
+    return ProfilePage(profile, shown[-1][0] if len(found.first) > limit else None, not found.is_enough)
 
 
-async def _consistent(store: Store, agent_id: str, after: str, limit: int) -> _Sum:
+async def _consistent(store: Store, agent_id: str, wanted: _Sum) -> _Sum:
     """The sum over one generation: read anew where another took its place meanwhile."""
     for _ in range(_TRIES):
         generation = (await read_head(store)).reading
-        found = _Sum(after, limit)
+        found = _Sum(wanted.after, wanted.limit, wanted.most)
         async with aclosing(_domains(store, generation, agent_id)) as domains:
             async for domain, tally in domains:
                 found.add(domain, tally)
+                if found.is_enough:
+                    break
         if (await read_head(store)).reading == generation:
             return found
     raise StoreUnavailable(f"profiles were rebuilt {_TRIES} times while one was read")

@@ -12,6 +12,7 @@ from aex_governance.handlers.holds import decide_hold, get_hold
 from aex_governance.handlers.holds.context import read_context
 from aex_governance.review.draft import Draft, Step, read_draft
 from aex_governance.review.hold_view import hold_view
+from aex_governance.review.visible import visible
 from aex_governance.review.words import choices
 from aex_models.governance import Hold, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict
@@ -86,7 +87,15 @@ async def _page(
     def rendered() -> Response:
         shown = hold_view(hold, context, operator, now)
         return render_page(
-            site, request, "hold.html", status=status, shown=shown, hold=hold, draft=draft or Draft(), sent=draft
+            site,
+            request,
+            "hold.html",
+            status=status,
+            shown=shown,
+            hold=hold,
+            draft=draft or Draft(),
+            sent=draft,
+            visible=visible,
         )
 
     return await asyncio.to_thread(rendered)

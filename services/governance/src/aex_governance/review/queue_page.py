@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from aex_governance.deps import Deps
 from aex_governance.handlers.holds.queue import HoldFilter, HoldSlice, Waiting, count_waiting, list_queue
 from aex_governance.review.filters import parse_filter, query_of
+from aex_governance.review.visible import visible
 from aex_governance.review.words import CAUSES, SEVERITIES, lasting
 from aex_governance.rules.table import RULES
 from aex_models.governance import Flag, HoldStatus, Severity
@@ -69,6 +70,7 @@ def _rendered(
         request,
         "queue.html",
         wanted=wanted,
+        visible=visible,
         is_queue=wanted.status is HoldStatus.WAITING,
         rows=[(hold, raised(hold.flags), lasting(now - hold.held_at)) for hold in found.holds],
         query=same_query(request),

@@ -14,6 +14,8 @@ from aex_runtime.store.keys import key_of
 
 DOMAINS = 20
 """Of an agent's record that are shown."""
+MOST_DOMAINS = 300
+"""Of it that are read: consumers name domains as they like, and the page has to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +44,6 @@ async def read_context(deps: Deps, operator: Principal, hold: Hold) -> HoldConte
 
 
 async def _profile(deps: Deps, operator: Principal, hold: Hold) -> ProfilePage | None:
-    return None if hold.agent_id is None else await read_profile(deps, operator, hold.agent_id, None, DOMAINS)
+    if hold.agent_id is None:
+        return None
+    return await read_profile(deps, operator, hold.agent_id, None, DOMAINS, MOST_DOMAINS)
