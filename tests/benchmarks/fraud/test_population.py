@@ -145,8 +145,10 @@ async def test_a_search_climbs_in_small_steps() -> None:
         metric = next(iter(request.previous_attempts[0].metrics))
         present = request.extracted_metrics[metric]
         assert present is not None
-        assert len(request.previous_attempts) >= 3
-        assert present > request.previous_attempts[0].metrics[metric]
+        assert len(request.previous_attempts) >= 2
+        first = request.previous_attempts[0].metrics[metric]
+        assert first is not None
+        assert present > first
         assert all(before.similarity is not None and before.similarity > 0.8 for before in request.previous_attempts)
 
 

@@ -51,7 +51,7 @@ async def test_a_reason_that_says_nothing_is_refused_with_its_path(bureau: Burea
     answer = await decide(bureau, hold, reason)
     assert answer.status_code == 400
     problem = answer.json()
-    assert (problem["code"], problem["errors"][0]["path"]) == ("blank_reason", "body/reason")
+    assert (problem["code"], problem["errors"][0]["path"]) == ("blank_reason", "/reason")
     assert (await decide(bureau, hold, f" seen {reason}")).json()["reason"] in {"seen", f"seen {reason}".strip()}
 
 

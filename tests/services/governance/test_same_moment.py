@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.services.governance.asking import asked
+from tests.services.governance.asking import NOW, asked
 from tests.services.governance.kit import Desk, desk_over
 from tests.services.governance.texts import OTHER, PROSE, edited, hash_of
 
@@ -61,6 +62,15 @@ async def test_of_two_near_copies_at_the_same_moment_one_is_flagged(desks: Seque
         *(desk.flags(delivered(number, text)) for number, (desk, text) in enumerate(zip(desks, texts, strict=False)))
     )
     assert sorted("near_duplicate_output" in flags for flags in raised) == [False, True]
+
+
+@pytest.mark.parametrize("text", [PROSE, edited(PROSE)], ids=["a copy", "a near copy"])
+async def test_of_two_at_the_same_moment_one_is_flagged_whichever_was_received_first(
+    desks: Sequence[Desk], text: str
+) -> None:
+    requests = (delivered(0, PROSE, received_at=NOW + timedelta(seconds=9)), delivered(1, text, received_at=NOW))
+    raised = await asyncio.gather(*(desk.flags(each) for desk, each in zip(desks, requests, strict=False)))
+    assert sorted(bool(flags) for flags in raised) == [False, True]
 
 
 async def test_of_many_copies_at_the_same_moment_all_but_one_are_held(desks: Sequence[Desk]) -> None:

@@ -1,25 +1,40 @@
 """From a request to a decision that stands, and to what governance remembers of it."""
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.repository.log import OUTCOMES, VALIDATIONS
-from aex_governance.repository.projections import HEAD, HEAD_KEY, PROFILES, TABLES, ProjectionHead, documents_under
+from aex_governance.repository.projections import (
+    HEAD,
+    HEAD_KEY,
+    PROFILES,
+    TABLES,
+    ProjectionHead,
+    documents_under,
+    read_head,
+)
 from aex_governance.rules.projection.records import ValidationRecord
 from aex_models.contract import ContractStatus, Terms
 from aex_models.events import OutcomeVerified
 from aex_models.governance import Action, Severity, ValidationRequest
 from aex_models.outcome import BillingImpact, OutcomeRecord
+from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Transaction
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import StoreUnavailable, Transaction
 from tests.services.governance.asking import NOW, asked
 from tests.services.governance.kit import Desk, desk_over
 from tests.services.governance.rules.test_bounds import HUGE
 from tests.services.governance.rules.test_text import NOT_FREE
 from tests.services.governance.texts import CHINESE, OTHER, PROSE, edited, hash_of
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -58,6 +73,41 @@ async def test_a_copy_of_what_was_held_is_held_too(desk: Desk) -> None:
     for number in (1, 2):
         await desk.asked(delivered(number, PROSE))
     assert (await desk.asked(delivered(3, edited(PROSE)))).action is Action.HOLD
+
+
+@pytest.mark.parametrize("stolen", [PROSE, edited(PROSE)], ids=["as it is", "edited"])
+async def test_an_author_is_not_held_for_what_a_thief_copied(desk: Desk, stolen: str) -> None:
+    author = {"agent": {"id": "author"}}
+    await desk.asked(delivered(1, PROSE, **author))
+    assert not (await desk.asked(delivered(2, stolen, received_at=NOW + timedelta(minutes=1)))).valid
+    later = {**author, "received_at": NOW + timedelta(minutes=2)}
+    assert (await desk.asked(delivered(3, PROSE, **later))).valid
+    assert (await desk.asked(delivered(4, PROSE, **{**later, "contract_id": "ctr_1", "work_id": "work_1"}))).valid
+    assert (await desk.asked(delivered(5, edited(PROSE, 20), **later))).valid
+    assert not (await desk.asked(delivered(6, edited(PROSE, 20), received_at=NOW + timedelta(minutes=3)))).valid
+
+
+async def test_a_history_that_a_rebuild_replaces_meanwhile_is_read_anew() -> None:
+    store = Rebuilding()
+    desk = desk_over(store)
+    for number in range(25):
+        usual = {"rougeL": 0.4 + number % 5 / 50}
+        await desk.asked(delivered(number, agent={"id": "bot"}, extracted_metrics=usual))
+    store.left = 2
+    assert await desk.flags(delivered(30, agent={"id": "bot"}, extracted_metrics={"rougeL": 0.99})) == {}
+    assert (await record_of(desk, "att_30")).generations == (3,)
+    store.left = 9
+    with pytest.raises(StoreUnavailable):
+        await desk.asked(delivered(31))
+    assert await VALIDATIONS.get(store, key_of("att_31")) is None
+
+
+@pytest.mark.parametrize("value", [-0.0, 1e17, 1e300, 0.1])
+async def test_the_first_answer_is_the_stored_one_to_the_byte(desk: Desk, value: float) -> None:
+    request = delivered(1, extracted_metrics={"accuracy": value, "precision": -1}, claimed_metrics={"accuracy": 0.5})
+    first = await desk.asked(request)
+    assert first.flags
+    assert first.model_dump_json() == (await desk.asked(request)).model_dump_json()
 
 
 async def test_another_text_and_the_agents_own_revision_are_left_alone(desk: Desk) -> None:
@@ -152,6 +202,22 @@ async def test_an_empty_request_is_decided(desk: Desk) -> None:
     assert (await desk.asked(delivered(1, "", extracted_metrics={}))).valid
 
 
+@pytest.mark.parametrize("where", ["output_text", "other_text", "execution_metadata"])
+async def test_a_long_hostile_text_holds_nobody_else_up(desk: Desk, where: str) -> None:
+    text = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(200_000))
+    changes: dict[str, Any] = {where: {"note": [text]} if where == "execution_metadata" else text}
+    long = delivered(1, **changes)
+    began = time.perf_counter()
+    asked_for = asyncio.create_task(desk.asked(long))
+    turns, worst = 0, 0.0
+    while not asked_for.done():
+        turn = time.perf_counter()
+        await asyncio.sleep(0.001)
+        turns, worst = turns + 1, max(worst, time.perf_counter() - turn)
+    assert turns > 3
+    assert worst < (time.perf_counter() - began) / 2
+
+
 async def test_while_a_generation_is_made_both_are_written_and_the_record_says_so(desk: Desk) -> None:
     await put_head(desk, ProjectionHead(reading=1, building=2))
     await desk.asked(delivered(1, PROSE))
@@ -186,6 +252,23 @@ async def test_an_outcome_is_logged_and_counted_once(desk: Desk) -> None:
     assert (stored.record.generations, stored.document.version) == ((1,), 1)
     (page,) = [page async for page in documents_under(desk.deps.store, PROFILES, "1-")]
     assert [each.record.tally.final_statuses for each in page] == [{"expired": 1}]
+
+
+class Rebuilding(MemoryStore):
+    """So many times a rebuild ends just before a transaction begins."""
+
+    left = 0
+
+    async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
+        if self.left:
+            self.left -= 1
+            head = await read_head(self)
+
+            async def replace(transaction: Transaction) -> None:
+                transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(ProjectionHead(reading=head.reading + 1)))
+
+            await super().transact(replace)
+        return await super().transact(fn)
 
 
 async def put_head(desk: Desk, head: ProjectionHead) -> None:

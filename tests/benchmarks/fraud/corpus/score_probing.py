@@ -67,6 +67,31 @@ def _terms_one_by_one(scene: Scene) -> Sequence[Attempt]:
 
 def _words_towards_the_reference(scene: Scene) -> Sequence[Attempt]:
     """A few words at a time are those of the reference."""
+    work, outputs = _towards(scene)
+    return _walked(scene, work, outputs)
+
+
+def _in_three_attempts(scene: Scene) -> Sequence[Attempt]:
+    """The same with no more attempts than a work usually has, a word at a time."""
+    work, outputs = _towards(scene, 2, 1)
+    return _walked(scene, work, outputs)
+
+
+def _behind_junk(scene: Scene) -> Sequence[Attempt]:
+    """The same, each time beside or in front of something else that nobody measures."""
+    work, outputs = _towards(scene)
+    kind, letters = scene.random.randrange(4), "abcdefghijklmnopqrstuvwxyz0123456789"
+
+    def padded(text: str) -> dict[str, Any]:
+        junk = "".join(scene.random.choices(letters, k=scene.random.randint(len(text), 3 * len(text))))
+        spaced = " ".join(junk[place : place + 6] for place in range(0, len(junk), 6))
+        beside = ({"scratch": junk}, {"scratch": spaced}, {"aside": "0 " * 60_000})
+        return {"text": f"{text}\n{junk[:140]}"} if kind == len(beside) else {"text": text, **beside[kind]}
+
+    return _walked(scene, work, [padded(each["text"]) for each in outputs])
+
+
+def _towards(scene: Scene, steps: int | None = None, most: int = 3) -> tuple[Work, list[Any]]:
     writer = scene.writer("en", "de", "fr", "es")
     topic = writer.topic()
     reference = writer.text(max(scene.words(), 120), topic)
@@ -75,12 +100,12 @@ def _words_towards_the_reference(scene: Scene) -> Sequence[Attempt]:
     now = edits.replace_words(reference, writer, scene.random, 0.5).split()[: len(target)]
     now += target[len(now) :]
     outputs: list[Any] = [{"text": " ".join(now)}]
-    for _ in range(_steps(scene)):
+    for _ in range(steps or _steps(scene)):
         apart = [place for place, word in enumerate(now) if word != target[place]]
-        for place in scene.random.sample(apart, min(scene.random.randint(1, 3), len(apart))):
+        for place in scene.random.sample(apart, min(scene.random.randint(1, most), len(apart))):
             now[place] = target[place]
         outputs.append({"text": " ".join(now)})
-    return _walked(scene, work, outputs)
+    return work, outputs
 
 
 def _fields_of_a_record(scene: Scene) -> Sequence[Attempt]:
@@ -106,5 +131,7 @@ VARIANTS: Mapping[str, Make] = {
     "with wrong turns": _with_wrong_turns,
     "terms one by one": _terms_one_by_one,
     "words towards the reference": _words_towards_the_reference,
+    "in three attempts": _in_three_attempts,
+    "behind junk": _behind_junk,
     "fields of a record": _fields_of_a_record,
 }

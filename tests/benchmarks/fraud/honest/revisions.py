@@ -24,11 +24,21 @@ def _one_correction(scene: Scene) -> Sequence[Attempt]:
 
 
 def _a_slip(scene: Scene) -> Sequence[Attempt]:
-    """A few words, after one or two rejections."""
+    """A few words, once."""
     writer = scene.writer()
     text = writer.text(scene.words())
     work = scene.work(SUMMARIES, ("rougeL",), {"reference": edits.replace_words(text, writer, scene.random, 0.4)})
-    before = [edits.replace_words(text, writer, scene.random, 0.02) for _ in range(scene.random.randint(1, 2))]
+    before = edits.replace_words(text, writer, scene.random, 0.02)
+    return _revised(scene, work, [{"text": before}, {"text": text}])
+
+
+def _a_slip_after_rewriting(scene: Scene) -> Sequence[Attempt]:
+    """Written anew once or twice, each time nearer to what is wanted, and then a few words."""
+    writer = scene.writer()
+    text = writer.text(scene.words())
+    work = scene.work(SUMMARIES, ("rougeL",), {"reference": edits.replace_words(text, writer, scene.random, 0.2)})
+    shares = [0.8, 0.5][scene.random.randint(0, 1) :]
+    before = [edits.replace_words(text, writer, scene.random, share) for share in (*shares, 0.02)]
     return _revised(scene, work, [{"text": each} for each in (*before, text)])
 
 
@@ -81,6 +91,7 @@ def _faster(scene: Scene) -> Sequence[Attempt]:
 VARIANTS: Mapping[str, Make] = {
     "one correction": _one_correction,
     "a slip": _a_slip,
+    "a slip after rewriting": _a_slip_after_rewriting,
     "rewritten": _rewritten,
     "labels gone over": _labels_gone_over,
     "two labels corrected": _two_labels_corrected,

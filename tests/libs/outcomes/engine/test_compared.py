@@ -1,6 +1,8 @@
 """Of the earlier candidates of a contract it is told how near their outputs are to the present one."""
 
+import itertools
 import json
+import random
 import time
 from typing import Any
 
@@ -26,9 +28,11 @@ def form(output: Any) -> str:
 
 def test_texts_are_compared_as_texts() -> None:
     before = {"text": TEXT, "confidence": 0.5}
-    assert form(before) == TEXT
+    assert form({"text": TEXT}) == TEXT
     found = facts({"text": TEXT.replace("long", "short"), "confidence": 0.7}, {"a": form(before)})
-    assert found["similarities"] == {"a": pytest.approx(1 - 4 / (len(TEXT) + 1), abs=1e-6)}
+    assert found["similarities"] == {"a": pytest.approx(0.952, abs=1e-3)}  # the form of 104 characters: 5 edits
+    found = facts({"text": TEXT.replace("long", "hard")}, {"a": form({"text": TEXT})})
+    assert found["similarities"] == {"a": pytest.approx(1 - 4 / len(TEXT), abs=1e-6)}
 
 
 def test_flipping_one_label_of_two_hundred_is_a_small_edit() -> None:
@@ -77,3 +81,47 @@ def test_twenty_long_hostile_outputs_take_no_more_than_a_moment() -> None:
     started = time.perf_counter()
     assert len(facts({"text": "é中 " * 60_000}, earlier)["similarities"]) == 20
     assert time.perf_counter() - started < 5  # 0.6 s
+
+
+LONG = " ".join(f"{TEXT[:-1]}, said member {place}." for place in range(9))
+EDITED = LONG.replace("long", "short", 1)
+REFERENCE = {"reference": LONG}
+LABELS = ["positive", "negative"] * 50
+
+
+def junk(size: int, blank: str = "") -> str:
+    dice = random.Random(f"{size} {next(_COUNT)}")
+    return blank.join("".join(dice.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=6)) for _ in range(size // 6))
+
+
+_COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    "padded",
+    [
+        lambda text: {"text": text, "scratch": junk(3 * len(text))},
+        lambda text: {"text": text, "scratch": junk(3 * len(text), " ")},
+        lambda text: {"text": f"{text} {junk(140)}"},
+        lambda text: {"text": text, "a": "x y " * 30_000},
+        lambda text: {"text": text, "a": "x" * 100_000},
+    ],
+)
+def test_no_junk_makes_a_small_edit_of_a_measured_text_look_like_another_text(padded: Any) -> None:
+    before = facts(padded(LONG), {}, evaluation=REFERENCE)
+    kept = before["structured_form"] or before["output_text"]
+    assert facts(padded(EDITED), {"a": kept}, evaluation=REFERENCE)["similarities"]["a"] > 0.97
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize("size", [3_000, 200_000])
+def test_no_junk_beside_labels_makes_one_other_label_look_like_other_labels(blank: str, size: int) -> None:
+    truth = {"ground_truth": LABELS}
+    before = facts({"predictions": LABELS, "a": junk(size, blank)}, {}, evaluation=truth)["structured_form"]
+    after = {"predictions": ["negative", *LABELS[1:]], "a": junk(size, blank)}
+    assert facts(after, {"a": before}, evaluation=truth)["similarities"]["a"] > 0.97
+
+
+def test_padding_that_is_added_makes_no_other_text_and_no_tiny_edit_either() -> None:
+    found = facts({"text": f"{EDITED} {junk(140, ' ')}"}, {"a": LONG}, evaluation=REFERENCE)
+    assert found["similarities"] == {"a": 0.95}

@@ -14,6 +14,7 @@ from tests.libs.outcomes.engine.builders import Still
 from tests.libs.outcomes.engine.stories import one, valid
 
 TERMS = {"required_keywords": ["revenue", "margin"]}
+ANY = one("word_count", "count", "gte", 0)
 
 
 class Listening:
@@ -70,6 +71,21 @@ async def test_of_a_text_too_long_for_rouge_l_the_likeness_is_that_of_its_first_
     assert (result.error.code, found.verdict) == ("text_too_long", "rejected")
     assert facts.reference_similarity is not None
     assert facts.reference_similarity.rouge_l == pytest.approx(2 / (60_000_000_000 // 201_000 + 200_000), rel=1e-6)
+
+
+async def test_a_copy_behind_more_text_than_governance_reads_is_near_all_the_same() -> None:
+    secret = "The mayor agreed to wait until members from both banks had a second opinion on the contract for the new "
+    secret += "bridge over the river, whose cost has risen by a third since the council last met in March."
+    _, facts = await told("We had a good year. " * 20_000 + secret.upper(), {"reference": secret}, ANY)
+    assert facts.reference_similarity is not None
+    assert facts.reference_similarity.likeness == 1
+    assert facts.reference_similarity.bleu == pytest.approx(0, abs=0.01)
+
+
+async def test_of_a_text_that_unfolds_too_far_the_first_part_is_compared() -> None:
+    _, facts = await told("revenue and " + "\ufdfa" * 300_000, {"reference": "revenue and margin"}, ANY)
+    assert facts.reference_similarity is not None
+    assert facts.reference_similarity.likeness == pytest.approx(4 / 20_003, rel=1e-2)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def similarity(text: str, reference: Any, work_input: dict[str, Any]) -> dict[st
 
 def test_an_extract_of_the_input_is_no_copy_of_a_secret() -> None:
     assert similarity(FIRST, FIRST, {"article": ARTICLE}) is None
-    assert similarity(FIRST, FIRST, {}) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0)}
+    assert similarity(FIRST, FIRST, {}) == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "likeness": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,21 @@ def test_of_several_references_the_hidden_ones_alone_are_compared() -> None:
     assert found is not None
     assert found["rouge_l"] < 0.5
     copied = similarity(SECRET, [FIRST, SECRET], {"article": ARTICLE})
-    assert copied == {"rouge_l": 1.0, "bleu": pytest.approx(1.0)}
+    assert copied == {"rouge_l": 1.0, "bleu": pytest.approx(1.0), "likeness": 1.0}
 
 
 def test_what_is_like_no_reference_is_measured_against_all_of_them() -> None:
     found = similarity("Nothing was decided.", FIRST, {"article": ARTICLE})
     assert found is not None
     assert found["rouge_l"] < 0.3
+
+
+def test_a_copy_in_a_script_that_rouge_does_not_read_is_looked_at_as_any() -> None:
+    shown, secret = "委员会经过长时间辩论后批准了公共图书馆的新预算", "三名反对派成员投了反对票并在抗议中离开了会议室"
+    found = similarity(f"{secret}！", [shown, secret], {"article": f"周一，{shown}。"})
+    assert found is not None
+    assert (found["likeness"], found["rouge_l"]) == (1.0, 0.0)
+    assert similarity(shown, shown, {"article": f"周一，{shown}。"}) is None
 
 
 def test_words_that_the_input_has_too_do_not_make_a_reference_visible() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from aex_outcomes.kernels.likeness import LONGEST, likeness
+from aex_outcomes.kernels.likeness import INSERTED, LONGEST, likeness, likeness_but_for_insertions
 
 TEXTS = st.text(alphabet="ab é中", max_size=60)
 
@@ -36,3 +36,15 @@ def test_long_texts_that_have_nothing_in_common_are_compared_in_bounded_time(siz
     started = time.perf_counter()
     assert 0.1 < likeness(one, other) < 0.4
     assert time.perf_counter() - started < 1  # 20 ms
+
+
+@given(one=TEXTS, other=TEXTS)
+def test_without_insertions_it_is_never_less_and_the_same_either_way(one: str, other: str) -> None:
+    found = likeness_but_for_insertions(one, other)
+    assert likeness(one, other) <= found <= max(INSERTED, likeness(one, other))
+    assert found == pytest.approx(likeness_but_for_insertions(other, one))
+
+
+def test_a_passage_that_one_has_alone_counts_little_and_a_text_that_is_far_longer_is_another() -> None:
+    assert likeness_but_for_insertions("a b c " * 20, "a b c " * 20 + "x" * 30) == INSERTED
+    assert likeness_but_for_insertions("a b c " * 20, "a b c " * 40) == pytest.approx(0.5)

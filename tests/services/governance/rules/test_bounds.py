@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aex_governance.rules.bounds import LEFT_OUT, MAX_METRICS, bounded, cut, logged
+from aex_governance.rules.bounds import LEFT_OUT, MAX_METRICS, bounded, cut, is_longer, logged
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
 from tests.services.governance.asking import asked
@@ -77,3 +77,9 @@ def test_whatever_is_cut_can_be_stored_and_is_cut_no_further(value: Any) -> None
     once = cut(value)
     assert len(canonical_bytes(once)) < 2_500_000
     assert canonical_bytes(cut(once)) == canonical_bytes(once) or LEFT_OUT in str(once)
+
+
+@pytest.mark.parametrize("changes", HUGE.values(), ids=HUGE)
+def test_what_is_huge_is_long_wherever_it_is_huge(changes: dict[str, Any]) -> None:
+    assert is_longer(asked(**changes), 4_000)
+    assert not is_longer(asked(), 4_000)

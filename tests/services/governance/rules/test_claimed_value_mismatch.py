@@ -37,6 +37,9 @@ def test_the_science_gates_severity_decides(stated: str, action: Action) -> None
     ("figures", "expected"),
     [
         ({"claimed": 1.03, "recomputed": 1.0}, Severity.MINOR),
+        ({"claimed": 1.05, "recomputed": 1.0}, Severity.MINOR),  # 5 %, and a hair more in binary
+        ({"claimed": "1.4", "recomputed": "1"}, Severity.MAJOR),
+        ({"claimed": "-1e0", "recomputed": 1}, Severity.CRITICAL),
         ({"claimed": 1.4, "recomputed": 1.0}, Severity.MAJOR),
         ({"claimed": 11.17, "recomputed": -0.35}, Severity.CRITICAL),
         ({"claimed": -1.0, "recomputed": 1.0, "relative_error": 0.01}, Severity.CRITICAL),
@@ -53,6 +56,12 @@ def test_without_a_severity_that_is_known_the_figures_decide(
     figures: dict[str, Any], expected: Severity, stated: dict[str, Any]
 ) -> None:
     assert severity(**figures, **stated) is expected
+
+
+def test_the_worse_of_severity_and_figures_counts() -> None:
+    assert severity(severity="minor", claimed=3.0, recomputed=1.0) is Severity.CRITICAL
+    assert severity(severity="critical", claimed=1.01, recomputed=1.0) is Severity.CRITICAL
+    assert severity(severity="minor", relative_error=0.3) is Severity.MAJOR
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def loaded(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_rule_can_be_switched_off_and_its_thresholds_moved(tmp_path: Path) -> None:
-    own = "self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.5}}\n"
+    own = "self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.15}}\n"
     request = case(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5})
     assert decide(request, load_rules(loaded(tmp_path, own))).flags == ()
     assert len(decide(request, load_rules()).flags) == 2
@@ -29,6 +29,21 @@ def test_bounds_of_ones_own_leave_the_others_as_they_are(tmp_path: Path) -> None
     rules = load_rules(loaded(tmp_path, own))
     bounds = rules["metric_out_of_bounds"].thresholds["bounds"]
     assert (bounds["custom.share"], bounds["latency_ms"], bounds["accuracy"]) == ([0, 1], [None, None], [0, 1])
+
+
+def test_a_window_may_be_as_long_as_it_is_read(tmp_path: Path) -> None:
+    rules = load_rules(loaded(tmp_path, "velocity: {thresholds: {window_s: 86400}}"))
+    assert rules["velocity"].thresholds["window_s"] == 86_400
+
+
+@pytest.mark.parametrize("written", ["1e3", "1E+3", "1.0e3", "1000", "1000.0"])
+def test_numbers_may_be_written_with_an_exponent(tmp_path: Path, written: str) -> None:
+    own = "latency_impossible: {thresholds: {slack_ms: 0}}\nvelocity: {thresholds: {max_agent_outcomes: 0}}"
+    own = own.replace("0}}", f"{written}}}}}")
+    rules = load_rules(loaded(tmp_path, own))
+    assert rules["latency_impossible"].thresholds["slack_ms"] == 1000
+    limit = rules["velocity"].thresholds["max_agent_outcomes"]
+    assert (limit, type(limit)) == (1000, int)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "self_dealing: {}"])
@@ -59,6 +74,28 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
         ("latency_impossible: {thresholds: {slack_ms: .inf}}", "slack_ms: .* not inf"),
         ("latency_impossible: {thresholds: {slack_ms: null}}", "slack_ms: .* not None"),
         ("latency_impossible: {thresholds: {slack_ms: 2026-01-01}}", "slack_ms: .* not datetime"),
+        ("velocity: {thresholds: {window_s: 90000}}", "window_s: expected at most 86400, .*, not 90000"),
+        ("latency_impossible: {thresholds: {slack_ms: '1e3'}}", "slack_ms: .* not '1e3'"),
+        ("latency_impossible: {thresholds: {slack_ms: 1e999}}", "slack_ms: .* not inf"),
+        ("velocity: {thresholds: {max_agent_outcomes: 2.5}}", "max_agent_outcomes: expected a whole number, 1 or more"),
+        ("velocity: {thresholds: {max_pair_outcomes: 0}}", "max_pair_outcomes: expected a whole number, 1 or more"),
+        ("velocity: {thresholds: {window_s: 59}}", "window_s: expected whole seconds, from 60 to 86400, not 59"),
+        ("velocity: {thresholds: {window_s: 90.5}}", "window_s: expected whole seconds, from 60 to 86400, not 90.5"),
+        ("velocity: {thresholds: {window_s: 86401}}", "window_s: expected whole seconds, from 60 to 86400"),
+        ("statistical_outlier: {thresholds: {min_outcomes: 0}}", "min_outcomes: expected a whole number, 1 or more"),
+        ("statistical_outlier: {thresholds: {max_robust_z: 0}}", "max_robust_z: expected a number greater than 0"),
+        ("score_probing: {thresholds: {min_climbs: 0}}", "min_climbs: expected a whole number, 1 or more"),
+        ("judge_injection: {thresholds: {max_characters: 0}}", "max_characters: expected a whole number, 1 or more"),
+        ("claimed_metric_mismatch: {thresholds: {critical_factor: 1}}", "critical_factor: expected .* greater than 1"),
+        (
+            "claimed_metric_mismatch: {thresholds: {minor_relative: 0.2}}",
+            "minor_relative: expected less than major_relative, which is 0.2, not 0.2",
+        ),
+        (
+            "claimed_value_mismatch: {thresholds: {minor_relative: 0.6}}",
+            "minor_relative: expected less than major_relative, which is 0.5, not 0.6",
+        ),
+        ("reference_copy: {thresholds: {min_likeness: 85}}", "min_likeness: expected a share, from 0 to 1, not 85"),
         ("reference_copy: {thresholds: {min_rouge_l: 90}}", "min_rouge_l: expected a share, from 0 to 1, not 90"),
         ("score_probing: {thresholds: {open_metrics: accuracy}}", "open_metrics: expected a list of names"),
         ("score_probing: {thresholds: {open_metrics: [1]}}", "open_metrics: expected a list of names"),

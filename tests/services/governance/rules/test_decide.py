@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.rules.case import Case
+from aex_governance.rules.case import Case, Pace
 from aex_governance.rules.config import RuleConfig, load_rules
-from aex_governance.rules.decide import RuleBroken, decide, risk_score
+from aex_governance.rules.decide import RuleBroken, combined, decide, raised, risk_score
 from aex_governance.rules.rule import Check, FraudRule, Thresholds
+from aex_governance.rules.table import OF_HISTORY, OF_REQUEST
 from aex_models.governance import Action, Flag, Severity
 from tests.services.governance.asking import case
 
@@ -37,6 +38,15 @@ def test_valid_means_allowed_and_nothing_else(metrics: dict[str, float]) -> None
     assert decision.valid is (decision.action is Action.ALLOW)
     assert 0 <= decision.risk_score <= 1
     assert decision.risk_score == risk_score(decision.flags)
+
+
+def test_rules_of_the_request_and_rules_of_history_say_apart_what_they_say_together() -> None:
+    pace = {"history": {"pace": Pace(10**6, 10**6)}}
+    asked = case(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}, **pace)
+    late, early = raised(asked, RULES, OF_HISTORY), raised(Case(asked.request), RULES, OF_REQUEST)
+    assert [flag.rule for flag in (*late, *early)] == ["velocity", "metric_out_of_bounds", "self_dealing"]
+    assert combined((*late, *early)) == decide(asked, RULES)
+    assert [flag.rule for flag in decide(asked, RULES).flags] == ["metric_out_of_bounds", "self_dealing", "velocity"]
 
 
 FLAGS = st.lists(st.builds(Flag, rule=st.just("r"), severity=st.sampled_from(Severity)), max_size=8)

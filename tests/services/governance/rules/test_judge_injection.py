@@ -84,8 +84,8 @@ def test_each_kind_can_be_switched_off(switch: str, text: str) -> None:
     assert raised(output_text=text, thresholds={switch: False}) is None
 
 
-def test_what_lies_beyond_the_limit_is_not_read() -> None:
-    assert raised(output_text="x " * 50 + ATTACK, thresholds={"max_characters": 100}) is None
+def test_what_lies_beyond_the_limit_in_the_middle_is_not_read() -> None:
+    assert raised(output_text="x " * 50 + ATTACK + " x" * 50, thresholds={"max_characters": 100}) is None
 
 
 def test_an_operator_may_let_a_few_stray_characters_pass() -> None:

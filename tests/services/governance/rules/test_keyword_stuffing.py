@@ -13,6 +13,7 @@ from tests.services.governance.asking import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 TERMS = ("revenue", "gross margin", "guidance", "cash flow", "inventory", "headcount")
+MORE = ("dividend", "capex")
 OTHER = (
     "The company had a calm quarter and says so at length. It opened two offices, closed one, and moved to the "
     "city's north, where rents are lower. The board thanked everybody for their patience during the move. Nothing "
@@ -34,6 +35,7 @@ BULLETS = "\n".join(
     ]
 )
 REPORT = "\n\n".join(f"{term.title()}\n{OTHER}" for term in TERMS)
+RECIPE = "For the board:\n" + "\n".join(f"- {term}" for term in TERMS) + f"\n\n{OTHER}"
 FIGURES = "Key figures of the quarter:\n" + "\n".join(f"{term.title()}: {n}.5" for n, term in enumerate(TERMS, 3))
 
 
@@ -46,8 +48,10 @@ def flag_of(text: str, terms: tuple[str, ...] = TERMS) -> Flag | None:
 @pytest.mark.parametrize(
     "text",
     [
-        ", ".join(TERMS),
+        ", ".join((*TERMS, *MORE)),
         "\n".join(TERMS * 3),
+        "the revenue and the guidance of cash flow with gross margin or inventory for headcount in revenue by "
+        "gross margin to guidance at headcount",
         f"{OTHER}\n\nKeywords: {', '.join(TERMS)}",
         f"{' '.join(TERMS)}\n\n{OTHER}",
         f"{OTHER} {OTHER}\n" + "\n".join(f"- {term}" for term in TERMS),
@@ -58,14 +62,36 @@ def flag_of(text: str, terms: tuple[str, ...] = TERMS) -> Flag | None:
         "收入、毛利率、现金流、库存、员工人数。"
         + "公司本季度平静，没有其他值得报道的消息，董事会感谢大家的耐心等待。" * 2,
     ],
-    ids=["bare", "lines", "behind", "front", "bullets", "numbered", "repeats", "filler", "one-term", "chinese"],
+    ids=[
+        "bare",
+        "lines",
+        "run-on",
+        "behind",
+        "front",
+        "bullets",
+        "numbered",
+        "repeats",
+        "filler",
+        "one-term",
+        "chinese",
+    ],
 )
 def test_terms_without_prose_are_held(text: str) -> None:
-    flag = flag_of(text, (*TERMS, "收入", "毛利率", "现金流", "库存", "员工人数"))
+    flag = flag_of(text, (*TERMS, *MORE, "收入", "毛利率", "现金流", "库存", "员工人数"))
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.HOLD
     assert flag.evidence["reasons"]
     assert {"found", "density", "list_share", "tokens", "repeated_share"} <= flag.evidence.keys()
+
+
+@pytest.mark.parametrize("times", [1, 4, 40])
+@pytest.mark.parametrize("joint", [", ", " ", "\n", " #"])
+def test_four_terms_behind_prose_of_any_length_that_has_none_are_held(times: int, joint: str) -> None:
+    told = "\n".join(f"{OTHER} That was week {week}." for week in range(times))
+    flag = flag_of(f"{told}\n\n{joint.join(TERMS[:4])}")
+    assert flag is not None
+    assert flag.evidence["list_share"] == 1
+    assert flag_of(f"{told}\n\n{PROSE}\n\n{joint.join(TERMS[:4])}") is None
 
 
 @pytest.mark.parametrize(
@@ -81,12 +107,14 @@ def test_terms_without_prose_are_held(text: str) -> None:
         OTHER + " Its gross margin is as it was.",
         "revenue",
         "Revenue, gross margin and guidance.",
+        "Revenue, guidance, inventory, headcount, cash flow",
+        RECIPE,
         "Revenue rose, while gross margin and guidance fell.",
         "yes",
     ],
     ids=[
         *("prose", "long", "glossary", "bullets", "headings", "figures", "none", "one"),
-        *("label", "short-list", "short", "yes"),
+        *("label", "short-list", "five", "recipe", "short", "yes"),
     ],
 )
 def test_honest_texts_are_left_alone(text: str) -> None:
@@ -100,6 +128,7 @@ def test_honest_texts_are_left_alone(text: str) -> None:
         (8, 0.2, 0.6, True),
         (5, 0.06, 1.0, True),
         (5, 0.6, 0.0, True),
+        (8, 0.35, 0.5, True),
         (6, 0.3, 0.1, False),
         (5, 0.06, 0.5, False),
         (2, 0.3, 1.0, False),

@@ -16,7 +16,9 @@ TIMES = st.floats(0, 1e7)
 
 
 def flag_of(platform_ms: float | None, **metadata: Any) -> Flag | None:
-    return RULE.check(case(execution_metadata=metadata, platform_latency_ms=platform_ms), THRESHOLDS)
+    return RULE.check(
+        case(execution_metadata=metadata, platform_latency_ms=platform_ms, extracted_metrics={}), THRESHOLDS
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,10 +59,38 @@ def test_honest_times_are_left_alone(platform_ms: float | None, metadata: dict[s
     assert flag_of(platform_ms, **metadata) is None
 
 
-@pytest.mark.parametrize("odd", ["9e9", None, True, [9e9], {"ms": 9e9}, float("nan"), float("inf"), 10**400])
+@pytest.mark.parametrize(
+    "odd", ["nine", "", "0x9", "9 s", None, True, [9e9], {"ms": 9e9}, float("nan"), float("inf"), 10**400]
+)
 def test_what_is_no_number_tells_nothing(odd: Any) -> None:
     assert flag_of(10.0, duration_ms=odd, ttfb_ms=odd, processing_ms=odd) is None
     assert flag_of(10.0, duration_ms=5, ttfb_ms=odd) is None
+
+
+@pytest.mark.parametrize("place", ["extracted_metrics", "claimed_metrics", "execution_metadata"])
+@pytest.mark.parametrize("name", ["latency_ms", "time_to_first_byte", "processing_time"])
+def test_times_among_the_metrics_are_looked_at_where_the_metadata_have_none(place: str, name: str) -> None:
+    told = {"extracted_metrics": {}, "claimed_metrics": {}, place: {name: 60_000.0}}
+    flag = RULE.check(case(**told, platform_latency_ms=2000.0), THRESHOLDS)
+    assert flag is not None
+    assert (flag.evidence["reported"], flag.evidence["reported_in"]) == ({name: 60_000.0}, {name: place})
+    told["execution_metadata"] = {"duration_ms": 1000, "ttfb_ms": 20, "processing_ms": 900}
+    if place != "execution_metadata":
+        assert RULE.check(case(**told, platform_latency_ms=2000.0), THRESHOLDS) is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"duration_ms": "60000"},
+        {"total_ms": 60_000},
+        {"latency_ms": "6e4"},
+        {"time_to_first_byte_ms": 60_000},
+        {"duration_ms": "100", "time_to_first_byte": "101.5"},
+    ],
+)
+def test_other_names_and_numbers_in_quotes_are_read(metadata: dict[str, Any]) -> None:
+    assert flag_of(2000.0, **metadata) is not None
 
 
 @given(TIMES, TIMES, TIMES)

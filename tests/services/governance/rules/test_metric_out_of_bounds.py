@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_governance.rules.config import load_rules
+from aex_governance.rules.metric_bounds import MetricBounds
 from aex_governance.rules.metric_out_of_bounds import RULE
 from aex_models.governance import Action, Severity
 from aex_outcomes.catalog import Catalog
@@ -14,6 +15,24 @@ from tests.services.governance.asking import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 BOUNDS: dict[str, tuple[float | None, float | None]] = THRESHOLDS["bounds"]
+
+
+IMPOSSIBLE: dict[str, float] = {
+    **dict.fromkeys(["duration_ms", "ttfb_ms", "processing_ms", "latency", "p95_latency_ms", "token_count"], -5),
+    **dict.fromkeys(["custom.error_count", "prediction_count", "num_tokens", "custom.total_latency_ms"], -2),
+    **dict.fromkeys(["stat.p_value", "stat.group_p_value", "success_rate", "keyword_coverage", "top5_accuracy"], 1.7),
+    **dict.fromkeys(["f1", "macro_f1", "bleu", "BLEU", "rouge_l", "rouge_1", "rougeLsum", "recall_at_10"], 1.2),
+    **dict.fromkeys(["stat.pearson_r", "stat.dose_pearson_r", "spearman_rho"], 1.5),
+}
+HONEST: dict[str, float] = {
+    **dict.fromkeys(["custom.latency_delta_ms", "clock_skew_ms", "custom.net_count", "latency_score", "log_count"], -5),
+    **dict.fromkeys(
+        ["custom.accuracy", "accuracy_percent", "accuracy_count", "custom.f1_points", "forecast_accuracy"], 92
+    ),
+    **dict.fromkeys(["heart_rate", "odds_ratio", "sequencing_coverage", "roc_value", "numeric_precision"], 30),
+    **dict.fromkeys(["stat.n_p_value", "stat.mean_r", "stat.neg_log_p_value", "cap_value"], 7),
+    **dict.fromkeys(["growth_rate", "custom.anything", "stat.slope_latency", "custom.wind_ms", "a.b_count"], -0.3),
+}
 
 
 def raised(metrics: dict[str, Any]) -> bool:
@@ -67,6 +86,42 @@ def test_impossible_values_are_rejected_with_the_value_and_its_bounds(metrics: d
 )
 def test_possible_values_are_left_alone(metrics: dict[str, Any]) -> None:
     assert not raised(metrics)
+
+
+@pytest.mark.parametrize(("name", "value"), IMPOSSIBLE.items())
+def test_names_whose_meaning_is_plain_have_bounds_by_their_pattern(name: str, value: float) -> None:
+    flag = RULE.check(case(extracted_metrics={name: value}), THRESHOLDS)
+    assert flag is not None
+    assert flag.evidence["metrics"][name]["source"] == "extracted"
+    claimed = RULE.check(case(claimed_metrics={name: value}), THRESHOLDS)
+    assert claimed is not None
+    assert claimed.evidence["metrics"][name]["source"] == "claimed"
+    assert f"{name} (claimed)" in claimed.message
+
+
+@pytest.mark.parametrize(("name", "value"), HONEST.items())
+def test_names_that_may_mean_something_else_have_none(name: str, value: float) -> None:
+    assert not raised({name: value})
+    assert RULE.check(case(claimed_metrics={name: value}), THRESHOLDS) is None
+
+
+@pytest.mark.parametrize("name", ["duration_ms", "ttfb_ms", "processing_ms", "time_to_first_byte"])
+@pytest.mark.parametrize("value", [-5, "-5"])
+def test_no_time_that_is_reported_or_measured_is_negative(name: str, value: float | str) -> None:
+    flag = RULE.check(case(execution_metadata={name: value, "timezone_offset_ms": -5}), THRESHOLDS)
+    assert flag is not None
+    figures = flag.evidence["metrics"]
+    assert {each: figure["source"] for each, figure in figures.items()} == {name: "execution_metadata"}
+    assert RULE.check(case(platform_latency_ms=-5), THRESHOLDS) is not None
+
+
+def test_a_name_comes_before_patterns_and_the_more_specific_pattern_before_others() -> None:
+    bounds: dict[str, list[float | None]] = {"*_ms": [0, None], "*_skip_ms": [None, None], "one_ms": [-9, None]}
+    found = MetricBounds(bounds, (), ())
+    assert found.violated("a_ms", -5, 0) == {"least": 0, "most": None, "bounds_of": "*_ms"}
+    assert found.violated("a_skip_ms", -5, 0) is None
+    assert found.violated("one_ms", -5, 0) is None
+    assert found.violated("custom.a_ms", -5, 0) is None
 
 
 @pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)

@@ -15,7 +15,7 @@ def test_whatever_can_be_read_is_a_reason(reason: str) -> None:
 def test_what_cannot_be_read_is_none(reason: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         tidy_reason(reason)
-    assert (refused.value.code, refused.value.errors[0].path) == ("blank_reason", "body/reason")
+    assert (refused.value.code, refused.value.errors[0].path) == ("blank_reason", "/reason")
 
 
 def test_a_reason_has_a_length() -> None:

@@ -38,6 +38,7 @@ def flag_of(
         ([0.40, 0.50, 0.51, 0.52, 0.53], [0.3, 0.92, 0.95, 0.98]),  # after an honest first one
         ([0.50, 0.50, 0.52, 0.52, 0.54, 0.56], 0.97),  # some tries change nothing
         ([0.50, 0.45, 0.52, 0.47, 0.54, 0.48, 0.56], 0.96),  # every other try fails
+        ([0.50, 0.51, 0.52, 0.53], 0.88),
     ],
 )
 def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], similarities: Any) -> None:
@@ -58,7 +59,13 @@ def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], s
         ([0.4, 0.6, 0.8], [0.5, 0.7]),
         ([0.4, 0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.8]),  # rewritten each time
         ([0.4, 0.6, 0.62], [0.6, 0.98]),  # a revision, then a correction
-        ([0.50, 0.55, 0.60], 0.97),  # two small corrections, both for the better
+        ([0.50, 0.55, 0.60], 0.96),  # two corrections of some size
+        ([0.50, 0.55, 0.60], [0.96, 0.99]),
+        ([0.50, 0.55, 0.55], 0.99),  # the second does not help
+        ([0.50, 0.48, 0.55], 0.99),
+        ([0.50, 0.51, 0.52, 0.53], 0.87),
+        ([0.50, 0.51, 0.51, 0.51], 0.95),
+        ([0.50, 0.52, 0.53, 0.51], 0.95),  # what helped is taken back
         ([0.5, 0.5, 0.5, 0.5, 0.5], 0.99),  # typos
         ([0.6, 0.55, 0.61], 0.98),
         ([0.6, 0.59, 0.58, 0.57, 0.56], 0.98),
@@ -68,6 +75,26 @@ def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], s
 )
 def test_revisions_are_left_alone(values: list[float], similarities: Any) -> None:
     assert flag_of(values, similarities) is None
+
+
+@pytest.mark.parametrize("similarities", [0.97, [0.97, 0.99], [0.3, 0.97, 0.99]])
+def test_of_the_usual_three_attempts_two_tiny_edits_that_both_help_are_held(similarities: Any) -> None:
+    values = [0.2, 0.5, 0.51, 0.52] if isinstance(similarities, list) and len(similarities) == 3 else [0.5, 0.51, 0.52]
+    flag = flag_of(values, similarities)
+    assert flag is not None
+    assert (flag.evidence["metrics"]["rougeL"]["climbs"], flag.evidence["min_tiny_similarity"]) == (2, 0.97)
+
+
+@pytest.mark.parametrize("values", [[0.50, 0.51, 0.51, 0.52], [0.50, 0.52, 0.51, 0.53], [0.50, 0.49, 0.51, 0.52]])
+def test_of_three_small_edits_one_may_fail_or_change_nothing(values: list[float]) -> None:
+    flag = flag_of(values, 0.9)
+    assert flag is not None
+    assert flag.evidence["metrics"]["rougeL"]["climbs"] == 2
+
+
+@pytest.mark.parametrize("values", [[False, False, True], [False, True, True, True], [0.0, 0.0, 1.0]])
+def test_a_custom_check_that_holds_at_last_does_not_climb(values: list[Any]) -> None:
+    assert flag_of(values, 0.99, metric="custom.valid") is None
 
 
 @pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
@@ -123,7 +150,7 @@ def test_smaller_edits_never_help(values: list[float], similarity: float, nearer
         assert flag_of(values, min(similarity + nearer, 1.0)) is not None
 
 
-@given(st.lists(st.floats(0, 1), min_size=4, max_size=10, unique=True), st.floats(0.9, 1))
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=10, unique=True), st.floats(0.88, 1))
 def test_nothing_but_climbs_is_always_found(values: list[float], similarity: float) -> None:
     steps = sorted({round(each, 3) for each in values})
     if len(steps) >= 4:

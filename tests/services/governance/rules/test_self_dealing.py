@@ -14,6 +14,9 @@ from tests.services.governance.asking import case
         ({"id": "Bot"}, {"id": "bOT"}),
         ({"id": "bot", "org": "x"}, {"id": "bot", "org": "y"}),
         ({"id": "bot", "org": "x"}, {"id": "acme", "org": "x"}),
+        ({"id": "acme-bot", "org": "Acme"}, {"id": "acme"}),
+        ({"id": "bot"}, {"id": "buyer", "org": "BOT"}),
+        ({"id": "bot", "org": "x"}, {"id": "x", "org": "y"}),
         ({"id": "bot", "org": "ACME-Labs"}, {"id": "buyer", "org": "acme-labs"}),
     ],
 )

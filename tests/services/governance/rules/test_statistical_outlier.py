@@ -41,6 +41,10 @@ FAR_OFF: list[tuple[Draw, float]] = [
     (lambda _: 0.5, 0.99),
     (lambda chance: chance.gauss(800, 80), 1),
     (lambda _: 900, 10_000),
+    (lambda _: 0.9, 0.5),
+    (lambda chance: chance.uniform(0.77, 0.83), 1.0),
+    (lambda chance: chance.choice([0.8, 0.81]), 0.6),
+    (lambda chance: chance.uniform(86, 114), 200),
 ]
 
 
@@ -100,7 +104,8 @@ def test_the_agents_own_history_comes_before_the_domains() -> None:
     figures = flag.evidence["metrics"]["m"]
     assert (figures["history_of"], figures["outcomes"], figures["value"]) == ("domain", 60, 60_000)
     assert figures["lowest"] < figures["median"] < figures["highest"] < 2_000
-    assert figures["robust_z"] > THRESHOLDS["max_robust_z"]
+    assert figures["limit"] == round(THRESHOLDS["max_robust_z"] * (1 + 3 / 60), 2)
+    assert figures["robust_z"] > figures["limit"]
 
 
 @pytest.mark.parametrize("value", [True, False, None])

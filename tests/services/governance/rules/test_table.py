@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.decide import decide
 from aex_governance.rules.rule import FraudRule
-from aex_governance.rules.table import RULES
+from aex_governance.rules.table import OF_HISTORY, OF_REQUEST, RULES
 from aex_governance.rules.text import FreeText, read_text
 from aex_models.governance import ValidationRequest
 from tests.services.governance.asking import case
@@ -44,6 +44,16 @@ def test_what_is_done_about_a_flag_is_what_the_contract_says(rule: FraudRule) ->
 def test_the_rules_are_in_the_contracts_order_each_once() -> None:
     names = [rule.name for rule in RULES]
     assert names == [name for name in CONTRACT if name in names]
+
+
+def test_every_rule_is_run_once_before_the_transaction_or_in_it() -> None:
+    assert {rule.name for rule in OF_HISTORY} == {
+        "duplicate_output",
+        "near_duplicate_output",
+        "statistical_outlier",
+        "velocity",
+    }
+    assert sorted(RULES.index(rule) for rule in (*OF_REQUEST, *OF_HISTORY)) == list(range(len(RULES)))
 
 
 NAMES = st.sampled_from(["accuracy", "rougeL", "latency_ms", "custom.x", "stat.mean", "num_steps", "x"])

@@ -1,6 +1,8 @@
 """What counts as free text, and which texts are the same to the rules however they are dressed up."""
 
 import json
+import re
+import textwrap
 import time
 
 import pytest
@@ -8,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_governance.rules.folding import folded
+from aex_governance.rules.sketch import similarity
 from aex_governance.rules.text import MAX_READ, read_text, tokens_of
+from tests.services.governance.rules.honest_lists import LISTS
+from tests.services.governance.rules.prose_forms import FORMS
 from tests.services.governance.texts import CHINESE, OTHER, PROSE
 
 GERMAN = (
@@ -119,6 +124,16 @@ def test_what_correct_answers_have_in_common_is_not_free_text(text: str) -> None
     assert read.sketch is None
 
 
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+def test_prose_is_free_text_in_whatever_form_it_comes(text: str) -> None:
+    assert read_text(text).is_free
+
+
+@pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
+def test_lists_are_no_free_text_whatever_stands_between_their_items(text: str) -> None:
+    assert not read_text(text).is_free
+
+
 def test_below_fifty_tokens_nothing_is_free_text() -> None:
     words = PROSE.split()
     assert not read_text(" ".join(words[:49])).is_free
@@ -130,6 +145,39 @@ def test_white_space_makes_no_prose_into_a_list(gap: str) -> None:
     broken = read_text(gap.join(PROSE.split()))
     assert broken.is_free
     assert broken.sketch == read_text(PROSE).sketch
+
+
+def unpunctuated(text: str) -> str:
+    return " ".join(re.sub(r"[^\w\s\u0900-\u097f\u0e00-\u0e7f]", " ", text).split())
+
+
+@pytest.mark.parametrize("text", [PROSE, OTHER, GERMAN, HINDI, CHINESE, JAPANESE, THAI])
+@pytest.mark.parametrize("width", [1_000_000, 72, 40])
+def test_without_its_punctuation_prose_is_still_free_text(text: str, width: int) -> None:
+    bare = read_text(textwrap.fill(unpunctuated(text), width))
+    whole = read_text(text)
+    assert bare.is_free
+    assert bare.sketch is not None
+    assert whole.sketch is not None
+    assert similarity(bare.sketch, whole.sketch) > 0.8
+
+
+@pytest.mark.parametrize("gap", [" ", "-", ".", "·", "_", "•"])
+def test_letters_set_apart_make_words(gap: str) -> None:
+    spaced = "   ".join(gap.join(word) for word in unpunctuated(PROSE).split())
+    assert read_text(spaced).sketch == read_text(PROSE).sketch
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "\n".join(f"{number:>4} {name:<16} {number * 7:>6}" for number, name in enumerate(NAMES * 6)),
+        " ".join("ABCD"[number % 4] for number in range(200)),
+    ],
+    ids=["a table in columns", "choices"],
+)
+def test_tables_and_single_letters_are_no_prose(rows: str) -> None:
+    assert not read_text(rows).is_free
 
 
 DISGUISES = {
@@ -144,6 +192,7 @@ DISGUISES = {
     "accents": "".join(f"{letter}\u0301" if letter.isalpha() else letter for letter in PROSE),
     "fillers": "".join(f"{letter}\u3164" if letter.isalpha() else letter for letter in PROSE),
     "bidirectional marks": f"\u202a{PROSE}\u202c",
+    "strokes": PROSE.translate(str.maketrans("oldht", "øłđħŧ")),
     "emphasis": " ".join(f"_{word}_" for word in PROSE.split(" ")),
 }
 
@@ -177,6 +226,37 @@ def test_hostile_texts_are_read_in_time(text: str) -> None:
     began = time.process_time()
     read_text(text)
     assert time.process_time() - began < 5
+
+
+UNITS = {
+    "no ends": "word other thing ",
+    "ends": ".",
+    "ends with digits": ".1",
+    "letters": "a b c d ",
+    "spaced words": "w o r d  ",
+    "dashes": "a-b-",
+    "dots and dashes": "a.b-c*",
+    "lines": "a\n",
+    "wrapped lines": "ab cd ef gh\nab cd\n",
+    "tabs": "a\t",
+    "han": "收入",
+    "half-width marks": "\uff9e\uff9f",
+    "ligatures": "ﷺ",
+}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_eight_times_the_text_takes_about_eight_times_as_long(unit: str) -> None:
+    def took(size: int) -> float:
+        text = (unit * size)[:size]
+        spent = []
+        for _ in range(3):
+            began = time.thread_time()
+            read_text(text)
+            spent.append(time.thread_time() - began)
+        return min(spent)
+
+    assert took(MAX_READ) < 25 * took(MAX_READ // 8) + 0.02  # what grows with the square takes 64 times as long
 
 
 def test_what_follows_the_limit_is_not_read() -> None:

@@ -20,7 +20,7 @@ def test_up_to_the_limit_all_is_well(agent: int, pair: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "pair", "says"), [(10, 0, "11 outcomes of the agent in"), (5, 5, "for this consumer")]
+    ("agent", "pair", "says"), [(10, 0, "More outcomes of the agent within"), (5, 5, "for this consumer")]
 )
 def test_one_more_is_held_and_says_how_many(agent: int, pair: int, says: str) -> None:
     flag = raised(agent, pair)

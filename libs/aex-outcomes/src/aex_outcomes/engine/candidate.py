@@ -52,10 +52,12 @@ class CandidateFacts:
     execution_metadata: Mapping[str, Any]
     platform_latency_ms: float | None
     output_text: str | None
+    """What the output says in words: its text, or all its strings where most of its words are elsewhere."""
     other_text: str | None
     """The reasoning, and the strings of the output that are not its text."""
     structured_form: str | None
-    """Canonical JSON of the output, cut, where it is that and not the text that later outputs are compared with."""
+    """The text and the canonical JSON of the output, both cut, for comparison with later outputs; None where the output
+    is its text alone."""
     similarities: Mapping[str, float]
     """Of the earlier outputs to this one, by their hash; without those that could not be told."""
     reference_similarity: ReferenceSimilarity | None

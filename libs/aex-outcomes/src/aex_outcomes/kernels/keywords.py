@@ -50,6 +50,7 @@ _LONGEST_RUN = 30
 _HIDDEN_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
 """Characters that are no combining ones themselves, but unfold to nothing else."""
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[\n\r。！？；]+")
+_WITHIN_CLAUSES = frozenset(" -'\u2019\u2010\u2011")
 _SCANNED = 1_000
 """Occurrences of one term that are looked at one by one: enough for a share, and bounded for hostile texts."""
 
@@ -106,6 +107,20 @@ def distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
 def words_of(text: str, longest: int | None = None) -> list[str]:
     """The words of the text in their normalised form. Raises `UnfoldsTooFar` beyond `longest` code points."""
     return [token for token in _tokens(text, longest) if _is_word(token)]
+
+
+def clauses_of(text: str) -> list[list[str]]:
+    """The same, clause by clause: each line and each mark ends one, but for marks that stand within words."""
+    lines = _seen(_folded(text, None)).split("\n")
+    clauses: list[list[str]] = []
+    for line in _apart("\n".join([" ".join(line.split()) for line in lines])).split("\n"):
+        clauses.append([])
+        for token in _cut(line):
+            if _is_word(token):
+                clauses[-1].append(token)
+            elif token not in _WITHIN_CLAUSES:
+                clauses.append([])
+    return [clause for clause in clauses if clause]
 
 
 def standing(text: str, terms: Sequence[str], longest: int | None = None) -> Standing:

@@ -1,7 +1,7 @@
 """What rules compare an attempt with. Read before its transaction: a moment old is as good."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,13 +10,13 @@ from aex_governance.repository.projections import DOMAINS, PACES, PROFILES, proj
 from aex_governance.rules.case import Pace
 from aex_governance.rules.histogram import Histogram
 from aex_governance.rules.projection import places
-from aex_governance.rules.projection.documents import Tally
-from aex_governance.rules.projection.merging import summed
+from aex_governance.rules.projection.documents import DomainShard, ProfileShard, Tally
+from aex_governance.rules.projection.merging import histograms_of
+from aex_governance.rules.statistical_outlier import left_to_domain
 from aex_models.governance import ValidationRequest
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.port import Store
 
-MAX_WINDOW_S = 86_400
 _MINUTE = 60_000_000
 
 
@@ -30,36 +30,43 @@ class History:
 
 
 async def read_history(deps: Deps, request: ValidationRequest, generation: int) -> History:
-    """The agent's and the domain's histograms, and how many outcomes the agent had lately."""
-    own, domain, pace = await asyncio.gather(
-        _own(deps.store, request, generation),
-        _domain(deps.store, request, generation),
-        _pace(deps, request, generation),
-    )
+    """The agent's histograms, the domain's where these are too short, and how many outcomes the agent had lately."""
+    (own, domain), pace = await asyncio.gather(_histograms(deps, request, generation), _pace(deps, request, generation))
     return History(own, domain, pace)
 
 
-async def _own(store: Store, request: ValidationRequest, generation: int) -> Mapping[str, Histogram]:
+async def _histograms(
+    deps: Deps, request: ValidationRequest, generation: int
+) -> tuple[Mapping[str, Histogram], Mapping[str, Histogram]]:
+    """The agent's own and the domain's, of the metrics that the request has."""
+    config = deps.rules.get("statistical_outlier")
+    if config is None or not config.enabled:
+        return {}, {}
+    own = _of([each.tally for each in await _own(deps.store, request, generation)], request.extracted_metrics)
+    left = left_to_domain(request, own, config.thresholds)
+    domain = await _domain(deps.store, request, generation) if left else []
+    return own, _of([each.tally for each in domain], left)
+
+
+async def _own(store: Store, request: ValidationRequest, generation: int) -> list[ProfileShard]:
     agent_id, domain = request.agent.id, request.domain
     keys = [
         projected_key(generation, places.profile_place(agent_id, domain, shard))
         for shard in range(places.PROFILE_SHARDS)
     ]
-    found = await PROFILES.get_many(store, keys)
-    return _histograms([each.tally for each in found if each])
+    return [each for each in await PROFILES.get_many(store, keys) if each]
 
 
-async def _domain(store: Store, request: ValidationRequest, generation: int) -> Mapping[str, Histogram]:
+async def _domain(store: Store, request: ValidationRequest, generation: int) -> list[DomainShard]:
     keys = [
         projected_key(generation, places.domain_place(request.domain, shard)) for shard in range(places.DOMAIN_SHARDS)
     ]
-    found = await DOMAINS.get_many(store, keys)
-    return _histograms([each.tally for each in found if each])
+    return [each for each in await DOMAINS.get_many(store, keys) if each]
 
 
-def _histograms(tallies: Sequence[Tally]) -> Mapping[str, Histogram]:
-    merged = summed(tallies).histograms
-    return {name: Histogram.of_coarse(each.counts, each.level) for name, each in merged.items()}
+def _of(tallies: Iterable[Tally], names: Collection[str]) -> Mapping[str, Histogram]:
+    found = histograms_of(tallies, names)
+    return {name: Histogram.of_coarse(each.counts, each.level) for name, each in found.items()}
 
 
 async def _pace(deps: Deps, request: ValidationRequest, generation: int) -> Pace:
@@ -85,5 +92,4 @@ async def _pace(deps: Deps, request: ValidationRequest, generation: int) -> Pace
 
 def _minutes(now: datetime, window_s: float) -> tuple[int, int]:
     """The first and the last minute, since 1970, that the window touches."""
-    reach = timedelta(seconds=min(max(window_s, 0), MAX_WINDOW_S))
-    return epoch_micros(now - reach) // _MINUTE, epoch_micros(now) // _MINUTE
+    return epoch_micros(now - timedelta(seconds=window_s)) // _MINUTE, epoch_micros(now) // _MINUTE

@@ -47,7 +47,7 @@ def read_draft(form: Mapping[str, str]) -> Draft:
         problems["decision"] = "Choose what to do with the outcome"
     reason = typed
     try:
-        reason = tidy_reason(typed, "form/reason")
+        reason = tidy_reason(typed)
     except InvalidRequest as error:
         problems["reason"] = error.message[:1].upper() + error.message[1:]
     return Draft(

@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from itertools import chain, islice
 from typing import Any
+
+from pydantic import BaseModel
 
 from aex_models.canonical import json_problem
 from aex_models.governance import Flag, ScienceFindings, ValidationDecision, ValidationRequest
@@ -19,6 +22,22 @@ LEFT_OUT = "left_out"
 _Number = bool | float | int
 
 
+def is_longer(request: ValidationRequest, limit: int) -> bool:
+    """Whether it has more characters and parts than this. Costs no more than the limit, whatever the request holds."""
+    waiting: list[Any] = [getattr(request, name) for name in ValidationRequest.model_fields]
+    size = 0
+    while waiting and size <= limit:
+        value = waiting.pop()
+        size += len(value) if isinstance(value, str) else 1
+        if isinstance(value, Mapping):
+            waiting += islice(chain.from_iterable(value.items()), limit)
+        elif isinstance(value, list | tuple):
+            waiting += value[:limit]
+        elif isinstance(value, BaseModel):
+            waiting += [each for _, each in value]
+    return size > limit
+
+
 def logged(request: ValidationRequest) -> ValidationRequest:
     """The request as the log keeps it: no texts, and of everything else a bounded part."""
     science = request.science
@@ -32,7 +51,7 @@ def logged(request: ValidationRequest) -> ValidationRequest:
             "science": None if science is None else _science(science),
             "execution_metadata": cut(request.execution_metadata),
             "previous_attempts": tuple(
-                each.model_copy(update={"metrics": _claims(each.metrics)})
+                each.model_copy(update={"metrics": _metrics(each.metrics)})
                 for each in request.previous_attempts[-MAX_ATTEMPTS:]
             ),
         }

@@ -30,7 +30,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One attempt, with the history that rules about it need. Contracts other than its own alone are in there."""
+    """One attempt, with the history that rules about it need. Outputs seen before may be of its own contract."""
 
     request: ValidationRequest
     text: FreeText | None = None

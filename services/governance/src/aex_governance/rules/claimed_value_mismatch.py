@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_governance.rules.case import Case
+from aex_governance.rules.plain_number import plain_number
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_models.governance import Action, Flag, Severity
-from aex_models.numbers import is_number
 
 _SEVERITIES = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 _SHOWN = 20
+_HAIR = 1e-9
+"""Exactly 5 % in decimal may be a hair more in binary: the hair is not held against anyone."""
 
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
@@ -32,29 +34,26 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
 
 
 def _severity(mismatch: Mapping[str, Any], thresholds: Thresholds) -> Severity:
-    """What the science gate says; where it says nothing that is known here, what its own table says of the figures."""
+    """The worse of what the science gate says and of what its own table says of the figures."""
     stated = str(mismatch.get("severity", "")).strip().lower()
-    for severity in _SEVERITIES:
-        if stated == severity.value:
-            return severity
-    claimed, recomputed = _number(mismatch, "claimed"), _number(mismatch, "recomputed")
-    errors = [
-        error for error in (_number(mismatch, "relative_error"), _error(claimed, recomputed)) if error is not None
-    ]
+    said = [severity for severity in _SEVERITIES if stated == severity.value]
+    told = _severity_of_figures(mismatch, thresholds)
+    return max([*said, *([] if told is None else [told])], key=_SEVERITIES.index, default=Severity.MAJOR)
+
+
+def _severity_of_figures(mismatch: Mapping[str, Any], thresholds: Thresholds) -> Severity | None:
+    claimed, recomputed = plain_number(mismatch.get("claimed")), plain_number(mismatch.get("recomputed"))
+    told = plain_number(mismatch.get("relative_error"))
+    errors = [abs(error) for error in (told, _error(claimed, recomputed)) if error is not None]
     if not errors:
-        return Severity.MAJOR
-    worst = max(abs(error) for error in errors)
+        return None
+    worst = max(errors) - _HAIR
     changed_sign = (
         claimed is not None and recomputed is not None and (claimed < 0 < recomputed or recomputed < 0 < claimed)
     )
     if changed_sign or worst > thresholds["major_relative"]:
         return Severity.CRITICAL
     return Severity.MAJOR if worst > thresholds["minor_relative"] else Severity.MINOR
-
-
-def _number(mismatch: Mapping[str, Any], key: str) -> float | None:
-    value = mismatch.get(key)
-    return float(value) if value is not None and is_number(value) else None
 
 
 def _error(claimed: float | None, recomputed: float | None) -> float | None:
@@ -74,7 +73,7 @@ RULE = FraudRule(
     check=check,
     actions={Severity.MINOR: Action.ALLOW, Severity.MAJOR: Action.HOLD, Severity.CRITICAL: Action.HOLD},
     threshold_notes={
-        "minor_relative": "Where the science gate states no severity: relative error up to which a mismatch is minor.",
-        "major_relative": "Likewise: relative error up to which it is major; beyond, it is critical.",
+        "minor_relative": "Relative error up to which a mismatch is minor, unless the science gate says worse.",
+        "major_relative": "Relative error up to which it is major, likewise; beyond, it is critical.",
     },
 )

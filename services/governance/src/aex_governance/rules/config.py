@@ -1,11 +1,9 @@
 """Thresholds and switches of the rules, from YAML: the packaged defaults, or an operator's own file over them.
 
 What may stand in the operator's file is what the packaged file has: the same rules, thresholds and kinds of values.
-A number is a finite one that is not negative; where the name says that it is a share, one in [0, 1].
+A number is a finite one that is not negative; shares lie in [0, 1], counts are whole numbers from 1 on.
 """
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +11,10 @@ from typing import Any
 
 from aex_governance.rules.config_file import BadRuleConfig, read_mapping
 from aex_governance.rules.table import RULES
+from aex_governance.rules.threshold_limits import counted, expected_instead, is_finite, out_of_order
 from aex_models.frozen import Frozen, StrictBool
 
 __all__ = ["BadRuleConfig", "RuleConfig", "load_rules"]
-
-_SHARE = re.compile(r"(similarity|share|density|rouge_l|bleu)$")
 
 
 class RuleConfig(Frozen):
@@ -34,6 +31,7 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
     where it cannot be read.
     """
     configs = packaged_rules()
+    maxima = {rule.name: rule.threshold_maxima for rule in RULES}
     if path is None:
         return configs
     problems: list[str] = []
@@ -41,7 +39,7 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
         if name not in configs:
             problems.append(f"{name}: no such rule; the rules are {', '.join(sorted(configs))}")
             continue
-        overlay = _Overlay(str(name), problems)
+        overlay = _Overlay(str(name), maxima[name], problems)
         configs[name] = overlay.applied(configs[name], settings)
     if problems:
         raise BadRuleConfig("; ".join(f"{path}: {each}" for each in problems))
@@ -58,8 +56,9 @@ def packaged_rules() -> dict[str, RuleConfig]:
 class _Overlay:
     """One rule's settings over its defaults; what is wrong with them is told to the list of problems."""
 
-    def __init__(self, rule: str, problems: list[str]) -> None:
+    def __init__(self, rule: str, maxima: Mapping[str, float], problems: list[str]) -> None:
         self._rule = rule
+        self._maxima = maxima
         self._problems = problems
 
     def applied(self, base: RuleConfig, own: Any) -> RuleConfig:
@@ -88,42 +87,41 @@ class _Overlay:
             if name not in defaults:
                 self._tell(where, f"no such threshold; {known}")
             else:
-                result[name] = self._value(where, defaults[name], value)
+                result[name] = self._value(where, name, defaults[name], value)
+                self._expect_at_most(where, value, self._maxima.get(name))
+        for name, expected in out_of_order(result):
+            self._tell(f".thresholds.{name}", f"expected {expected}, not {_shown(result[name])}")
         return result
 
-    def _value(self, where: str, default: Any, value: Any) -> Any:
+    def _value(self, where: str, name: str, default: Any, value: Any) -> Any:
         """A mapping of bounds is laid over the default one, name by name; anything else takes its place."""
         if isinstance(default, dict):
             if not isinstance(value, dict):
                 self._tell(where, f"expected `metric: [least, most]` under it, not {_shown(value)}")
                 return default
-            for name, bounds in value.items():
-                self._expect(f"{where}.{name}", bounds, _are_bounds, "[least, most], numbers or null, least ≤ most")
+            for metric, bounds in value.items():
+                self._expect(f"{where}.{metric}", bounds, _are_bounds, "[least, most], numbers or null, least ≤ most")
             return {**default, **value}
         if isinstance(default, list):
             self._expect(where, value, _are_names, "a list of names, in quotes where they are no plain words")
-        elif isinstance(default, bool):
-            self._expect(where, value, lambda each: isinstance(each, bool), "true or false")
-        elif _SHARE.search(where):
-            self._expect(where, value, lambda each: _is_finite(each) and 0 <= each <= 1, "a share, from 0 to 1")
-        else:
-            self._expect(where, value, lambda each: _is_finite(each) and each >= 0, "a number that is not negative")
-        return value
+        elif (expected := expected_instead(name, default, value)) is not None:
+            self._tell(where, f"expected {expected}, not {_shown(value)}")
+        return counted(default, value)
 
     def _expect(self, where: str, value: Any, holds: Callable[[Any], bool], expected: str) -> None:
         if not holds(value):
             self._tell(where, f"expected {expected}, not {_shown(value)}")
 
+    def _expect_at_most(self, where: str, value: Any, most: float | None) -> None:
+        if most is not None and is_finite(value) and value > most:
+            self._tell(where, f"expected at most {most}, which is as far as it is looked at, not {_shown(value)}")
+
     def _tell(self, where: str, problem: str) -> None:
         self._problems.append(f"{self._rule}{where}: {problem}")
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _are_bounds(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 2 or not all(each is None or _is_finite(each) for each in value):
+    if not isinstance(value, list) or len(value) != 2 or not all(each is None or is_finite(each) for each in value):
         return False
     least, most = value
     return least is None or most is None or least <= most

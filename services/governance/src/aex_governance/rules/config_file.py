@@ -1,5 +1,6 @@
 """A YAML file that is one mapping, read strictly: what PyYAML would pass over in silence is refused."""
 
+import re
 from collections.abc import Hashable
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -45,3 +46,11 @@ class _Strict(yaml.SafeLoader):
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+_Strict.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
+"""YAML 1.2 reads 1e3 as the number that it is; PyYAML keeps to 1.1, where it is a word."""

@@ -19,13 +19,17 @@ class RuleBroken(RuntimeError):
 
 
 def decide(case: Case, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule] = RULES) -> ValidationDecision:
-    """Run every enabled rule. `valid` is true only for allow.
+    """Run every enabled rule and combine what they say. Raises `RuleBroken` as `raised` does."""
+    return combined(raised(case, configs, rules), rules)
+
+
+def raised(case: Case, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule]) -> tuple[Flag, ...]:
+    """The flags of those of these rules that are enabled.
 
     Raises `RuleBroken`, naming the rule and the attempt, where one of them breaks: what it would have said is unknown,
     and unknown is never a pass. No decision is made, nothing is stored, and whoever asked asks again.
     """
     flags = []
-    action = Action.ALLOW
     for rule in rules:
         config = configs[rule.name]
         if not config.enabled:
@@ -33,12 +37,21 @@ def decide(case: Case, configs: Mapping[str, RuleConfig], rules: Sequence[FraudR
         try:
             flag = rule.check(case, config.thresholds)
             if flag is not None:
+                rule.actions[flag.severity]  # a severity that nobody knows what to do about is a bug, too
                 flags.append(flag)
-                action = max(action, rule.actions[flag.severity], key=_STRENGTH.index)
         except Exception as error:
             raise RuleBroken(f"rule {rule.name} broke on attempt {case.request.attempt_id}: {error!r}") from error
+    return tuple(flags)
+
+
+def combined(flags: Iterable[Flag], rules: Sequence[FraudRule] = RULES) -> ValidationDecision:
+    """The decision that these flags make, in the order of the rules. `valid` is true only for allow."""
+    places = {rule.name: place for place, rule in enumerate(rules)}
+    ordered = tuple(sorted(flags, key=lambda flag: places[flag.rule]))
+    actions = (rules[places[flag.rule]].actions[flag.severity] for flag in ordered)
+    action = max(actions, key=_STRENGTH.index, default=Action.ALLOW)
     return ValidationDecision(
-        valid=action is Action.ALLOW, action=action, flags=tuple(flags), risk_score=risk_score(flags)
+        valid=action is Action.ALLOW, action=action, flags=ordered, risk_score=risk_score(ordered)
     )
 
 

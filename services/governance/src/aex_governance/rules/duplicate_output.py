@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from aex_governance.rules.case import Case
+from aex_governance.rules.likeness import not_after_own, received_later
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_governance.rules.sighting import Sighting
+from aex_governance.rules.text import MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
 _MOST_SHOWN = 5
@@ -13,19 +15,22 @@ _MOST_SHOWN = 5
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Look at the outputs with the same hash. What others delivered weighs more than what the agent sold twice."""
-    del thresholds
-    if case.text is None or not case.text.is_free:
+    if case.text is None or not case.text.is_free or case.text.tokens < thresholds["min_tokens"]:
         return None
     request = case.request
-    others = [s for s in case.copies if s.agent_id != request.agent.id and s.work_id != request.work_id]
-    if others:
-        message = f"Agent {others[0].agent_id} delivered the same text on another work"
-        return _flag(case, Severity.CRITICAL, message, others)
-    sold = [s for s in case.copies if s.agent_id == request.agent.id and s.consumer_id != request.consumer.id]
+    own = [each for each in case.copies if each.agent_id == request.agent.id]
+    foreign = [each for each in case.copies if each.agent_id != request.agent.id and _is_elsewhere(case, each)]
+    if others := not_after_own(foreign, own):
+        message = "Another agent delivered the same text on another work"
+        return _flag(case, Severity.CRITICAL, message + received_later(request, others), others)
+    sold = [s for s in own if s.consumer_id != request.consumer.id and s.contract_id != request.contract_id]
     if sold:
-        message = f"The agent delivered the same text to another consumer, {sold[0].consumer_id}"
-        return _flag(case, Severity.MINOR, message, sold)
+        return _flag(case, Severity.MINOR, "The agent delivered the same text to another consumer", sold)
     return None
+
+
+def _is_elsewhere(case: Case, seen: Sighting) -> bool:
+    return seen.work_id != case.request.work_id and seen.contract_id != case.request.contract_id
 
 
 def _flag(case: Case, severity: Severity, message: str, seen: Sequence[Sighting]) -> Flag:
@@ -47,5 +52,6 @@ RULE = FraudRule(
     ),
     check=check,
     actions={Severity.CRITICAL: Action.HOLD, Severity.MINOR: Action.ALLOW},
-    threshold_notes={},
+    threshold_notes={"min_tokens": MIN_TOKENS_NOTE},
+    reads_history=True,
 )

@@ -2,19 +2,20 @@
 
 import re
 import unicodedata
-from functools import cache
 
 _INVISIBLE_LETTERS = "\u115f\u1160\u3164\uffa0"
 """Fillers that count as letters."""
 _DROPPED = {"Mn", "Mc", "Me", "Cf", "Co", "Cn", "Cs"}
 """Marks on letters, format characters, what nobody can see."""
 _LOOKALIKES = str.maketrans(
-    # Cyrillic, Greek and Armenian letters, after case folding, that are drawn like Latin ones.
-    "аеорсухіјѕһԁԛԝвнкмтгпьαβγεηικνορτυχωϲϳսօհոցքզɑɡıɩοσ",
-    "aeopcyxijshdqwbhkmtrnbabyenikvoptyxwcjuohnqqqagiioo",
+    # Cyrillic, Greek, Armenian letters, after case folding, that are drawn like Latin ones; these with a stroke.
+    "аеорсухіјѕһԁԛԝвнкмтгпьαβγεηικνορτυχωϲϳսօհոցքզɑɡıɩοσøłđħŧƀ",
+    "aeopcyxijshdqwbhkmtrnbabyenikvoptyxwcjuohnqqqagiioooldhtb",
 )
 _MOST_LONGER = 4
 """Times: a Korean syllable has three letters. There are ligatures of eighteen; nobody writes a text of them."""
+_PIECE = 4_096
+"""Folded at once: while a whole long text is, no other thread runs. Without its marks a text may be cut anywhere."""
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -26,8 +27,13 @@ def folded(text: str) -> str:
     lines = _LINE_ENDS.sub("\n", text)
     if lines.isascii():
         return lines.lower()
-    plain = unicodedata.normalize("NFKD", _visible(lines))[: _MOST_LONGER * len(lines)]
-    return _visible(plain.casefold()).translate(_LOOKALIKES)
+    pieces, room = [], _MOST_LONGER * len(lines)
+    visible = _visible(lines)
+    for start in range(0, len(visible), _PIECE):
+        piece = unicodedata.normalize("NFKD", visible[start : start + _PIECE])[:room]
+        room -= len(piece)
+        pieces.append(_visible(piece.casefold()).translate(_LOOKALIKES))
+    return "".join(pieces)
 
 
 def _visible(text: str) -> str:
@@ -35,6 +41,5 @@ def _visible(text: str) -> str:
     return text.translate(dict.fromkeys(map(ord, dropped))) if dropped else text
 
 
-@cache
 def _is_dropped(character: str) -> bool:
     return character in _INVISIBLE_LETTERS or unicodedata.category(character) in _DROPPED

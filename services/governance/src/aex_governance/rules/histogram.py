@@ -67,15 +67,17 @@ class Histogram:
         median = self.median_value()
         return weighted_median((abs(middle_of(bucket) - median), count) for bucket, count in self.counts.items())
 
-    def reach(self, share: float) -> float:
-        """How far from the median, in buckets, this share of the values lies at most. Raises `ValueError` if empty."""
-        median = self.median()
-        return _quantile(((abs(bucket - median), count) for bucket, count in self.counts.items()), share)
+    def reach(self, share: float, above: bool) -> float:
+        """How far from the median, in buckets, this share of the values on one side of it lies at most.
 
-    def reach_value(self, share: float) -> float:
+        The median itself is on both sides. Raises `ValueError` if empty.
+        """
+        return _reach(self.counts.items(), self.median(), share, above)
+
+    def reach_value(self, share: float, above: bool) -> float:
         """The same in the values' own unit."""
-        median = self.median_value()
-        return _quantile(((abs(middle_of(bucket) - median), count) for bucket, count in self.counts.items()), share)
+        values = [(middle_of(bucket), count) for bucket, count in self.counts.items()]
+        return _reach(values, self.median_value(), share, above)
 
     @staticmethod
     def of_coarse(counts: Mapping[int, int], level: int) -> "Histogram":
@@ -103,6 +105,11 @@ def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
     low = ordered[bisect_left(sums, (total + 1) // 2)][0]
     high = ordered[bisect_left(sums, total // 2 + 1)][0]
     return (low + high) / 2
+
+
+def _reach(weighted: Iterable[tuple[float, int]], median: float, share: float, above: bool) -> float:
+    sign = 1 if above else -1
+    return _quantile(((gap, count) for place, count in weighted if (gap := sign * (place - median)) >= 0), share)
 
 
 def _quantile(weighted: Iterable[tuple[float, int]], share: float) -> float:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from aex_governance.rules.case import Case
+from aex_governance.rules.injection.effort import Effort
 from aex_governance.rules.injection.finding import Finding, excerpt
 from aex_governance.rules.injection.hidden import Limits, hidden_characters
 from aex_governance.rules.injection.texts import encoded, opened, planted, spoken
@@ -18,27 +19,30 @@ from aex_models.governance import Action, Flag, Severity
 
 _MAX_FINDINGS = 50
 _MAX_SHOWN = 8
-_MAX_STRINGS = 500
 
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Read every text; the first findings of each kind are shown, all that were looked for are counted."""
     shown: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
-    for source, given in _texts(case, int(thresholds["max_characters"])):
+    effort = Effort()
+    unread: Counter[str] = Counter()
+    for source, offset, given in _parts(case, int(thresholds["max_characters"]), unread):
         # Halves of a surrogate pair are no characters: each is read as a question mark.
         text = given.encode("utf-8", "replace").decode("utf-8")
-        for finding in islice(_findings(text, thresholds), _MAX_FINDINGS):
+        for finding in islice(_findings(text, thresholds, effort), _MAX_FINDINGS):
             counts[finding.kind] += 1
             if len(shown) < _MAX_SHOWN and counts[finding.kind] <= 2:
                 shown.append(
                     {
                         "kind": finding.kind,
                         "where": source,
-                        "position": finding.start,
+                        "position": offset + finding.start,
                         "excerpt": excerpt(text, finding.start, finding.end),
                     }
                 )
+    if effort.beyond:
+        counts["too_much_to_read"] += 1
     if not counts:
         return None
     kinds = ", ".join(sorted(counts))
@@ -46,11 +50,15 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
         rule=RULE.name,
         severity=Severity.MAJOR,
         message=f"The candidate addresses its reviewer: {kinds}",
-        evidence={"counts": dict(sorted(counts.items())), "findings": shown},
+        evidence={
+            "counts": dict(sorted(counts.items())),
+            "findings": shown,
+            **({"not_looked_at": dict(sorted(beyond.items()))} if (beyond := effort.beyond + unread) else {}),
+        },
     )
 
 
-def _findings(text: str, thresholds: Thresholds) -> Iterator[Finding]:
+def _findings(text: str, thresholds: Thresholds, effort: Effort) -> Iterator[Finding]:
     if thresholds["hidden_characters"]:
         limits = Limits(
             zero_width=int(thresholds["min_zero_width"]),
@@ -61,22 +69,34 @@ def _findings(text: str, thresholds: Thresholds) -> Iterator[Finding]:
     if thresholds["addressing"] or thresholds["planted_verdicts"]:
         read = opened(text)
         if thresholds["addressing"]:
-            yield from spoken(read)
+            yield from spoken(read, effort)
         if thresholds["planted_verdicts"]:
-            yield from planted(read)
+            yield from planted(read, effort)
     if thresholds["encoded"]:
-        yield from encoded(text)
+        yield from encoded(text, effort)
 
 
-def _texts(case: Case, longest: int) -> Iterator[tuple[str, str]]:
+def _parts(case: Case, longest: int, unread: Counter[str]) -> Iterator[tuple[str, int, str]]:
+    """Each text by what it is; of one beyond `longest` its beginning and its end, with where they begin."""
+    for source, text in _texts(case):
+        if len(text) <= longest:
+            yield source, 0, text
+            continue
+        half = longest // 2
+        unread[f"characters of {source}"] += len(text) - 2 * half
+        yield source, 0, text[:half]
+        yield source, len(text) - half, text[-half:]
+
+
+def _texts(case: Case) -> Iterator[tuple[str, str]]:
     request = case.request
     if request.output_text:
-        yield "output", request.output_text[:longest]
+        yield "output", request.output_text
     if request.other_text:
-        yield "other texts", request.other_text[:longest]
-    metadata = "\n\n".join(islice(_strings(request.execution_metadata), _MAX_STRINGS))
+        yield "other texts", request.other_text
+    metadata = "\n\n".join(_strings(request.execution_metadata))
     if metadata:
-        yield "execution metadata", metadata[:longest]
+        yield "execution metadata", metadata
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -101,7 +121,7 @@ RULE = FraudRule(
     check=check,
     actions={Severity.MAJOR: Action.HOLD},
     threshold_notes={
-        "max_characters": "Characters (code points) read of each text; what lies beyond is not read.",
+        "max_characters": "Characters (code points) read of each text: of longer ones half of them at each end.",
         "addressing": "Whether words and chat tokens addressed to the reviewer are looked for.",
         "planted_verdicts": "Whether verdict objects and the reviewer's own keys are looked for.",
         "hidden_characters": "Whether invisible and bidirectional characters are looked for.",

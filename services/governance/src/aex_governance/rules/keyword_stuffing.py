@@ -4,20 +4,16 @@ Verification tells how the terms stand in the text, since governance does not kn
 headings, tables of figures and a glossary of terms that the prose uses too are honest.
 """
 
-import re
 from typing import Any
 
 from aex_governance.rules.case import Case
+from aex_governance.rules.keyword_layout import is_headed_list, may_be_labels, repeated_share
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_models.governance import Action, Flag, KeywordStats, Severity
 
-_SEGMENT_END = re.compile(r"(?<=[.!?;])\s+|[\n\r。！？；]+")
-_MARKER = re.compile(r"^\s*(?:[-*•·–—>#]+|\d{1,3}[.)]|[A-Za-z][.)])\s+")
-_WORD = re.compile(r"\w+")
-_LABEL_WORDS = 8
-_SENTENCE_MARKS = tuple(".!?;。！？；")
 _LOOKED_AT = 50_000
 """Code points of a text whose layout is looked at."""
+_BESIDE_PROSE = "a list beside prose that has few or none of them"
 
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
@@ -26,9 +22,11 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     if stats is None or not stats.found:
         return None
     tokens = case.text.tokens if case.text else None
-    repeated = _repeated_share(text[:_LOOKED_AT]) if text else 0.0
+    repeated = repeated_share(text[:_LOOKED_AT]) if text else 0.0
     reasons = _reasons(stats, tokens, repeated, thresholds)
-    if not reasons or (text and not _repeats(stats, repeated, thresholds) and _may_be_labels(stats, text[:_LOOKED_AT])):
+    if not reasons or (text and not _repeats(stats, repeated, thresholds) and may_be_labels(stats, text[:_LOOKED_AT])):
+        return None
+    if text and reasons == [_BESIDE_PROSE] and is_headed_list(text[:_LOOKED_AT]):
         return None
     return Flag(
         rule=RULE.name,
@@ -45,13 +43,23 @@ def _reasons(stats: KeywordStats, tokens: int | None, repeated: float, threshold
     if stats.found >= thresholds["min_found"]:
         if stats.list_share >= thresholds["min_list_share"] and stats.density >= thresholds["min_density"]:
             reasons.append("lists or repeats")
+        elif stats.list_share >= thresholds["half_list_share"] and stats.density >= thresholds["half_density"]:
+            reasons.append("lists or repeats, dense as no prose is")
         elif stats.list_share >= thresholds["dump_list_share"]:
-            reasons.append("a list beside prose that has few or none of them")
-    if stats.density >= thresholds["max_prose_density"] and (tokens is None or tokens >= thresholds["long_tokens"]):
+            reasons.append(_BESIDE_PROSE)
+    if _is_too_dense(stats, tokens, thresholds):
         reasons.append("a density beyond prose")
     if _repeats(stats, repeated, thresholds):
         reasons.append("the same sentences again and again")
     return reasons
+
+
+def _is_too_dense(stats: KeywordStats, tokens: int | None, thresholds: Thresholds) -> bool:
+    """A sentence may be dense with a few terms; a long text, or a sentence that strings many together, may not."""
+    if stats.density >= thresholds["max_prose_density"] and (tokens is None or tokens >= thresholds["long_tokens"]):
+        return True
+    is_run_on = stats.found >= thresholds["run_on_found"] and stats.density >= thresholds["run_on_density"]
+    return is_run_on and (tokens is None or tokens >= thresholds["run_on_tokens"])
 
 
 def _is_bare_list(stats: KeywordStats, thresholds: Thresholds) -> bool:
@@ -68,39 +76,6 @@ def _repeats(stats: KeywordStats, repeated: float, thresholds: Thresholds) -> bo
         and stats.density >= thresholds["repeat_density"]
         and repeated >= thresholds["max_repeated_share"]
     )
-
-
-def _repeated_share(text: str) -> float:
-    """Share of the text that lies in sentences or lines which came before, word for word."""
-    seen: set[tuple[str, ...]] = set()
-    total = again = 0
-    for segment in _SEGMENT_END.split(text):
-        words = tuple(_WORD.findall(segment.casefold()))
-        size = sum(map(len, words))
-        total += size
-        again += size if words in seen else 0
-        seen.add(words)
-    return again / total if total else 0.0
-
-
-def _may_be_labels(stats: KeywordStats, text: str) -> bool:
-    """Whether there are enough headings and labelled figures for the terms in lists to be those.
-
-    A heading is a short line above a longer one; a labelled figure is a short line with a word and a number.
-    """
-    lines = [_MARKER.sub("", line).strip() for line in text.splitlines() if line.strip()]
-    sizes = [len(_WORD.findall(line)) for line in lines]
-    labels = 0
-    for line, size, below in zip(lines, sizes, [*sizes, 0][1:], strict=True):
-        if 0 < size <= _LABEL_WORDS:
-            is_heading = below > 2 * size and not line.endswith(_SENTENCE_MARKS) and "," not in line
-            labels += is_heading or _is_figure(line)
-    return labels >= max(stats.found * stats.list_share, 1)
-
-
-def _is_figure(line: str) -> bool:
-    words = _WORD.findall(line)
-    return any(word[0].isdigit() for word in words) and any(word[0].isalpha() for word in words)
 
 
 def _figures(stats: KeywordStats, tokens: int | None, repeated: float, thresholds: Thresholds) -> dict[str, Any]:
@@ -129,6 +104,11 @@ RULE = FraudRule(
         "bare_density": "Share of such a text's words that belong to terms.",
         "min_list_share": "Share of the found terms that stand in lists or repeats alone, at `min_density`.",
         "min_density": "Share of the text's words that belong to terms, at `min_list_share`.",
+        "half_list_share": "The same share, at `half_density`.",
+        "half_density": "Share of the text's words that belong to terms, at `half_list_share`.",
+        "run_on_found": "Required terms from which on `run_on_density` holds.",
+        "run_on_tokens": "Tokens from which on `run_on_density` holds: shorter sentences may be dense.",
+        "run_on_density": "Share of the words that belong to terms from which on they are but strung together.",
         "dump_list_share": "Share of the found terms that stand in lists alone, beside prose, at any density.",
         "long_tokens": "Tokens from which on `max_prose_density` holds.",
         "max_prose_density": "Share of the words that belong to terms from which on no text is prose.",

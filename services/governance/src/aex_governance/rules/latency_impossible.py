@@ -1,11 +1,9 @@
 """Times that cannot be: longer than the platform waited, or parts that are longer than the whole."""
 
 from aex_governance.rules.case import Case
+from aex_governance.rules.reported_times import DURATIONS, FIRST_BYTES, PROCESSINGS, ReportedTime, reported_time
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_models.governance import Action, Flag, Severity
-from aex_models.numbers import is_number
-
-_REPORTED = ("duration_ms", "ttfb_ms", "processing_ms")
 
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
@@ -14,28 +12,38 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     A slow agent is an honest one: no time is too long that the platform measured too. What is no number, or was not
     measured, tells nothing.
     """
-    metadata = case.request.execution_metadata
-    reported = {name: float(metadata[name]) for name in _REPORTED if is_number(metadata.get(name))}
+    duration, first_byte, processing = (
+        reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
+    )
+    reported = [each for each in (duration, first_byte, processing) if each is not None]
     measured, slack = case.request.platform_latency_ms, thresholds["slack_ms"]
     problems = []
     if measured is not None:
         problems += [
-            f"{name} exceeds what the platform measured" for name, ms in reported.items() if ms > measured + slack
+            f"{each.name} exceeds what the platform measured" for each in reported if each.ms > measured + slack
         ]
-    duration = reported.get("duration_ms")
-    if duration is not None:
-        if reported.get("ttfb_ms", duration) > duration + thresholds["rounding_ms"]:
-            problems.append("ttfb_ms exceeds duration_ms")
-        if reported.get("processing_ms", duration) > duration + slack:
-            problems.append("processing_ms exceeds duration_ms")
+    problems += _longer_than(duration, first_byte, thresholds["rounding_ms"])
+    problems += _longer_than(duration, processing, slack)
     if not problems:
         return None
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
         message=f"Impossible times: {'; '.join(problems)}",
-        evidence={"reported": reported, "platform_latency_ms": measured, "slack_ms": slack, "problems": problems},
+        evidence={
+            "reported": {each.name: each.ms for each in reported},
+            "reported_in": {each.name: each.place for each in reported},
+            "platform_latency_ms": measured,
+            "slack_ms": slack,
+            "problems": problems,
+        },
     )
+
+
+def _longer_than(duration: ReportedTime | None, part: ReportedTime | None, slack: float) -> list[str]:
+    if duration is None or part is None or part.ms <= duration.ms + slack:
+        return []
+    return [f"{part.name} exceeds {duration.name}"]
 
 
 RULE = FraudRule(
@@ -48,6 +56,6 @@ RULE = FraudRule(
     actions={Severity.MAJOR: Action.HOLD},
     threshold_notes={
         "slack_ms": "Milliseconds by which a reported time may exceed the measured one, or processing the duration.",
-        "rounding_ms": "Milliseconds by which ttfb_ms may exceed duration_ms: both may be rounded.",
+        "rounding_ms": "Milliseconds by which the first byte may come after the duration: both may be rounded.",
     },
 )

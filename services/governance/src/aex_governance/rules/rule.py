@@ -1,7 +1,7 @@
 """What a rule is."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aex_governance.rules.case import Case
@@ -21,3 +21,7 @@ class FraudRule:
     actions: Mapping[Severity, Action]
     threshold_notes: Mapping[str, str]
     """What each of its thresholds means, with its unit: one entry for each in `thresholds.yaml`."""
+    reads_history: bool = False
+    """Whether it looks at more of a case than the request and its text."""
+    threshold_maxima: Mapping[str, float] = field(default_factory=dict)
+    """The most that thresholds may be, where there is such a thing."""

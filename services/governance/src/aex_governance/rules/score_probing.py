@@ -1,8 +1,9 @@
-"""Attempts that differ in small edits alone while one secret metric climbs: a search for the score, not for the answer.
+"""Attempts that differ in small edits alone while one secret metric climbs: a search for the score, not an answer.
 
-What tells it from revision is the pattern: edit upon tiny edit, each a little better by a measure that the agent cannot
-see. A larger edit is a revision, and so are one or two small corrections: of three attempts in any order one row in six
-climbs all the way, of four one in twenty-four. Who has but the usual three attempts cannot search.
+What tells it from revision is the pattern: edit upon small edit, each a little better by a measure that the agent
+cannot see. A larger edit is a revision, and so is one small correction. With the usual three attempts two tiny edits
+that both help are a search; with one more edits may be larger, and one of them may fail or change nothing; a longer row
+is a search where most later attempts are better than earlier ones.
 """
 
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
             "metrics": climbing,
             "attempts": len(request.previous_attempts) + 1,
             "min_similarity": thresholds["min_similarity"],
+            "min_tiny_similarity": thresholds["min_tiny_similarity"],
         },
     )
 
@@ -58,26 +60,32 @@ def _is_open(name: str, patterns: Sequence[str]) -> bool:
 def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: Thresholds) -> dict[str, Any] | None:
     """The figures of a run of attempts in which this metric climbs; None where it does not."""
     known = [each for each in near if is_number(each.metrics.get(name))]
-    values = [*(float(each.metrics[name]) for each in known), value]
+    values = [*(float(each.metrics[name] or 0) for each in known), value]
     similarities = [each.similarity for each in known if each.similarity is not None]
+    tiny = min(similarities, default=0.0) >= thresholds["min_tiny_similarity"]
     for sign in (1, -1) if name.startswith(_CODE) else (1,):
-        climbs = _climbs([sign * each for each in values], thresholds)
+        climbs = _climbs([sign * each for each in values], thresholds, tiny=tiny)
         if climbs:
             return {"values": values, "climbs": climbs, "similarities": similarities}
     return None
 
 
-def _climbs(values: Sequence[float], thresholds: Thresholds) -> int:
+def _climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool) -> int:
     """How often the metric rose above all before it, where that makes a search; else 0.
 
-    A search tries edits that fail, too: it is enough that most later attempts are better than earlier ones, and that
-    the last is among the best. Scores that waver go down again.
+    A search tries edits that fail, too: in a longer row it is enough that most later attempts are better than earlier
+    ones, and that the last is among the best. Scores that waver go down again.
     """
     best, climbs = values[0], 0
     for each in values[1:]:
         if _rises(best, each):
             best, climbs = each, climbs + 1
-    if climbs < thresholds["min_climbs"] or values[-1] - values[0] < _MOST_OF_THE_WAY * (best - values[0]):
+    steps, wanted = len(values) - 1, int(thresholds["min_climbs"])
+    if steps < wanted:
+        return climbs if tiny and climbs == steps >= thresholds["min_tiny_climbs"] else 0
+    if steps == wanted:
+        return climbs if climbs >= wanted - thresholds["max_failed_of_few"] and values[-1] >= best else 0
+    if climbs < wanted or values[-1] - values[0] < _MOST_OF_THE_WAY * (best - values[0]):
         return 0
     return climbs if _rising_share(values) >= thresholds["min_rising_share"] else 0
 
@@ -101,7 +109,10 @@ RULE = FraudRule(
     actions={Severity.MAJOR: Action.HOLD},
     threshold_notes={
         "min_similarity": "Similarity to the present output from which on an earlier attempt is a small edit away.",
-        "min_climbs": "New best values in such attempts from which on they are a search, with failed tries between.",
+        "min_tiny_similarity": "Similarity from which on an edit is so small that fewer climbs are a search.",
+        "min_tiny_climbs": "Climbs after such tiny edits alone, one at each step, that are a search already.",
+        "min_climbs": "New best values in near attempts from which on they are a search, with failed tries between.",
+        "max_failed_of_few": "Of just `min_climbs` small edits, how many may have failed or changed nothing.",
         "min_rising_share": "Share of all pairs of attempts in which the later one has to be better, for a search.",
         "open_metrics": "Metrics that agents can work out themselves; `*` at the end stands for anything.",
     },

@@ -1,4 +1,4 @@
-"""Consumer and agent are the same principal, or share an organisation."""
+"""Consumer and agent are the same principal, share an organisation, or one of them is the other's."""
 
 from aex_governance.rules.case import Case
 from aex_governance.rules.rule import FraudRule, Thresholds
@@ -9,14 +9,22 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Compare the two parties, however their names are spelt. Two without an organisation share none."""
     del thresholds
     consumer, agent = case.request.consumer, case.request.agent
-    if _plain(consumer.id) == _plain(agent.id):
+    if _are_same(consumer.id, agent.id):
         message = "Consumer and agent are the same principal"
-    elif consumer.org is not None and agent.org is not None and _plain(consumer.org) == _plain(agent.org):
+    elif _are_same(consumer.org, agent.org):
         message = "Consumer and agent belong to the same organisation"
+    elif _are_same(consumer.org, agent.id):
+        message = "The consumer belongs to the agent's house: its organisation is the agent itself"
+    elif _are_same(consumer.id, agent.org):
+        message = "The agent belongs to the consumer's house: its organisation is the consumer itself"
     else:
         return None
     evidence = {"consumer": consumer.model_dump(), "agent": agent.model_dump()}
     return Flag(rule=RULE.name, severity=Severity.CRITICAL, message=message, evidence=evidence)
+
+
+def _are_same(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and _plain(one) == _plain(other)
 
 
 def _plain(name: str) -> str:
@@ -26,7 +34,7 @@ def _plain(name: str) -> str:
 
 RULE = FraudRule(
     name="self_dealing",
-    description="Consumer and agent are the same principal or share an organisation.",
+    description="Consumer and agent are the same principal, share an organisation, or one is the other's organisation.",
     check=check,
     actions={Severity.CRITICAL: Action.HOLD},
     threshold_notes={},

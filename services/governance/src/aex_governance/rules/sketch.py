@@ -29,7 +29,7 @@ def sketch_of(tokens: Sequence[str]) -> Sketch:
     """The sketch of a text's tokens; they must be at least as many as a shingle has."""
     shingles = {" ".join(tokens[at : at + SHINGLE]) for at in range(len(tokens) - SHINGLE + 1)}
     minhash = RMinHash(num_perm=PERMUTATIONS, seed=_SEED)
-    minhash.update(sorted(shingles))
+    minhash.update(list(shingles))
     return Sketch(tuple(minhash.digest()))
 
 

@@ -33,3 +33,7 @@ RULES = (
     statistical_outlier.RULE,
     velocity.RULE,
 )
+
+OF_REQUEST = tuple(rule for rule in RULES if not rule.reads_history)
+"""Those that look at the request and its text alone: they say the same whatever happens meanwhile."""
+OF_HISTORY = tuple(rule for rule in RULES if rule.reads_history)

@@ -5,23 +5,22 @@ data, code and lists of short items are none: correct ones are often equal.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from aex_governance.rules.folding import folded
+from aex_governance.rules.scripts import UNSPACED
 from aex_governance.rules.sketch import Sketch, sketch_of
+from aex_governance.rules.wording import wording_of
 
 MAX_READ = 200_000
 """Code points; what follows is not read."""
 MIN_TOKENS = 50
-_UNSPACED = (
-    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""Thai to Tibetan, Myanmar, Khmer, kana, Han."""
-_TOKEN = re.compile(rf"(?=\w)[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
-_UNSPACED_TOKEN = re.compile(rf"[{_UNSPACED}]")
+"""Shorter texts are not in the indexes."""
+MIN_TOKENS_NOTE = "Words (characters in scripts without spaces) that free text must have; no index holds shorter ones."
+_TOKEN = re.compile(rf"(?=\w)[{UNSPACED}]|[^\W_{UNSPACED}]+")
+_UNSPACED_TOKEN = re.compile(rf"[{UNSPACED}]")
 _WORDS_PER_CHARACTER = 0.6
 """Of an unspaced script: a Chinese word has 1.7 characters on average."""
 _SENTENCE_ENDS = ".!?…。！？｡।؟۔։።"
@@ -31,8 +30,20 @@ _CLAUSE_WORDS = 4.5
 """A clause of prose is this long or longer: five words, eight Chinese characters."""
 _BARE_LINE_WORDS = 7.5
 """A line without any punctuation must be longer: shorter ones are titles, names, items."""
+_MIN_WRAPPED_LINES = 6
+_MIN_RAGGED = 4
+"""Characters between the narrowest and the widest line of wrapped words; rows of a table differ less."""
+_LETTER = rf"[^\W\d_{UNSPACED}]"
+_SPACED_WORD = re.compile(rf"(?<![^\W_]){_LETTER}([ .·*_•‧~+=|/'’-]){_LETTER}(?:\1{_LETTER})*+(?![^\W_])")
+"""Letters with one and the same mark between them; between words there is another, or more of it."""
+_LONGEST_WORD = 30
+"""Letters; more of them at the same distance are words, too, but nothing tells where one ends."""
 _MIN_PROSE = 30
 _MIN_PROSE_SHARE = 0.4
+_SENTENCE = 6.0
+_NUMBERED_SENTENCE = 8.0
+"""Words. `The sentiment of review 12 is positive.` is a label."""
+_MIN_DIFFERENT = 0.6
 _VARIETY_SAMPLE = 300
 _MIN_VARIETY = 0.45
 """Distinct among the pairs of neighbouring tokens, where the same sentence with another label in it is no prose."""
@@ -52,9 +63,13 @@ class FreeText:
 
 def read_text(text: str) -> FreeText:
     """Read a text of any length and content: whoever wrote it may be hostile."""
-    plain = folded(text[:MAX_READ])[:MAX_READ]
+    raw = text[:MAX_READ]
+    plain = folded(raw)[:MAX_READ]
     tokens = tokens_of(plain)
-    is_free = len(tokens) >= MIN_TOKENS and _is_prose(plain, len(tokens))
+    if 2 * sum(map(_is_letter, tokens)) > len(tokens):
+        plain = _SPACED_WORD.sub(_closed_up, plain)
+        tokens = tokens_of(plain)
+    is_free = len(tokens) >= MIN_TOKENS and _is_prose(raw, plain, tokens)
     return FreeText(len(tokens), is_free, sketch_of(tokens) if is_free else None)
 
 
@@ -63,8 +78,49 @@ def tokens_of(plain: str) -> list[str]:
     return _TOKEN.findall(plain)
 
 
-def _is_prose(plain: str, tokens: int) -> bool:
-    return any(_is_varied(_prose_of(clauses), tokens) for clauses in (_clauses_by_line(plain), _sentences(plain)))
+def _is_letter(token: str) -> bool:
+    return len(token) == 1 and token.isalpha() and not _UNSPACED_TOKEN.match(token)
+
+
+def _closed_up(word: re.Match[str]) -> str:
+    spaced: str = word[0]
+    return spaced if len(spaced) >= 2 * _LONGEST_WORD else spaced.replace(word[1], "")
+
+
+def _is_prose(raw: str, plain: str, tokens: Sequence[str]) -> bool:
+    """By its words; by its sentences; or by clauses of words that may be prose."""
+    words = wording_of(raw, plain, tokens, _MIN_PROSE_SHARE)
+    if words.is_prose or words.is_list:
+        return words.is_prose
+    if _are_sentences(plain, len(tokens)):
+        return True
+    return words.may_be_prose and any(_is_varied(_prose_of(clauses), len(tokens)) for clauses in _readings(plain))
+
+
+def _are_sentences(plain: str, tokens: int) -> bool:
+    """Whether much of it is whole sentences, be they repeated: a short one with a number is a label's."""
+    found = 0
+    for sentence in _SENTENCE_END.split(plain)[:-1]:
+        words = [token for token in tokens_of(sentence) if not token.isdecimal()]
+        numbered = len(words) < len(tokens_of(sentence))
+        if _length(words) >= (_NUMBERED_SENTENCE if numbered else _SENTENCE) and _is_whole(sentence, words):
+            found += len(words)
+    return found >= max(_MIN_PROSE, _MIN_PROSE_SHARE * tokens)
+
+
+def _is_whole(sentence: str, words: Sequence[str]) -> bool:
+    """Not a list that ends with a full stop: most of its words differ, and few marks stand among them."""
+    different = len(set(words)) >= _MIN_DIFFERENT * len(words)
+    return different and len(_CLAUSE.findall(sentence)) * _CLAUSE_WORDS <= len(words)
+
+
+def _readings(plain: str) -> Iterator[Iterator[tuple[str, float]]]:
+    """The text's clauses in each way in which its lines may be meant."""
+    lines = plain.split("\n")
+    yield _clauses_by_line(lines)
+    yield _sentences(plain)
+    if len(unwrapped := list(_unwrapped(lines))) < len(lines):
+        yield _clauses_by_line(unwrapped)
 
 
 def _is_varied(prose: Sequence[Sequence[str]], tokens: int) -> bool:
@@ -84,9 +140,31 @@ def _prose_of(clauses: Iterator[tuple[str, float]]) -> list[tuple[str, ...]]:
     return list(found)
 
 
-def _clauses_by_line(plain: str) -> Iterator[tuple[str, float]]:
+def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, those of each wrapped paragraph as one."""
+    for blank, block in groupby(lines, key=lambda line: not line.strip()):
+        paragraph = [line.strip() for line in block]
+        if not blank and _is_wrapped(paragraph):
+            yield " ".join(paragraph)
+        else:
+            yield from paragraph
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Whether no line but the last has room for the next one's first word. Items of a list end where they will."""
+    if len(lines) < _MIN_WRAPPED_LINES or any("  " in line or "\t" in line for line in lines):
+        return False
+    widths = [len(line) for line in lines[:-1]]
+    widest = max(widths)
+    if widest - min(widths) < _MIN_RAGGED or sum(line.count(" ") for line in lines) < 2 * len(lines):
+        return False
+    firsts = [line.partition(" ")[0] for line in lines[1:]]
+    return all(width + 1 + len(first) > widest for width, first in zip(widths, firsts, strict=True))
+
+
+def _clauses_by_line(lines: Iterable[str]) -> Iterator[tuple[str, float]]:
     """Each clause with the number of words that it needs; lines end clauses, as in lists and tables."""
-    for line in plain.splitlines():
+    for line in lines:
         clauses = _CLAUSE.split(line.strip())
         bare = len(clauses) == 1
         for clause in clauses:

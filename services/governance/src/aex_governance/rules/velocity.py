@@ -4,6 +4,9 @@ from aex_governance.rules.case import Case
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
+MAX_WINDOW_S = 86_400
+"""Reading farther back would cost too many documents for each attempt."""
+
 
 def check(case: Case, thresholds: Thresholds) -> Flag | None:
     """Count this outcome with those before it in the window."""
@@ -14,12 +17,11 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     over = [name for name, (count, limit) in counts.items() if count > limit]
     if not over:
         return None
-    whose = {"agent": "of the agent", "pair": "of the agent for this consumer"}
-    count, limit = counts[over[0]]
+    whose = {"agent": "of the agent", "pair": "of the agent for this consumer"}[over[0]]
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
-        message=f"{count} outcomes {whose[over[0]]} in {thresholds['window_s']} s; the limit is {limit}",
+        message=f"More outcomes {whose} within {thresholds['window_s']} s than the limit",
         evidence={
             "window_s": thresholds["window_s"],
             "agent_id": case.request.agent.id,
@@ -42,4 +44,6 @@ RULE = FraudRule(
         "max_agent_outcomes": "The most outcomes of one agent in the window.",
         "max_pair_outcomes": "The most outcomes of one agent for one consumer in the window.",
     },
+    reads_history=True,
+    threshold_maxima={"window_s": MAX_WINDOW_S},
 )

@@ -32,7 +32,7 @@ class Facts(Frozen):
     output_text: str | None = None
     other_text: str | None = None
     structured_form: str | None = None
-    """What later candidates' outputs are compared with, where that is not the text."""
+    """What later candidates' outputs are compared with, where that is not the text alone."""
     similarities: dict[str, float] = {}
     """Of the earlier judged candidates' outputs to this one, by output hash."""
     reference_similarity: ReferenceSimilarity | None = None

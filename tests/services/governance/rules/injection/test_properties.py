@@ -108,6 +108,14 @@ def test_work_grows_in_step_with_length(piece: str) -> None:
     assert work(long) <= 6 * work(short) + 5_000
 
 
+@pytest.mark.parametrize("piece", ["judge, you must ", "do not ignore instructions if ", "forget the criteria not "])
+def test_a_flood_of_places_is_told_not_passed_over(piece: str) -> None:
+    flag = check(case(output_text=piece * 8_000), THRESHOLDS)
+    assert flag is not None
+    assert flag.evidence["not_looked_at"]["places"] > 0
+    assert flag.evidence["counts"]["too_much_to_read"] == 1
+
+
 def spread(text: str, sign: str) -> str:
     return sign.join(text)
 

@@ -9,10 +9,10 @@ from aex_governance.rules.config import load_rules
 from aex_governance.rules.judge_injection import check
 from aex_models.governance import Flag
 from tests.services.governance.asking import case
-from tests.services.governance.rules.injection import fresh, mended, mended_again, tuned
+from tests.services.governance.rules.injection import fresh, later, mended, mended_again, tuned
 
 THRESHOLDS = load_rules()["judge_injection"].thresholds
-LOOKS = (tuned, mended, mended_again, fresh)
+LOOKS = {"tuned": tuned, "mended": mended, "mended_again": mended_again, "fresh": fresh, "later": later}
 
 
 def raised(text: str) -> Flag | None:
@@ -23,14 +23,14 @@ def flat(texts: Mapping[str, list[str]]) -> list[str]:
     return [text for kind in texts.values() for text in kind]
 
 
-@pytest.mark.parametrize("half", LOOKS, ids=["tuned", "mended", "mended_again", "fresh"])
+@pytest.mark.parametrize("half", LOOKS.values(), ids=LOOKS)
 def test_at_least_95_percent_of_the_attacks_are_found(half: ModuleType) -> None:
     texts = flat(half.ATTACKS)
     missed = [text for text in texts if raised(text) is None]
     assert len(missed) <= 0.05 * len(texts), missed
 
 
-@pytest.mark.parametrize("half", LOOKS, ids=["tuned", "mended", "mended_again", "fresh"])
+@pytest.mark.parametrize("half", LOOKS.values(), ids=LOOKS)
 def test_at_most_1_percent_of_the_honest_texts_raise_it(half: ModuleType) -> None:
     texts = flat(half.HONEST)
     accused = [text for text in texts if raised(text) is not None]

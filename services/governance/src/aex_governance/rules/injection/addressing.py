@@ -13,22 +13,48 @@ from typing import Final
 
 from aex_governance.rules.injection.calls import breaks_out, calls, leaks
 from aex_governance.rules.injection.demands import demands, dictates, spares
+from aex_governance.rules.injection.effort import Effort
 from aex_governance.rules.injection.grammar import ADDRESSEE, AWARD, DISREGARD
 from aex_governance.rules.injection.lexicon import BIT
+from aex_governance.rules.injection.neighbourhood import Neighbourhood
 from aex_governance.rules.injection.overrides import forbids, overrides, voids
 from aex_governance.rules.injection.reading import Reading
+from aex_governance.rules.injection.salutations import NAMED, hails
+from aex_governance.rules.injection.sentences import weighed
+from aex_governance.rules.injection.vocatives import is_pressed
 
 _REACH = 12
-_FRAMES: Final[tuple[tuple[str, int, Callable[[Reading, int], bool], int], ...]] = (
-    ("override", DISREGARD, overrides, BIT["instructions"] | BIT["matter"] | BIT["everything"]),
-    ("override", BIT["not"], forbids, BIT["instructions"]),
-    ("override", BIT["void"], voids, BIT["void"]),
-    ("demand", AWARD, demands, BIT["highest"] | BIT["score"] | BIT["passing"]),
-    ("demand", BIT["utter"] | BIT["must"], dictates, BIT["accepting"]),
-    ("address", ADDRESSEE, calls, -1),
-    ("leak", BIT["reveal"], leaks, BIT["instructions"]),
-    ("no_check", BIT["not"], spares, BIT["product"]),
-    ("break_out", BIT["end"], breaks_out, -1),
+_VERDICT: Final = BIT["highest"] | BIT["passing"] | BIT["score"] | BIT["accepting"] | BIT["regardless"] | BIT["this"]
+_TOLD: Final = BIT["instructions"] | BIT["matter"] | BIT["everything"]
+_ANYTHING: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Words that may be an address, and what makes them one."""
+
+    name: str
+    trigger: int
+    """The classes of the word that it is looked for at."""
+    needed: int
+    """Classes of which one stands within sixteen words: where none does a close look is not worth while."""
+    is_met: Callable[[Reading, int], bool]
+    shown: int
+    """The classes of the words that an operator is shown with it."""
+
+
+FRAMES: Final = (
+    Frame("override", DISREGARD, _TOLD, overrides, _TOLD),
+    Frame("override", BIT["not"], BIT["follow"], forbids, BIT["instructions"]),
+    Frame("override", BIT["void"], BIT["instructions"], voids, BIT["void"]),
+    Frame("demand", AWARD, _VERDICT, demands, BIT["highest"] | BIT["score"] | BIT["passing"]),
+    Frame("demand", BIT["utter"] | BIT["must"], BIT["accepting"] | BIT["highest"], dictates, BIT["accepting"]),
+    Frame("address", ADDRESSEE, _ANYTHING, calls, _ANYTHING),
+    Frame("address", NAMED, _ANYTHING, hails, _ANYTHING),
+    Frame("address", BIT["grader"], _ANYTHING, is_pressed, _ANYTHING),
+    Frame("leak", BIT["reveal"], BIT["instructions"], leaks, BIT["instructions"]),
+    Frame("no_check", BIT["not"], BIT["check"], spares, BIT["product"]),
+    Frame("break_out", BIT["end"], BIT["product"], breaks_out, _ANYTHING),
 )
 
 
@@ -41,13 +67,32 @@ class Address:
     last: int
 
 
-def addresses(reading: Reading) -> Iterator[Address]:
+def addresses(reading: Reading, effort: Effort) -> Iterator[Address]:
     """Every frame in a reading. Each word is looked at with a bounded number of words around it."""
+    near = Neighbourhood(reading.masks).around()
+    triggers = 0
+    for frame in FRAMES:
+        triggers |= frame.trigger
     for place, mask in enumerate(reading.masks):
-        if not mask:
+        if not mask & triggers:
             continue
-        for frame, trigger, is_met, wanted in _FRAMES:
-            if mask & trigger and is_met(reading, place):
-                members = [other for other in reading.places(place, 0, _REACH) if reading.masks[other] & wanted]
-                yield Address(frame, place, max((place, *members)))
-                break
+        met = _met(reading, place, near[place], effort)
+        if met is not None:
+            members = [other for other in reading.places(place, 0, _REACH) if reading.masks[other] & met.shown]
+            yield Address(met.name, place, max((place, *members)))
+    for name, first, last in weighed(reading, effort):
+        yield Address(name, first, last)
+
+
+def _met(reading: Reading, place: int, near: int, effort: Effort) -> Frame | None:
+    mask = reading.masks[place]
+    looked = False
+    for frame in FRAMES:
+        if not mask & frame.trigger or not near & frame.needed:
+            continue
+        if not looked and not effort.spends("places"):
+            return None
+        looked = True
+        if frame.is_met(reading, place):
+            return frame
+    return None

@@ -25,7 +25,7 @@ _LINKS = frozenset(["that", "who", "bist", "sind", "and", "or", "then", "please"
 
 def calls(reading: Reading, place: int) -> bool:
     """A grader or machine spoken to, and told to override, to award, not to check; a machine: anything at all."""
-    if not reading.masks[place] & ADDRESSEE:
+    if not reading.masks[place] & ADDRESSEE or reading.is_in_code(place):
         return False
     after = range(place + 1, min(len(reading.masks), place + _REACH))
     if _is_supposed(reading, place):
@@ -37,15 +37,20 @@ def calls(reading: Reading, place: int) -> bool:
 
 def _is_released(reading: Reading, after: range) -> bool:
     """Grader, ignore the criteria: to a grader, whichever instructions are meant."""
-    return any(
-        reading.masks[place] & DISREGARD
-        and _is_imperative(reading, place)
-        and not is_negated(reading, place)
-        and reading.classes(reading.places(place, 8 if reading.masks[place] & BIT["disregard_final"] else 0, 5))
-        & BIT["instructions"]
-        and not is_conditional(reading, place)
-        for place in after
-    )
+    return any(reading.masks[place] & DISREGARD and _releases(reading, place) for place in after)
+
+
+def _releases(reading: Reading, place: int) -> bool:
+    known = reading.memory.get(("releases", place))
+    if known is None:
+        final = reading.masks[place] & BIT["disregard_final"]
+        known = reading.memory["releases", place] = bool(
+            _is_imperative(reading, place)
+            and not is_negated(reading, place)
+            and reading.classes(reading.places(place, 8 if final else 0, 5)) & BIT["instructions"]
+            and not is_conditional(reading, place)
+        )
+    return known
 
 
 def _is_supposed(reading: Reading, place: int) -> bool:
@@ -72,6 +77,8 @@ def _is_being(reading: Reading, place: int) -> bool:
             return False
         if reading.masks[other] & BIT["you"]:
             following = reading.word(other + 1)
+            if reading.word(other) == "your":
+                return False
             return (
                 other + 1 == place
                 or len(following) <= 3
@@ -102,6 +109,14 @@ def _is_told(reading: Reading, after: range, *, loosely: bool) -> bool:
 
 
 def _is_order(reading: Reading, place: int, *, loosely: bool) -> bool:
+    question = ("order, loosely" if loosely else "order", place)
+    known = reading.memory.get(question)
+    if known is None:
+        known = reading.memory[question] = _orders(reading, place, loosely=loosely)
+    return known
+
+
+def _orders(reading: Reading, place: int, *, loosely: bool) -> bool:
     mask = reading.masks[place]
     if mask & BIT["not"] and spares(reading, place, called=True):
         return True
@@ -149,7 +164,7 @@ def leaks(reading: Reading, place: int) -> bool:
 
 def breaks_out(reading: Reading, place: int) -> bool:
     """End of candidate output. New instructions: …"""
-    if not reading.masks[place] & BIT["end"] or not reading.fresh[place]:
+    if not reading.masks[place] & BIT["end"] or not reading.fresh[place] or reading.is_in_code(place):
         return False
     if not reading.around(place, 0, 4) & BIT["product"]:
         return False

@@ -65,10 +65,14 @@ class Folded:
     """From a place in the folded text to the place in the original."""
 
 
-def fold(original: str) -> Folded:
-    """The whole text, with look-alikes replaced; as long as the original but for what folds away or apart."""
+def fold(original: str, known: Callable[[str], bool] = bool) -> Folded:
+    """The whole text, with look-alikes replaced; as long as the original but for what folds away or apart.
+
+    `known` tells words apart where a letter looks like two (the Cyrillic u, like y and u).
+    """
     folds = _Folds()
-    text = _replaced(_replaced(original.translate(folds), _mixed(), _LOOKALIKES), _spelt(), _DIGITS)
+    plain = _replaced(original.translate(folds), _mixed(), lambda word: _latin(word, known))
+    text = _replaced(plain, _spelt(), lambda word: _spelled(word, known))
 
     @cache
     def ends() -> list[int]:
@@ -95,10 +99,24 @@ def _spelt() -> Any:
     )
 
 
-def _replaced(text: str, words: Any, table: dict[int, int]) -> str:
+def _latin(word: str, known: Callable[[str], bool]) -> str:
+    likely = word.translate(_LOOKALIKES)
+    other = word.replace("у", "u").translate(_LOOKALIKES)
+    return other if other != likely and known(other) and not known(likely) else likely
+
+
+def _spelled(word: str, known: Callable[[str], bool]) -> str:
+    """Digits for letters ("1gnore"); but "@grader" calls somebody."""
+    called = word[0] == "@" and word[1:].isalpha() and known(word[1:]) and not known(word.translate(_DIGITS))
+    return word if called else word.translate(_DIGITS)
+
+
+def _replaced(text: str, words: Any, spelt: Callable[[str], str]) -> str:
     pieces: list[str] = []
     done = 0
     for found in words.finditer(text):
-        pieces += (text[done : found.start()], found.group().translate(table))
+        word = found.group()
+        # Two characters are a name (a1, x0) sooner than a disguise.
+        pieces += (text[done : found.start()], spelt(word) if len(word) > 2 or word.isalpha() else word)
         done = found.end()
     return "".join((*pieces, text[done:])) if done else text

@@ -52,11 +52,31 @@ CLASSES: Final = [
     "others",
     "rubric",
     "neutral",
+    "whoever",
+    "judging",
+    "skip",
+    "fault",
+    # What whole sentences are weighed by, and nothing else: see `injection.sentences`.
+    "onwards",
+    "being",
+    "lenient",
+    "overlook",
+    "gap",
+    "vouched",
+    "platform",
+    "verdict",
+    "fulfilled",
+    "welcome",
+    "thanks",
+    "deem",
+    "ought",
 ]
 BIT: Final[Mapping[str, int]] = {name: 1 << place for place, name in enumerate(CLASSES)}
 LANGUAGES: Final = ["ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr", "zh"]
 LANGUAGE_BIT: Final[Mapping[str, int]] = {name: 1 << (len(CLASSES) + place) for place, name in enumerate(LANGUAGES)}
 """In which languages a word is one of the lexicon's."""
+TRAITS: Final = sum(bit for name, bit in BIT.items() if CLASSES.index(name) >= CLASSES.index("onwards"))
+"""The classes that whole sentences are weighed by: single words are looked at without them."""
 WORD: Final = r"[\p{L}\p{M}][\p{L}\p{M}\p{N}]*|\p{N}+(?:[.,/:]\p{N}+)*%?"
 SPACELESS: Final = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\x{3099}\x{309a}]+"
 _LEAST_STEM = 2
@@ -121,7 +141,7 @@ def lexicon() -> Lexicon:
         content = files(__package__).joinpath("lexicon", f"{language}.yaml").read_text(encoding="utf-8")
         for name, words in yaml.safe_load(content).items():
             for word in words:
-                _add(whole, folded_words(word), BIT[name] | LANGUAGE_BIT[language])
+                _add(whole, folded_words(word), BIT[name] if BIT[name] & TRAITS else BIT[name] | LANGUAGE_BIT[language])
     return whole
 
 

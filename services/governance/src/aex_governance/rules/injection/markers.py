@@ -12,9 +12,11 @@ import re2
 
 from aex_governance.rules.injection.grammar import AWARD, DISREGARD, PERFECT
 from aex_governance.rules.injection.lexicon import BIT
+from aex_governance.rules.injection.neighbourhood import Neighbourhood
 from aex_governance.rules.injection.reading import Reading
 
 _WORDS_AFTER = 28
+_WEIGHTY = BIT["highest"] | BIT["instructions"] | BIT["passing"]
 _TOKENS = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|eot_id|eom_id|start_header_id|end_header_id|"
     r"begin_of_text|end_of_text|endofprompt|end|start|channel|message|return)\|>",
@@ -51,10 +53,16 @@ def template_tokens(text: str) -> Iterator[tuple[int, int]]:
 def forged_messages(reading: Reading) -> Iterator[tuple[int, int]]:
     """Where a message of somebody else's is forged. Places in the folded text."""
     word = 0
+    ahead = Neighbourhood(reading.masks).ahead(32)
     for found in _hints().finditer(reading.text):
         while word < len(reading.starts) and reading.starts[word] < found.end():
             word += 1
-        if _weighs(reading, range(word, min(len(reading.starts), word + _WORDS_AFTER))):
+        # The words of any forged message are among the next ones: most hints need no close look.
+        if (
+            word < len(ahead)
+            and ahead[word] & _WEIGHTY
+            and _weighs(reading, range(word, min(len(reading.starts), word + _WORDS_AFTER)))
+        ):
             yield found.span()
 
 

@@ -3,12 +3,14 @@
 from aex_governance.rules.injection.grammar import (
     ADDRESSEE,
     DISREGARD,
+    is_about_itself,
     is_conditional,
     is_directed,
     is_negated,
 )
 from aex_governance.rules.injection.lexicon import BIT, LANGUAGE_BIT
 from aex_governance.rules.injection.reading import Reading
+from aex_governance.rules.injection.subjects import is_told_of_graders
 
 _NAMED = frozenset(["that", "which", "in", "from", "contained", "embedded", "found", "inside", "within", "on", "about"])
 _PRONOUNS = frozenset(["lo", "cio", "ce", "que", "quello", "o", "das", "dem", "wat", "co", "what", "that", "della"])
@@ -24,6 +26,8 @@ def overrides(reading: Reading, place: int) -> bool:
     if is_negated(reading, place) or not (_is_order(reading, place) if final else is_directed(reading, place)):
         return False
     near = reading.places(place, 9 if final else 0, 10)
+    if is_told_of_graders(reading, place) and not is_about_itself(reading, near):
+        return False
     found = reading.classes(near)
     if not found & (BIT["instructions"] | BIT["matter"]):
         met = _means_everything(reading, place, found, final=final)

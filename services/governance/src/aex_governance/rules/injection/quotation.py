@@ -108,6 +108,8 @@ class Quotations:
         """An item of a list, or a block, whose lead-in reports."""
         text = self._reading.text
         line = text.rfind("\n", 0, place) + 1
+        if text[line : line + 40].lstrip(" \t").startswith(('"""', "'''")):
+            return False  # a docstring
         if not _item().match(text[line : line + 12]) and text[line : line + 1] not in "`>~":
             return False
         floor = max(0, line - _LEAD_IN)

@@ -4,12 +4,18 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
-from aex_governance.rules.injection.lexicon import BIT, Lexicon, lexicon
+from aex_governance.rules.injection.lexicon import BIT, TRAITS, Lexicon, lexicon
 
-_STOPS = frozenset("!?。！？؟।…")
+_STOPS = frozenset("!?。！？؟।۔…")
 _FRESH = frozenset(",:;.!?\"'“”„«»‹›([{<>)*#|—–=`~،؛、，：「『」』\n•-_/")
+_NAMING = frozenset("._$")  # not "_ignore this_", which is emphasis
+_CALLING = frozenset("_(=$")
 _CHARACTERS_A_WORD = 2
 _LONGEST_GAP = 200
+# What opens a comment or a docstring: what stands in it is said by itself. "://" is an address of the Web.
+_COMMENT = re.compile(
+    r"""(?<!:)//|/\*|<!--|\"{3}|'{3}|[\n;)}]\s{0,40}(?:--|#)|\]: ?# ?\(|(?:^|\n)[ \t]{0,40}(?:%|rem)$"""
+)
 _ORDERS = BIT["disregard"] | BIT["disregard_final"] | BIT["award"] | BIT["award_final"]
 _WORD = re.compile("(?P<spaceless>c+)|w[wd]*|d+(?:pd+)*%?")
 
@@ -41,13 +47,25 @@ class Reading:
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     masks: list[int] = field(default_factory=list)
+    traits: list[int] = field(default_factory=list)
+    """All classes of each word, those of whole sentences too."""
     sentences: list[int] = field(default_factory=list)
     fresh: list[bool] = field(default_factory=list)
     """Whether it begins a clause: nothing, a line's end or a mark stands before it."""
+    memory: dict[tuple[str, int], bool] = field(default_factory=dict)
+    """What was found out about a word once, by question: others ask again."""
 
     def word(self, place: int) -> str:
         """The word itself; empty beyond the row."""
         return self.text[self.starts[place] : self.ends[place]] if 0 <= place < len(self.masks) else ""
+
+    def is_in_code(self, place: int) -> bool:
+        """Part of a name or a call: `model.transform(x)`, `_judge_request`, `not model)`."""
+        start, end = self.starts[place], self.ends[place]
+        before, following = self.text[max(0, start - 2) : start], self.text[end : end + 2]
+        if before[-1:] and before[-1:] in _NAMING and (before[:-1].isalnum() or before[:-1] in {")", "]"}):
+            return True
+        return following[:1] in _CALLING or (following[:1] == "." and following[1:].isalpha())
 
     def around(self, place: int, before: int, after: int, *, same_sentence: bool = True) -> int:
         """Classes of the words around a place, its own left out."""
@@ -84,8 +102,9 @@ def read(text: str) -> Reading:
     for found in _WORD.finditer(text.translate(_Shapes())):
         start, end = found.span()
         gap = text[last:start]
-        fresh = last == 0 or not _FRESH.isdisjoint(gap[:_LONGEST_GAP])
-        if fresh and _ends_sentence(gap[:_LONGEST_GAP]):
+        between = gap[:_LONGEST_GAP]
+        fresh = last == 0 or not _FRESH.isdisjoint(between) or not _STOPS.isdisjoint(between)
+        if fresh and _ends_sentence(between):
             sentence += 1
         word = text[start:end]
         if found.lastgroup == "spaceless":
@@ -101,7 +120,9 @@ def read(text: str) -> Reading:
 
 
 def _ends_sentence(gap: str) -> bool:
-    return not _STOPS.isdisjoint(gap) or ("." in gap and len(gap) > 1) or gap.count("\n") > 1
+    if not _STOPS.isdisjoint(gap) or ("." in gap and len(gap) > 1) or gap.count("\n") > 1:
+        return True
+    return len(gap) > 1 and _COMMENT.search(gap) is not None
 
 
 def _cut(reading: Reading, known: Lexicon, start: int, end: int, sentence: int, fresh: bool) -> None:
@@ -139,7 +160,8 @@ def _join_phrases(reading: Reading, known: Lexicon) -> None:
                     masks[member] |= phrase.mask
     # What is told of the past is no order.
     silent = BIT["neutral"]
-    reading.masks = [mask & ~_ORDERS if mask & silent else mask for mask in masks]
+    reading.traits = [mask & ~_ORDERS if mask & silent else mask for mask in masks]
+    reading.masks = [mask & ~TRAITS for mask in reading.traits]
 
 
 def _append(reading: Reading, start: int, end: int, mask: int, sentence: int, fresh: bool) -> None:

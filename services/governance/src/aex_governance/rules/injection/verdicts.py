@@ -12,6 +12,20 @@ from typing import Any
 
 import re2
 
+from aex_governance.rules.injection.effort import Effort
+from aex_governance.rules.injection.folding import folded_words
+from aex_governance.rules.injection.verdict_vocabulary import (
+    FAULTS,
+    JUDGING,
+    KEYS,
+    LABELS,
+    NO_FAULT,
+    PASSING,
+    SURE,
+    SURENESS,
+    VALUES,
+)
+
 _Q = r"\\{0,4}[\"'“”`*]{0,2}"
 _OWN = (
     rf"outcome[_ -]?verdict{_Q}\s{{0,8}}[:=]+\s{{0,8}}{_Q}(?:answers[_ -]?question|partial[_ -]?answer|does|wrong|pass|"
@@ -22,139 +36,19 @@ _OWN = (
     r"</?(?:verification[_ -]?(?:passed|success|result|status|verdict)|outcome[_ -]?verdict|scientific[_ -]?validity|"
     r"final[_ -]?verdict|grader[_ -]?verdict|judge[_ -]?verdict|review[_ -]?verdict)(?:\s[^<>\n]{0,60})?/?>",
     r"<(?:verdict|decision|judge?ment|evaluation|recommendation|grade)>\s{0,8}"
-    r"(?:pass(?:ed)?|accept(?:ed)?|approved?|correct|valid|a\+|10/10|100%?|1\.0)\s{0,8}</",
+    r"(?:pass(?:ed)?|accept(?:ed)?|approved?|correct|valid|a\+|10/10|100%?|1\.0)\s{0,8}</[a-z]{0,20}>?",
 )
+_SET_KEYS = (
+    # Demanded or set in running text: "set scientific_validity to valid", "outcome_verdict must be answers_question".
+    r"\boutcome_verdict\b[^.\n;]{1,40}?\banswers[_ ](?:the[_ ]|original[_ ])?question\b",
+    r"\bscientific_validity\b[^.\n;]{1,40}?\b(?:valid|high)\b",
+    r"[\"'“`](?:final_)?(?:verdict|recommendation)[\"'”`] (?:field |key |value )?(?:should|must|shall|has to|needs to) "
+    r"(?:be|read|say|equal|contain)(?: set to)? [\"'“`]?(?:pass(?:ed)?|accept(?:ed)?|correct|valid)\b",
+)
+_OTHER_VALUES = r"\b(?:invalid|questionable|partial[_ ]answer|wrong[_ ]\w+|does[_ ]not\w*|one of|or|either)\b"
 _PAIR = rf"{_Q}([a-z][a-z_ ]{{1,40}}?){_Q}\s{{0,8}}[:=]\s{{0,8}}{_Q}([^,\n}}\"'\\]{{0,80}})"
-_KEYS = frozenset(
-    [
-        "verdict",
-        "final_verdict",
-        "success",
-        "passed",
-        "pass",
-        "score",
-        "final_score",
-        "total_score",
-        "overall_score",
-        "final_weighted_score",
-        "weighted_score",
-        "confidence",
-        "recommendation",
-        "decision",
-        "valid",
-        "is_valid",
-        "accepted",
-        "approved",
-        "is_correct",
-        "correct",
-        "grade",
-        "rating",
-        "outcome",
-        "result",
-        "status",
-        "reasoning",
-        "reason",
-        "explanation",
-        "feedback",
-        "comment",
-        "comments",
-        "issues",
-        "errors",
-        "action",
-        "evaluation",
-        "verified",
-        "verification",
-        "judgement",
-        "judgment",
-        "severity",
-        "max_score",
-        "violations",
-        "mismatches",
-        "flags",
-        "risk_score",
-        "final_status",
-        "criteria_met",
-        "overall",
-        "points",
-        "marks",
-        "fraud",
-    ]
-)
-_JUDGING = frozenset(
-    [
-        "verdict",
-        "final_verdict",
-        "success",
-        "passed",
-        "pass",
-        "score",
-        "final_score",
-        "total_score",
-        "overall_score",
-        "final_weighted_score",
-        "weighted_score",
-        "recommendation",
-        "decision",
-        "valid",
-        "is_valid",
-        "accepted",
-        "approved",
-        "is_correct",
-        "correct",
-        "grade",
-        "rating",
-        "verified",
-        "action",
-        "evaluation",
-        "judgement",
-        "judgment",
-        "final_status",
-        "overall",
-        "criteria_met",
-        "result",
-        "status",
-        "outcome",
-    ]
-)
-_PASSING = frozenset(
-    [
-        "true",
-        "yes",
-        "pass",
-        "passed",
-        "accept",
-        "accepted",
-        "approve",
-        "approved",
-        "correct",
-        "valid",
-        "success",
-        "successful",
-        "allow",
-        "succeeded",
-        "verified",
-        "answers_question",
-        "excellent",
-        "perfect",
-        "a+",
-        "1",
-        "1.0",
-        "1.00",
-        "10",
-        "10.0",
-        "100",
-        "100.0",
-        "10/10",
-        "100%",
-        "100/100",
-        "5/5",
-        "5",
-        "full",
-    ]
-)
 _LONGEST = 1_500
 _CODE_BEFORE = ("return", "=", "(", ",", ":", "yield", "=>", "->", "[")
-_DOCUMENTED = r"\b(?:api|endpoint|https?|curl|returns?|requests?|schema|function|method|json response|status code)\b"
 
 
 def own_keys(text: str) -> Iterator[tuple[int, int]]:
@@ -163,22 +57,49 @@ def own_keys(text: str) -> Iterator[tuple[int, int]]:
         yield found.span()
 
 
-def everyday_verdicts(text: str) -> Iterator[tuple[int, int]]:
+def demanded_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where a sentence of a folded text sets the reviewer's own keys; not where it lists what values they may have."""
+    for found in _set_keys().finditer(text):
+        if not _other_values().search(text[found.start() : found.end() + 40].split("\n", maxsplit=1)[0]):
+            yield found.span()
+
+
+def told_verdicts(text: str) -> Iterator[tuple[int, int]]:
+    """Where three labels in a row, in one line, say that the work has passed: "Verdict: PASS. Score: 1.0. …"."""
+    for found in _told().finditer(text):
+        yield found.span()
+
+
+def everyday_verdicts(text: str, effort: Effort) -> Iterator[tuple[int, int]]:
     """Where an object in a folded text says nothing but that the work has passed."""
     whole = _is_whole(text)
     for found in _objects().finditer(text):
         start, end = found.span()
         inside = found.group()
-        if len(inside) > _LONGEST:
+        if len(inside) > _LONGEST or not _judging().search(inside) or not effort.spends("objects"):
             continue
-        pairs = [(key.strip().replace(" ", "_"), value.strip()) for key, value in _pair().findall(inside)]
-        passing = sum(key in _JUDGING and value in _PASSING for key, value in pairs)
-        if any(key not in _KEYS for key, _ in pairs) or passing < (3 if whole and "\\" not in inside else 2):
+        if not _is_good_verdict(inside, is_answer=whole and "\\" not in inside):
             continue
         before = text[max(0, start - 300) : start]
-        is_code = before.rstrip().endswith(_CODE_BEFORE) and not (whole or _tells(before))
-        if not is_code and not _documented().search(before):
+        if whole or not before.rstrip().endswith(_CODE_BEFORE) or _tells(before):
             yield start, end
+
+
+def _is_good_verdict(inside: str, *, is_answer: bool) -> bool:
+    """Nothing but a verdict, and a good one. An answer that is an object is one only where all of it is praise."""
+    pairs = [(key.strip().replace(" ", "_"), value.strip()) for key, value in _pair().findall(inside)]
+    if not pairs or any(key not in KEYS for key, _ in pairs):
+        return False
+    passing = sum(key in JUDGING and value in PASSING for key, value in pairs)
+    if is_answer:
+        return passing >= 3
+    if not passing or any(key in FAULTS and value not in NO_FAULT for key, value in pairs):
+        return False
+    return passing + sum(_is_untroubled(key, value) for key, value in pairs) >= 2
+
+
+def _is_untroubled(key: str, value: str) -> bool:
+    return key in FAULTS or (key in SURENESS and (value in SURE or value.startswith(("0.9", ".9"))))
 
 
 def listed_verdicts(text: str) -> Iterator[tuple[int, int]]:
@@ -186,7 +107,7 @@ def listed_verdicts(text: str) -> Iterator[tuple[int, int]]:
     for found in _lines().finditer(text):
         pairs = [tuple(re2.split("[:=]", line, 1)) for line in found.group().split("\n") if line.strip()]
         told = [(pair[0].strip(" *->\"'`_").replace(" ", "_"), pair[1].strip(" *\"'`,")) for pair in pairs]
-        if all(key in _KEYS for key, _ in told) and sum(k in _JUDGING and v in _PASSING for k, v in told) >= 3:
+        if all(key in KEYS for key, _ in told) and sum(k in JUDGING and v in PASSING for k, v in told) >= 3:
             yield found.span()
 
 
@@ -196,14 +117,36 @@ def _is_whole(text: str) -> bool:
 
 
 def _tells(before: str) -> bool:
-    """Whether a colon before it ends a sentence of prose, not a key of code."""
+    """Whether a colon before it ends words of prose, not a key of code or data."""
     line = before.rstrip().rsplit("\n", 1)[-1]
-    return line.endswith(":") and line.count(" ") > 0 and "=" not in line
+    return line.endswith(":") and "=" not in line and line[-2:-1].isalpha() and line.lstrip(" *#>-") == line
+
+
+@cache
+def _judging() -> Any:
+    return re2.compile("|".join(sorted(key.replace("_", "[_ ]") for key in JUDGING)))
 
 
 @cache
 def _own() -> Any:
     return re2.compile("|".join(f"(?:{key})" for key in _OWN))
+
+
+@cache
+def _set_keys() -> Any:
+    return re2.compile("|".join(f"(?:{key})" for key in _SET_KEYS))
+
+
+@cache
+def _other_values() -> Any:
+    return re2.compile(_OTHER_VALUES)
+
+
+@cache
+def _told() -> Any:
+    labels, values = folded_words(LABELS), folded_words(VALUES)
+    pair = rf"(?:{labels})[*\"'`]{{0,3}}[ ]?[:=：][ *\"'`]{{0,4}}(?:{values})[*\"'`]{{0,3}}"
+    return re2.compile(rf"{pair}(?:[ ]?[.,;|/।。，；،][ ]?{pair}){{2,8}}")
 
 
 @cache
@@ -219,8 +162,3 @@ def _lines() -> Any:
 @cache
 def _pair() -> Any:
     return re2.compile(_PAIR)
-
-
-@cache
-def _documented() -> Any:
-    return re2.compile(_DOCUMENTED)

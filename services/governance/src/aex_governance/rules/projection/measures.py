@@ -39,16 +39,21 @@ def kept(histograms: Mapping[str, T]) -> dict[str, T]:
 def added(parts: Sequence[Buckets]) -> Buckets:
     """All of them together, at the lowest level at which they have few enough buckets."""
     level = max((part.level for part in parts), default=0)
-    while True:
-        counts: dict[int, int] = {}
-        for part in parts:
-            shift = level - part.level
-            for bucket, count in part.counts.items():
-                coarse = bucket >> shift
-                counts[coarse] = counts.get(coarse, 0) + count
-        if len(counts) <= MAX_BUCKETS:
-            return Buckets(level=level, counts=counts)
+    counts: dict[int, int] = {}
+    for part in parts:
+        _count(part.counts, level - part.level, counts)
+    while len(counts) > MAX_BUCKETS:
+        finer, counts = counts, {}
+        _count(finer, 1, counts)
         level += 1
+    return Buckets(level=level, counts=counts)
+
+
+def _count(finer: Mapping[int, int], levels: int, counts: dict[int, int]) -> None:
+    """Add to buckets that are so many levels coarser."""
+    for bucket, count in finer.items():
+        coarse = bucket >> levels
+        counts[coarse] = counts.get(coarse, 0) + count
 
 
 def _rank(name: str) -> tuple[bool, str]:

@@ -1,6 +1,6 @@
 """Two documents of one place as one. Commutative and associative: sums, and the earliest of the first sightings."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from aex_governance.rules.projection.documents import (
@@ -82,9 +82,14 @@ def _sum(counted: Iterable[Mapping[K, int]]) -> dict[K, int]:
     return total
 
 
-def _added(parts: Sequence[Mapping[str, Buckets]]) -> dict[str, Buckets]:
+def histograms_of(tallies: Iterable[Tally], names: Collection[str]) -> dict[str, Buckets]:
+    """The histograms of these metrics alone, as `summed` has them."""
+    return _added([each.histograms for each in tallies], names)
+
+
+def _added(parts: Sequence[Mapping[str, Buckets]], names: Collection[str] | None = None) -> dict[str, Buckets]:
     by_name: dict[str, list[Buckets]] = {}
     for part in parts:
         for name, buckets in part.items():
             by_name.setdefault(name, []).append(buckets)
-    return {name: added(by_name[name]) for name in kept(by_name)}
+    return {name: added(by_name[name]) for name in kept(by_name) if names is None or name in names}
