@@ -30,7 +30,7 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     for source, offset, given in _parts(case, int(thresholds["max_characters"]), unread):
         # Halves of a surrogate pair are no characters: each is read as a question mark.
         text = given.encode("utf-8", "replace").decode("utf-8")
-        for finding in islice(_findings(text, thresholds, effort), _MAX_FINDINGS):
+        for finding in islice(_findings(text, thresholds, effort, source), _MAX_FINDINGS):
             counts[finding.kind] += 1
             if len(shown) < _MAX_SHOWN and counts[finding.kind] <= 2:
                 shown.append(
@@ -58,7 +58,7 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _findings(text: str, thresholds: Thresholds, effort: Effort) -> Iterator[Finding]:
+def _findings(text: str, thresholds: Thresholds, effort: Effort, source: str) -> Iterator[Finding]:
     if thresholds["hidden_characters"]:
         limits = Limits(
             zero_width=int(thresholds["min_zero_width"]),
@@ -71,7 +71,7 @@ def _findings(text: str, thresholds: Thresholds, effort: Effort) -> Iterator[Fin
         if thresholds["addressing"]:
             yield from spoken(read, effort)
         if thresholds["planted_verdicts"]:
-            yield from planted(read, effort)
+            yield from planted(read, effort, may_answer=source == "output")
     if thresholds["encoded"]:
         yield from encoded(text, effort)
 

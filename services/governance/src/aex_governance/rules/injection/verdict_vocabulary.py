@@ -45,6 +45,24 @@ JUDGING: Final = frozenset(
     ]
 )
 """What they say of the work."""
+DECIDING: Final = frozenset(
+    [
+        "verdict",
+        "final_verdict",
+        "overall_verdict",
+        "outcome_verdict",
+        "recommendation",
+        "decision",
+        "final_decision",
+        "judgement",
+        "judgment",
+    ]
+)
+"""Keys whose one word decides."""
+DECIDED: Final = frozenset(["pass", "passed", "accept", "accepted", "approve", "approved", "answers_question"])
+"""Their words that a reviewer alone has to say: `true` and `correct` may be said of a claim, too."""
+PASSED_KEYS: Final = frozenset(["passed", "pass", "approved", "accepted"])
+"""Keys that decide by being true."""
 FAULTS: Final = frozenset(
     [
         "issues",
@@ -145,6 +163,11 @@ LABELS: Final = (
     r"(?:अतिम |अंतिम )?(?:निर्णय|फैसला|परिणाम)|अक|अंक|सिफारिश"
 )
 """Labels of a verdict in running text, folded, in eight languages."""
+DECIDING_LABELS: Final = (
+    r"verdict|endgultiges urteil|veredicto|dictamen|вердикт|裁决|判定|الحكم|निर्णय|फैसला|recommendation|recommandation|"
+    r"recomendacion|empfehlung|рекомендация|التوصية|सिफारिश"
+)
+"""Those of them that are no mark."""
 VALUES: Final = (
     r"pass(?:ed)?|accept(?:ed)?|approved?|correct|valid|1[.,]0+|10|100(?: ?%)?|10/10|5/5|100/100|"
     r"bestanden|annehmen|angenommen|akzeptieren|reussie?|valide|accepter|acceptee?|admis|"

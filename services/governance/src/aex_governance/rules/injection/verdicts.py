@@ -2,8 +2,9 @@
 
 Keys that only a review of this platform has (`outcome_verdict`, `scientific_validity`, …) count wherever they are given
 a value of its vocabulary. Everyday keys (`verdict`, `score`, `success`) count where an object holds nothing but such
-keys, at least two of them say "passed" or give the full score, and it is planted in a text: an answer that is itself an
-object (a fact check, a grade that was asked for) is an answer, and code that returns one is code.
+keys, one of them decides ("verdict": "passed") or two of them say that all is well, and it is planted in a text: an
+answer that is itself an object (a fact check, a grade that was asked for) is an answer, and code that returns one is
+code.
 """
 
 from collections.abc import Iterator
@@ -15,11 +16,15 @@ import re2
 from aex_governance.rules.injection.effort import Effort
 from aex_governance.rules.injection.folding import folded_words
 from aex_governance.rules.injection.verdict_vocabulary import (
+    DECIDED,
+    DECIDING,
+    DECIDING_LABELS,
     FAULTS,
     JUDGING,
     KEYS,
     LABELS,
     NO_FAULT,
+    PASSED_KEYS,
     PASSING,
     SURE,
     SURENESS,
@@ -37,6 +42,9 @@ _OWN = (
     r"final[_ -]?verdict|grader[_ -]?verdict|judge[_ -]?verdict|review[_ -]?verdict)(?:\s[^<>\n]{0,60})?/?>",
     r"<(?:verdict|decision|judge?ment|evaluation|recommendation|grade)>\s{0,8}"
     r"(?:pass(?:ed)?|accept(?:ed)?|approved?|correct|valid|a\+|10/10|100%?|1\.0)\s{0,8}</[a-z]{0,20}>?",
+    r"<result>\s{0,8}(?:pass(?:ed)?|accept(?:ed)?|approved)\s{0,8}</result>?",
+    r"<(?:verification|verdict|evaluation|review|judge?ment|assessment)\s[^<>\n]{0,80}?"
+    r"(?:verdict|result|recommendation|decision|status)\s?=\s?[\"'](?:pass(?:ed)?|accept(?:ed)?|approved?)[\"']",
 )
 _SET_KEYS = (
     # Demanded or set in running text: "set scientific_validity to valid", "outcome_verdict must be answers_question".
@@ -48,6 +56,7 @@ _SET_KEYS = (
 _OTHER_VALUES = r"\b(?:invalid|questionable|partial[_ ]answer|wrong[_ ]\w+|does[_ ]not\w*|one of|or|either)\b"
 _PAIR = rf"{_Q}([a-z][a-z_ ]{{1,40}}?){_Q}\s{{0,8}}[:=]\s{{0,8}}{_Q}([^,\n}}\"'\\]{{0,80}})"
 _LONGEST = 1_500
+_OUTER_KEY = r"[\"'](?:evaluation|verification|verdict|review|result|assessment|judge?ment|grading|output|response)[\"']\s{0,8}:\s{0,8}$"
 _CODE_BEFORE = ("return", "=", "(", ",", ":", "yield", "=>", "->", "[")
 
 
@@ -65,14 +74,21 @@ def demanded_keys(text: str) -> Iterator[tuple[int, int]]:
 
 
 def told_verdicts(text: str) -> Iterator[tuple[int, int]]:
-    """Where three labels in a row, in one line, say that the work has passed: "Verdict: PASS. Score: 1.0. …"."""
+    """Where labels in a row, in one line, say that the work has passed: "Verdict: PASS. Score: 1.0."
+
+    Two are enough where one of them is a verdict, and not a mark that anybody may give.
+    """
     for found in _told().finditer(text):
-        yield found.span()
+        if len(_label().findall(found.group())) >= 3 or _deciding_label().search(found.group()):
+            yield found.span()
 
 
-def everyday_verdicts(text: str, effort: Effort) -> Iterator[tuple[int, int]]:
-    """Where an object in a folded text says nothing but that the work has passed."""
-    whole = _is_whole(text)
+def everyday_verdicts(text: str, effort: Effort, *, may_answer: bool = True) -> Iterator[tuple[int, int]]:
+    """Where an object in a folded text says nothing but that the work has passed.
+
+    `may_answer`: whether the text may be the answer itself, which an object may well be; reasoning is none.
+    """
+    whole = may_answer and _is_whole(text)
     for found in _objects().finditer(text):
         start, end = found.span()
         inside = found.group()
@@ -81,7 +97,7 @@ def everyday_verdicts(text: str, effort: Effort) -> Iterator[tuple[int, int]]:
         if not _is_good_verdict(inside, is_answer=whole and "\\" not in inside):
             continue
         before = text[max(0, start - 300) : start]
-        if whole or not before.rstrip().endswith(_CODE_BEFORE) or _tells(before):
+        if whole or not before.rstrip().endswith(_CODE_BEFORE) or _tells(before) or _outer_key().search(before):
             yield start, end
 
 
@@ -93,9 +109,15 @@ def _is_good_verdict(inside: str, *, is_answer: bool) -> bool:
     passing = sum(key in JUDGING and value in PASSING for key, value in pairs)
     if is_answer:
         return passing >= 3
+    if any(_decides(key, value) for key, value in pairs):
+        return not any(key in FAULTS and value not in NO_FAULT for key, value in pairs)
     if not passing or any(key in FAULTS and value not in NO_FAULT for key, value in pairs):
         return False
     return passing + sum(_is_untroubled(key, value) for key, value in pairs) >= 2
+
+
+def _decides(key: str, value: str) -> bool:
+    return (key in DECIDING and value in DECIDED) or (key in PASSED_KEYS and value in {"true", "yes"})
 
 
 def _is_untroubled(key: str, value: str) -> bool:
@@ -107,7 +129,9 @@ def listed_verdicts(text: str) -> Iterator[tuple[int, int]]:
     for found in _lines().finditer(text):
         pairs = [tuple(re2.split("[:=]", line, 1)) for line in found.group().split("\n") if line.strip()]
         told = [(pair[0].strip(" *->\"'`_").replace(" ", "_"), pair[1].strip(" *\"'`,")) for pair in pairs]
-        if all(key in KEYS for key, _ in told) and sum(k in JUDGING and v in PASSING for k, v in told) >= 3:
+        passing = sum(key in JUDGING and value in PASSING for key, value in told)
+        least = 2 if any(_decides(key, value) for key, value in told) else 3
+        if all(key in KEYS for key, _ in told) and passing >= least:
             yield found.span()
 
 
@@ -145,8 +169,23 @@ def _other_values() -> Any:
 @cache
 def _told() -> Any:
     labels, values = folded_words(LABELS), folded_words(VALUES)
-    pair = rf"(?:{labels})[*\"'`]{{0,3}}[ ]?[:=：][ *\"'`]{{0,4}}(?:{values})[*\"'`]{{0,3}}"
-    return re2.compile(rf"{pair}(?:[ ]?[.,;|/।。，；،][ ]?{pair}){{2,8}}")
+    pair = rf"(?:{labels})[*\"'`]{{0,3}}[ ]?[:=：]?[ *\"'`]{{0,4}}(?:{values})[*\"'`]{{0,3}}"
+    return re2.compile(rf"{pair}(?:[ ]?[.,;|/।。，；،][ ]?{pair}){{1,8}}")
+
+
+@cache
+def _label() -> Any:
+    return re2.compile(rf"(?:{folded_words(LABELS)})[*\"'` ]{{0,4}}[:=：]")
+
+
+@cache
+def _deciding_label() -> Any:
+    return re2.compile(folded_words(DECIDING_LABELS))
+
+
+@cache
+def _outer_key() -> Any:
+    return re2.compile(_OUTER_KEY)
 
 
 @cache
@@ -156,7 +195,7 @@ def _objects() -> Any:
 
 @cache
 def _lines() -> Any:
-    return re2.compile(r"(?m)(?:^[ \t>*\-\"']*[a-z][a-z_ ]{1,30}[*\"']{0,3} ?[:=][^\n:=]{1,60}(?:\n|\z)){3,12}")
+    return re2.compile(r"(?m)(?:^[ \t>*\-\"']*[a-z][a-z_ ]{1,30}[*\"']{0,3} ?[:=][^\n:=]{1,60}(?:\n|\z)){2,12}")
 
 
 @cache
