@@ -74,6 +74,8 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
         ("latency_impossible: {thresholds: {slack_ms: .inf}}", "slack_ms: .* not inf"),
         ("latency_impossible: {thresholds: {slack_ms: null}}", "slack_ms: .* not None"),
         ("latency_impossible: {thresholds: {slack_ms: 2026-01-01}}", "slack_ms: .* not datetime"),
+        ("duplicate_output: {thresholds: {min_tokens: 49}}", "min_tokens: expected at least 50: .*, not 49"),
+        ("near_duplicate_output: {thresholds: {min_tokens: 10}}", "min_tokens: expected at least 50: .*, not 10"),
         ("velocity: {thresholds: {window_s: 90000}}", "window_s: expected at most 86400, .*, not 90000"),
         ("latency_impossible: {thresholds: {slack_ms: '1e3'}}", "slack_ms: .* not '1e3'"),
         ("latency_impossible: {thresholds: {slack_ms: 1e999}}", "slack_ms: .* not inf"),

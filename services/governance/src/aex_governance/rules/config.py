@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aex_governance.rules.config_file import BadRuleConfig, read_mapping
+from aex_governance.rules.rule import FraudRule
 from aex_governance.rules.table import RULES
 from aex_governance.rules.threshold_limits import counted, expected_instead, is_finite, out_of_order
 from aex_models.frozen import Frozen, StrictBool
@@ -31,7 +32,7 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
     where it cannot be read.
     """
     configs = packaged_rules()
-    maxima = {rule.name: rule.threshold_maxima for rule in RULES}
+    rules = {rule.name: rule for rule in RULES}
     if path is None:
         return configs
     problems: list[str] = []
@@ -39,7 +40,7 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
         if name not in configs:
             problems.append(f"{name}: no such rule; the rules are {', '.join(sorted(configs))}")
             continue
-        overlay = _Overlay(str(name), maxima[name], problems)
+        overlay = _Overlay(rules[name], problems)
         configs[name] = overlay.applied(configs[name], settings)
     if problems:
         raise BadRuleConfig("; ".join(f"{path}: {each}" for each in problems))
@@ -56,9 +57,8 @@ def packaged_rules() -> dict[str, RuleConfig]:
 class _Overlay:
     """One rule's settings over its defaults; what is wrong with them is told to the list of problems."""
 
-    def __init__(self, rule: str, maxima: Mapping[str, float], problems: list[str]) -> None:
+    def __init__(self, rule: FraudRule, problems: list[str]) -> None:
         self._rule = rule
-        self._maxima = maxima
         self._problems = problems
 
     def applied(self, base: RuleConfig, own: Any) -> RuleConfig:
@@ -88,7 +88,7 @@ class _Overlay:
                 self._tell(where, f"no such threshold; {known}")
             else:
                 result[name] = self._value(where, name, defaults[name], value)
-                self._expect_at_most(where, value, self._maxima.get(name))
+                self._expect_effect(where, name, value)
         for name, expected in out_of_order(result):
             self._tell(f".thresholds.{name}", f"expected {expected}, not {_shown(result[name])}")
         return result
@@ -112,12 +112,17 @@ class _Overlay:
         if not holds(value):
             self._tell(where, f"expected {expected}, not {_shown(value)}")
 
-    def _expect_at_most(self, where: str, value: Any, most: float | None) -> None:
-        if most is not None and is_finite(value) and value > most:
-            self._tell(where, f"expected at most {most}, which is as far as it is looked at, not {_shown(value)}")
+    def _expect_effect(self, where: str, name: str, value: Any) -> None:
+        if not is_finite(value):
+            return
+        least, most = self._rule.threshold_minima.get(name), self._rule.threshold_maxima.get(name)
+        if least is not None and value < least:
+            self._tell(where, f"expected at least {least}: what is less is not remembered, not {value}")
+        if most is not None and value > most:
+            self._tell(where, f"expected at most {most}, which is as far as it is looked at, not {value}")
 
     def _tell(self, where: str, problem: str) -> None:
-        self._problems.append(f"{self._rule}{where}: {problem}")
+        self._problems.append(f"{self._rule.name}{where}: {problem}")
 
 
 def _are_bounds(value: Any) -> bool:

@@ -7,7 +7,7 @@ from aex_governance.rules.case import Case
 from aex_governance.rules.likeness import not_after_own, received_later
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_governance.rules.sighting import Sighting
-from aex_governance.rules.text import MIN_TOKENS_NOTE
+from aex_governance.rules.text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
 _MOST_SHOWN = 5
@@ -54,4 +54,5 @@ RULE = FraudRule(
     actions={Severity.CRITICAL: Action.HOLD, Severity.MINOR: Action.ALLOW},
     threshold_notes={"min_tokens": MIN_TOKENS_NOTE},
     reads_history=True,
+    threshold_minima={"min_tokens": MIN_TOKENS},
 )

@@ -4,7 +4,7 @@ from aex_governance.rules.case import Case
 from aex_governance.rules.likeness import not_after_own, received_later
 from aex_governance.rules.rule import FraudRule, Thresholds
 from aex_governance.rules.sighting import Sighting
-from aex_governance.rules.text import MIN_TOKENS_NOTE
+from aex_governance.rules.text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
 _MOST_SHOWN = 5
@@ -59,4 +59,5 @@ RULE = FraudRule(
         "min_tokens": MIN_TOKENS_NOTE,
     },
     reads_history=True,
+    threshold_minima={"min_tokens": MIN_TOKENS},
 )

@@ -23,5 +23,7 @@ class FraudRule:
     """What each of its thresholds means, with its unit: one entry for each in `thresholds.yaml`."""
     reads_history: bool = False
     """Whether it looks at more of a case than the request and its text."""
+    threshold_minima: Mapping[str, float] = field(default_factory=dict)
+    """The least that thresholds may be, where less would have no effect."""
     threshold_maxima: Mapping[str, float] = field(default_factory=dict)
-    """The most that thresholds may be, where there is such a thing."""
+    """The most, where more would have none."""

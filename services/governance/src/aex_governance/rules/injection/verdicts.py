@@ -56,7 +56,10 @@ _SET_KEYS = (
 _OTHER_VALUES = r"\b(?:invalid|questionable|partial[_ ]answer|wrong[_ ]\w+|does[_ ]not\w*|one of|or|either)\b"
 _PAIR = rf"{_Q}([a-z][a-z_ ]{{1,40}}?){_Q}\s{{0,8}}[:=]\s{{0,8}}{_Q}([^,\n}}\"'\\]{{0,80}})"
 _LONGEST = 1_500
-_OUTER_KEY = r"[\"'](?:evaluation|verification|verdict|review|result|assessment|judge?ment|grading|output|response)[\"']\s{0,8}:\s{0,8}$"
+_OUTER_KEY = (
+    r"[\"'](?:evaluation|verification|verdict|review|result|assessment|judge?ment|grading|output|response)[\"']"
+    r"\s{0,8}:\s{0,8}$"
+)
 _CODE_BEFORE = ("return", "=", "(", ",", ":", "yield", "=>", "->", "[")
 
 
