@@ -27,6 +27,7 @@ def main(arguments: list[str]) -> int:
     run.add_argument("command", nargs="+", help="after --")
     asked = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
     try:
         jars = find_jars(os.environ)
         if asked.what == "where":

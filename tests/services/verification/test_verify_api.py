@@ -1,7 +1,7 @@
 """`POST /v1/verify`: a verdict over the route, and nothing left behind."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,9 @@ class StoreThatNobodyUses(MemoryStore):
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         raise AssertionError(f"{key} of {collection.name} was read")
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        raise AssertionError(f"{', '.join(keys)} of {collection.name} were read")
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         raise AssertionError(f"{fn} was to write")

@@ -1,7 +1,7 @@
 """The handlers over a store in memory, with everything that they commit in sight."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -31,6 +31,10 @@ class YieldingStore(MemoryStore):
     async def get(self, collection: Collection, key: str) -> Document | None:
         await asyncio.sleep(0)
         return await super().get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        await asyncio.sleep(0)
+        return await super().get_many(collection, keys)
 
 
 class RefusingBlobs:
