@@ -9,14 +9,13 @@ from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.repository.holds import hold_id_of
 from aex_governance.repository.log import OUTCOMES, VALIDATIONS
-from aex_models.contract import ContractStatus, Terms
+from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeHeld, OutcomeVerified
 from aex_models.governance import Action, Decision, Flag, HoldCause, HoldDecision, HoldStatus, Severity
-from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.store.keys import key_of
-from tests.services.governance.asking import NOW, asked
+from tests.services.governance.asking import an_ended, asked
 from tests.services.governance.kit import Desk, desk_over
 
 FLAG = Flag(rule="self_dealing", severity=Severity.CRITICAL, message="same", evidence={"id": "x"})
@@ -81,12 +80,7 @@ async def test_an_unknown_hold_is_not_found(bench: Desk) -> None:
 
 
 async def test_an_outcome_is_logged_once(bench: Desk) -> None:
-    zero = BillingImpact(base=0, bonus=0, penalty=0, total=0)
-    record = OutcomeRecord(
-        id="out_1", contract_id="ctr_1", work_id="work_1", agent_id="bot", consumer_id="acme", domain="general",
-        final_status=ContractStatus.EXPIRED, attempts_used=0, terms=Terms(cpc_rate=0), billing_impact=zero,
-        created_at=NOW,
-    )  # fmt: skip
+    record = an_ended("ctr_1", ContractStatus.EXPIRED)
     for _ in range(2):
         await log_outcome(bench.deps, OutcomeVerified(outcome=record))
     stored = await OUTCOMES.get(bench.deps.store, key_of("ctr_1"))

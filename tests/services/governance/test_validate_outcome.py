@@ -20,15 +20,14 @@ from aex_governance.repository.projections import (
     read_head,
 )
 from aex_governance.rules.projection.records import ValidationRecord
-from aex_models.contract import ContractStatus, Terms
+from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeVerified
 from aex_models.governance import Action, Severity, ValidationRequest
-from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable, Transaction
-from tests.services.governance.asking import NOW, asked
+from tests.services.governance.asking import NOW, an_ended, asked
 from tests.services.governance.kit import Desk, desk_over
 from tests.services.governance.rules.test_bounds import HUGE
 from tests.services.governance.rules.test_text import NOT_FREE
@@ -239,12 +238,7 @@ async def test_what_is_read_is_the_generation_that_the_head_names(desk: Desk) ->
 
 
 async def test_an_outcome_is_logged_and_counted_once(desk: Desk) -> None:
-    zero = BillingImpact(base=0, bonus=0, penalty=0, total=0)
-    record = OutcomeRecord(
-        id="out_1", contract_id="ctr_1", work_id="work_1", agent_id="bot", consumer_id="acme", domain="general",
-        final_status=ContractStatus.EXPIRED, attempts_used=0, terms=Terms(cpc_rate=0), billing_impact=zero,
-        created_at=NOW,
-    )  # fmt: skip
+    record = an_ended("ctr_1", ContractStatus.EXPIRED)
     for _ in range(3):
         await log_outcome(desk.deps, OutcomeVerified(outcome=record))
     stored = await OUTCOMES.get(desk.deps.store, key_of("ctr_1"))

@@ -5,15 +5,13 @@ import re
 from aex_governance.handlers.holds.context import MOST_DOMAINS
 from aex_governance.handlers.log_outcome import log_outcome
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_models.contract import ContractStatus, Terms
+from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeVerified
 from aex_models.governance import HoldCause
-from aex_models.outcome import BillingImpact, OutcomeRecord
-from tests.services.governance.asking import NOW, asked
+from tests.services.governance.asking import an_ended, asked
 from tests.services.governance.logbook import fold, validated
 from tests.services.governance.review.bureau import OLGA, Bureau, a_flag
 
-ZERO = BillingImpact(base=0, bonus=0, penalty=0, total=0)
 NASTY = "<script>alert(1)</script>"
 EVIL = f'"><img src=x onerror=alert(1)>{NASTY}\u202e\u200bpassed'
 
@@ -21,15 +19,6 @@ EVIL = f'"><img src=x onerror=alert(1)>{NASTY}\u202e\u200bpassed'
 def words(html: str) -> str:
     """What a page says, without its marks."""
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
-
-
-def an_ended(contract_id: str, status: ContractStatus) -> OutcomeRecord:
-    """How a contract of the agent ended, without success."""
-    return OutcomeRecord(
-        id=f"out_{contract_id}", contract_id=contract_id, work_id="work_1", agent_id="bot", consumer_id="acme",
-        domain="general", final_status=status, attempts_used=0, terms=Terms(cpc_rate=0), billing_impact=ZERO,
-        created_at=NOW,
-    )  # fmt: skip
 
 
 async def test_the_gravest_flag_comes_first_with_its_figures(bureau: Bureau) -> None:
