@@ -13,6 +13,7 @@ from aex_models.events import TOPICS, ContractAwarded
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionResult, VerificationResult
+from aex_models.science import DataFile, Science
 from aex_models.settlement import Breakdown, Cost, CostLine
 from aex_models.work import (
     EVALUATION_KEYS,
@@ -27,6 +28,7 @@ from aex_models.work import (
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DIGEST = "a" * 64
+DATA_DIGEST = "d" * 64
 NOT_CONSUMER = [audience for audience in Audience if audience is not Audience.CONSUMER]
 INSIDERS = (Audience.FINANCE, Audience.OPERATOR, Audience.SERVICE)
 LEVELS = list(FeedbackLevel)
@@ -60,7 +62,12 @@ WORK: dict[str, Any] = {
     "status": "open",
     "created_at": NOW,
     "evaluation": EVALUATION,
-    "science": {"expected_outcome": "canary-expected", "data": [{"name": "canary-data", "sha256": DIGEST}]},
+    "science": {
+        "question": "How fit are the mutants?",
+        "expected_outcome": {"mean": "canary-expected"},
+        "statistics": [{"name": "mean_fitness", "stat": "mean", "column": "mut_score"}],
+        "data": [{"name": "scores.csv", "sha256": DATA_DIGEST}],
+    },
 }
 TERMS = Terms.model_validate({"cpc_rate": "1"})
 AWARD = Award.model_validate(
@@ -164,6 +171,12 @@ def record(level: FeedbackLevel = FeedbackLevel.CRITERIA) -> OutcomeRecord:
     )
 
 
+def tells_secrets(shown: Any) -> bool:
+    """Whether anything of the marked evaluation data is in it."""
+    text = json.dumps(shown)
+    return "canary" in text or DATA_DIGEST in text
+
+
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
@@ -231,7 +244,9 @@ def test_evaluation_data_reach_the_consumer_alone(audience: Audience) -> None:
     for model in (Evaluation, CustomMetric, GroundTruth):
         assert ALLOWED[model][audience.value] == frozenset()
     for holder in (Work, WorkAnswer):
-        assert not {"evaluation", "science"} & ALLOWED[holder][audience.value]
+        assert "evaluation" not in ALLOWED[holder][audience.value]
+    assert "expected_outcome" not in ALLOWED[Science][audience.value]
+    assert "sha256" not in ALLOWED[DataFile][audience.value]
 
 
 @pytest.mark.parametrize("audience", NOT_CONSUMER)
@@ -239,17 +254,28 @@ def test_evaluation_data_reach_the_consumer_alone(audience: Audience) -> None:
 def test_a_work_shows_others_no_evaluation_data_at_any_level(audience: Audience, level: FeedbackLevel) -> None:
     work = Work.model_validate(WORK)
     shown = project(work, audience, Disclosure(level=level, output=True))
-    assert "canary" not in json.dumps(shown)
+    assert not tells_secrets(shown)
     assert shown["title"] == "t"
     event = ContractAwarded(award=AWARD, work=work, terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1))
-    assert "canary" not in json.dumps(project(event, audience))
+    assert not tells_secrets(project(event, audience))
+
+
+@pytest.mark.parametrize("audience", NOT_CONSUMER)
+def test_everyone_who_sees_a_work_sees_what_its_science_demands(audience: Audience) -> None:
+    science = project(Work.model_validate(WORK), audience)["science"]
+    assert set(science) == set(Science.model_fields) - {"expected_outcome"}
+    assert science["question"] == "How fit are the mutants?"
+    assert science["statistics"][0]["name"] == "mean_fitness"
+    assert science["data"] == [{"name": "scores.csv", "media_type": None}]
+    assert Science.model_validate(science) == Science.model_validate(WORK["science"]).without_secrets()
 
 
 def test_the_consumer_sees_its_evaluation_data_whole() -> None:
     shown = project(Work.model_validate(WORK), Audience.CONSUMER)
     assert shown["evaluation"] == EVALUATION.model_dump(mode="json")
     assert set(shown["evaluation"]) == EVALUATION_KEYS
-    assert shown["science"]["expected_outcome"] == "canary-expected"
+    assert shown["science"]["expected_outcome"] == {"mean": "canary-expected"}
+    assert shown["science"]["data"][0]["sha256"] == DATA_DIGEST
 
 
 def test_the_salted_digest_is_for_services_alone() -> None:

@@ -37,7 +37,11 @@ def test_no_schema_has_a_place_for_evaluation_data_or_candidates() -> None:
     schemas = event_schemas()
     kept_inside = {"Evaluation", "GroundTruth", "CustomMetric", "Candidate", "Artifact", "ExecutionMetadata"}
     assert not any(kept_inside & set(schema.get("$defs", {})) for schema in schemas.values())
-    assert not {"evaluation", "science"} & set(schemas["contract.awarded"]["$defs"]["Work"]["properties"])
+    awarded = schemas["contract.awarded"]["$defs"]
+    assert "evaluation" not in awarded["Work"]["properties"]
+    assert "statistics" in awarded["Science"]["properties"]
+    assert "expected_outcome" not in awarded["Science"]["properties"]
+    assert "sha256" not in awarded["DataFile"]["properties"]
     record = schemas["outcome.verified"]["$defs"]["OutcomeRecord"]["properties"]
     assert not {"final_result", "execution_metadata"} & set(record)
 

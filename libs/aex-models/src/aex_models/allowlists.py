@@ -4,16 +4,19 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from aex_models import artifacts as a
 from aex_models import catalog as cat
 from aex_models import contract as c
 from aex_models import contract_events as ce
 from aex_models import criteria as cr
+from aex_models import domains as d
 from aex_models import events as e
 from aex_models import governance as g
 from aex_models import outcome as o
 from aex_models import results as r
 from aex_models import science as sci
 from aex_models import settlement as s
+from aex_models import statistics as st
 from aex_models import work as w
 
 Rows = Mapping[str, frozenset[str]]
@@ -26,10 +29,21 @@ def _row(everyone: str = "", **further: str) -> Rows:
 
 
 _WORK = _row(
-    "work_id consumer_id title description domain input success_criteria budget verification allow_claims status "
-    "created_at",
-    consumer="evaluation science",
+    "work_id consumer_id title description domain input success_criteria budget verification science allow_claims "
+    "status created_at",
+    consumer="evaluation",
 )
+
+_SCIENCE = (
+    "value_mismatches domain_violations values_plausible values_consistent examination review review_failure reviewer"
+)
+
+
+def _inside(model: type[BaseModel]) -> Rows:
+    """For those who may see all that an examination found."""
+    fields = " ".join(model.model_fields)
+    return _row(consumer=fields, operator=fields, service=fields)
+
 
 ALLOWED: Mapping[type[BaseModel], Rows] = {
     # work
@@ -51,7 +65,21 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     w.QuoteCase: _row("base bonus penalty total success met unmet"),
     cr.SuccessCriteria: _row("criteria aggregation minimum_weighted_score bonus_policy"),
     cr.SuccessCriterion: _row("metric metric_type comparison threshold weight required bonus penalty scale"),
-    cat.MetricEntry: _row("name unit range direction provenance metric_types needs secret"),
+    sci.Science: _row(
+        "original_goal question domain reviewer_sees_expected outcome_criteria output_constraints statistics data "
+        "checks strict",
+        consumer="expected_outcome",
+    ),
+    sci.Constraint: _row("min max typical"),
+    sci.DataFile: _row("name media_type", consumer="sha256"),
+    st.StatisticSpec: _row("name stat column columns q where artifact tolerance"),
+    st.Filter: _row("column op value abs"),
+    d.Domain: _row(" ".join(d.Domain.model_fields)),
+    d.ValueRange: _row(" ".join(d.ValueRange.model_fields)),
+    d.Recipe: _row(" ".join(d.Recipe.model_fields)),
+    d.SanityCheck: _row(" ".join(d.SanityCheck.model_fields)),
+    d.DomainGuess: _row("domain scores"),
+    cat.MetricEntry: _row("name unit range direction provenance metric_types needs requires secret"),
     # contracts
     c.Award: _row("contract_id work_id consumer agent_id cpc_rate terms deadline awarded_at"),
     c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),
@@ -77,6 +105,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         agent="name media_type content content_base64 sha256",
         operator="name media_type content content_base64 sha256",
     ),
+    a.UploadedArtifact: _row(consumer="sha256 size", agent="sha256 size"),
     c.Attempt: _row(
         "attempt_id contract_id status verdict counted replay received_at judged_at",
         consumer="candidate_hash output_hash result candidate feedback",
@@ -109,15 +138,34 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     ),
     g.Party: _row("id org"),
     sci.ScienceResult: _row(
-        "passed",
-        consumer="review value_mismatches domain_violations",
-        operator="review value_mismatches domain_violations",
-        service="review value_mismatches domain_violations",
+        "passed reasons warnings",
+        consumer=_SCIENCE,
+        agent="value_mismatches domain_violations values_plausible values_consistent",
+        operator=_SCIENCE,
+        service=_SCIENCE,
     ),
-    sci.ScientificReview: {
-        a: frozenset(sci.ScientificReview.model_fields) if a != "agent" else frozenset() for a in AUDIENCES
-    },
-    sci.ValueMismatch: _row("name claimed severity", consumer="actual", operator="actual", service="actual"),
+    sci.GateReason: _row("code names message"),
+    sci.ScientificReview: _row(
+        # Its words may quote what a reviewer was shown in confidence: they go to the work's consumer and to operators.
+        consumer=" ".join(sci.ScientificReview.model_fields),
+        operator=" ".join(sci.ScientificReview.model_fields),
+        service="outcome_verdict scientific_validity confidence recommendation",
+    ),
+    sci.Reviewer: _row(
+        consumer="model prompt_version", operator="model prompt_version", service="model prompt_version"
+    ),
+    sci.ValueMismatch: _row(
+        "name claimed severity",
+        consumer="actual relative_error",
+        agent="actual relative_error",
+        operator="actual relative_error",
+        service="actual relative_error secret",
+    ),
+    sci.DomainViolation: _row("name message value min max source", service="secret"),
+    sci.Examination: _inside(sci.Examination),
+    sci.Recomputed: _inside(sci.Recomputed),
+    sci.Reconciliation: _inside(sci.Reconciliation),
+    sci.DataProblem: _inside(sci.DataProblem),
     # outcomes
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "

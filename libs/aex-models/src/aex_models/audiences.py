@@ -11,14 +11,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
-from aex_models.results import (
-    CUSTOM_METRIC_FAILED,
-    METRIC_MISSING,
-    CriterionError,
-    CriterionResult,
-    Fault,
-    VerificationResult,
-)
+from aex_models.faults import Fault
+from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
+from aex_models.science import DomainViolation, ValueMismatch
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 
@@ -105,6 +100,8 @@ def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozense
         return frozenset()
     if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
         return _UNTOLD
+    if isinstance(model, ValueMismatch | DomainViolation) and model.secret:
+        return _OF_SECRET_DATA
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
         return frozenset({"value"}) | ({"error"} if _tells_of_evaluation(model) else frozenset())
     if isinstance(model, CriterionError):
@@ -118,8 +115,11 @@ def _tells_of_evaluation(model: CriterionResult | CostLine) -> bool:
     return error is not None and error.fault is Fault.AGENT and error.code != METRIC_MISSING
 
 
-_UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"})
+_UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty", "science"})
 """What feedback level `none` keeps from the agent: each would tell which criteria were met."""
+
+_OF_SECRET_DATA = frozenset({"actual", "relative_error", "severity", "value", "message"})
+"""Of a mismatch or violation that was found in the consumer's own data: each tells of them."""
 
 _UNPAID = {
     "Contract": frozenset({"last_feedback"}),
@@ -127,6 +127,7 @@ _UNPAID = {
     "Attempt": frozenset({"candidate", "result", "feedback", "candidate_hash", "output_hash"}),
     "OutcomeRecord": frozenset({"final_result", "execution_metadata"}),
     "VerificationResult": frozenset({"candidate_hash"}),
+    "ScienceResult": frozenset({"value_mismatches", "domain_violations", "examination", "review"}),
 }
 """What a consumer does not see of a delivery that it does not pay for. Hashes give short answers away by trial."""
 

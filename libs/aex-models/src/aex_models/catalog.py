@@ -22,6 +22,17 @@ class Direction(StrEnum):
     """It depends on the work."""
 
 
+class Requirement(StrEnum):
+    """What a metric stands on beside evaluation data."""
+
+    SCIENCE = "science"
+    """The work's `science`."""
+    VALUE_RANGES = "value_ranges"
+    """And this check in it, like the following ones."""
+    RECOMPUTE_STATISTICS = "recompute_statistics"
+    PEER_REVIEW = "peer_review"
+
+
 class MetricEntry(Frozen):
     """One metric that criteria can name."""
 
@@ -36,5 +47,7 @@ class MetricEntry(Frozen):
     """The types with which a criterion may use it."""
     needs: tuple[str, ...] = ()
     """The keys of `evaluation` without which it cannot be computed."""
+    requires: tuple[Requirement, ...] = ()
+    """What else the work, or the installation, has to have for it."""
     secret: bool = False
     """Whether its value is computed from evaluation data."""

@@ -24,6 +24,9 @@ StrictBool = Annotated[bool, Field(strict=True)]
 StrictInt = Annotated[int, Field(strict=True)]
 """An integer that takes no "5", 5.0 or true for one."""
 
+StrictFloat = Annotated[float, Field(strict=True)]
+"""A number that takes no "5" and no true for one."""
+
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:@/+-]+$")]
 """A principal, an organisation or a record: plain printable characters, no spaces."""
 

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any
 
 from aex_models.criteria import MetricName
+from aex_models.faults import Fault
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import GovernanceResult
 from aex_models.money import ZERO, Money
@@ -29,13 +30,6 @@ class Provenance(StrEnum):
     """By the platform, about the contract."""
     SELF_REPORTED = "self_reported"
     """By the agent, unchecked."""
-
-
-class Fault(StrEnum):
-    """Whose doing it is that a metric has no value."""
-
-    AGENT = "agent"
-    PLATFORM = "platform"
 
 
 METRIC_MISSING = "metric_missing"

@@ -1,10 +1,31 @@
 """Rollouts as trainers of reinforcement learning exchange them (spec file 4)."""
 
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import parse_qs, urlsplit
 
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict, FailFast, Field
+from pydantic_core import PydanticCustomError
 
-from aex_models.frozen import Frozen, StrictBool, StrictInt
+from aex_models.frozen import Frozen, StrictBool, StrictFloat, StrictInt
+from aex_models.numbers import MAX_SAFE_INTEGER
+
+Count = Annotated[StrictInt, Field(ge=0, le=MAX_SAFE_INTEGER)]
+
+
+def correlation_id(url: str) -> str | None:
+    """What an inference URL carries as `cid` in its query; None where it is no URL, or carries none."""
+    try:
+        parts = urlsplit(url)
+        found = parse_qs(parts.query)
+    except ValueError:
+        return None
+    return found["cid"][0] if parts.scheme and "cid" in found else None
+
+
+def _correlated(url: str) -> str:
+    if correlation_id(url) is None:
+        raise PydanticCustomError("no_correlation_id", "Expected a URL with a correlation id, such as https://…?cid=ID")
+    return url
 
 
 class _Open(Frozen):
@@ -17,8 +38,11 @@ class RolloutStep(_Open):
     """One step of an episode."""
 
     obs: Any
+    """What the policy saw; `{}` where nothing is told."""
     action: Any
-    reward: float | None = None
+    """What it did; `{}` where nothing is told."""
+    reward: StrictFloat | None = None
+    """None, or absent: this step brought none, or nobody says which."""
     done: StrictBool | None = None
     info: dict[str, Any] | None = None
 
@@ -28,28 +52,34 @@ class RolloutTrajectory(_Open):
 
     env_id: str
     policy_id: str
-    inference_url: str
+    inference_url: Annotated[str, Field(max_length=8_192), AfterValidator(_correlated)]
     """Carries the correlation id as `?cid=`."""
-    steps: tuple[RolloutStep, ...]
-    length: StrictInt | None = None
+    steps: Annotated[tuple[RolloutStep, ...], FailFast()]
+    """May be empty."""
+    length: Count
+    """How many steps the episode had, whether or not they are told."""
 
 
 class RolloutMetrics(_Open):
     """The figures that a trainer reads."""
 
-    episode_returns: tuple[float, ...]
-    mean_return: float
-    num_steps: StrictInt
-    num_episodes: StrictInt | None = None
-    events_score: float | None = None
+    episode_returns: Annotated[tuple[StrictFloat, ...], FailFast()]
+    mean_return: StrictFloat
+    num_steps: Count
+    num_episodes: Count | None = None
+    events_score: StrictFloat | None = None
     details: dict[str, Any] | None = None
-    outcome_score: float | None = None
+    outcome_score: Annotated[StrictFloat | None, Field(json_schema_extra={"deprecated": True})] = None
     """Deprecated: read last, and with a warning."""
 
 
 class RolloutResponse(_Open):
-    """The output of a rollout task."""
+    """The output of a rollout task.
+
+    Its canonical score: `aex_outcomes.score_rollout`, which also reads old payloads that this model refuses.
+    """
 
     run_id: str
-    trajectories: tuple[RolloutTrajectory, ...]
+    trajectories: Annotated[tuple[RolloutTrajectory, ...], FailFast()]
+    """May be empty."""
     metrics: RolloutMetrics

@@ -10,6 +10,7 @@ from aex_models.criteria import MetricName, SuccessCriteria
 from aex_models.currencies import AgreedCurrency
 from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
 from aex_models.money import Currency, Money, TotalMoney
+from aex_models.science import Science
 from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
 
 
@@ -112,7 +113,7 @@ class EvaluationBlob(Frozen):
 
     salt: Annotated[str, Field(min_length=32)]
     evaluation: Evaluation | None = None
-    science: dict[str, Any] | None = None
+    science: Science | None = None
     input: dict[str, Any] = {}
     """The work's, which agents read too; here where code or a reference is to be tried on it before any award."""
     success_criteria: SuccessCriteria | None = None
@@ -141,7 +142,7 @@ class WorkSubmission(Frozen):
     success_criteria: SuccessCriteria | None = None
     budget: Budget
     verification: VerificationPolicy = VerificationPolicy()
-    science: dict[str, Any] | None = None
+    science: Science | None = None
     allow_claims: StrictBool = False
 
 
@@ -165,7 +166,7 @@ class Work(Frozen):
     success_criteria: SuccessCriteria | None = None
     budget: Budget
     verification: VerificationPolicy = VerificationPolicy()
-    science: dict[str, Any] | None = None
+    science: Science | None = None
     allow_claims: bool = False
     status: WorkStatus
     created_at: Instant
