@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from aex_models.canonical import sha256_hex
-from aex_runtime.blobs.port import BlobMissing, BlobRef, Blobs, BlobTooLarge
+from aex_runtime.blobs.port import BlobMissing, BlobReading, BlobRef, Blobs, BlobTooLarge
 
 CONTENT = b"evaluation data " * 1_000
 
@@ -15,6 +15,13 @@ async def chunks(content: bytes, size: int = 4_096) -> AsyncIterator[bytes]:
     """A stream of bytes."""
     for start in range(0, len(content), size):
         yield content[start : start + size]
+
+
+async def taken(reading: BlobReading, into: list[bytes]) -> bytes:
+    """All of a blob that comes, also kept in `into`, where reading it ends early."""
+    async for piece in reading.pieces:
+        into.append(piece)  # noqa: PERF401 of a reading that ends early, what came is kept
+    return b"".join(into)
 
 
 class BlobsContract:
@@ -29,6 +36,33 @@ class BlobsContract:
         ref = await blobs.put_stream("evaluation", chunks(content, 500_000), max_bytes=len(content))
         assert ref == BlobRef(sha256_hex(content), len(content))
         assert await blobs.get("evaluation", ref.digest) == content
+
+    @pytest.mark.parametrize("content", [b"", b"x", CONTENT, b"\0\xff" * 5_000_000])
+    async def test_a_blob_is_read_piece_by_piece(self, blobs: Blobs, content: bytes) -> None:
+        ref = await blobs.put("data", content)
+        reading = await blobs.read("data", ref.digest)
+        pieces = [piece async for piece in reading.pieces]
+        assert (reading.size, b"".join(pieces)) == (len(content), content)
+        assert all(0 < len(piece) <= 1_048_576 for piece in pieces)
+
+    async def test_a_reading_that_is_given_up_leaves_others_alone(self, blobs: Blobs) -> None:
+        content = b"0123456789abcdef" * 700_000
+        ref = await blobs.put("data", content)
+        reading = await blobs.read("data", ref.digest)
+        assert await anext(reading.pieces) == content[:1_048_576]
+        await reading.pieces.aclose()
+        again = await blobs.read("data", ref.digest)
+        assert await taken(again, []) == content
+
+    @pytest.mark.parametrize("digest", ["0" * 64, "", "../../etc/passwd"])
+    async def test_what_is_missing_is_known_before_the_first_piece(self, blobs: Blobs, digest: str) -> None:
+        ref = await blobs.put("artifacts", CONTENT)
+        with pytest.raises(BlobMissing):
+            await blobs.read("artifacts", digest)
+        with pytest.raises(BlobMissing):
+            await blobs.read("data", ref.digest)
+        with pytest.raises(ValueError, match="cannot name an area"):
+            await blobs.read("no/area", ref.digest)
 
     async def test_same_bytes_twice_are_one_blob(self, blobs: Blobs) -> None:
         refs = [

@@ -16,7 +16,7 @@ import uvicorn
 from aex_models.canonical import sha256_hex
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge, BlobUnavailable
-from tests.blobs.contract import CONTENT, BlobsContract, chunks
+from tests.blobs.contract import CONTENT, BlobsContract, chunks, taken
 from tests.blobs.xml_api_server import Bucket
 
 NAME = "some-bucket"
@@ -27,6 +27,7 @@ CALLS: list[tuple[str, Call, float]] = [
     ("ping", lambda blobs: blobs.ping(), 3),
     ("put", lambda blobs: blobs.put("records", CONTENT), 30),
     ("get", lambda blobs: blobs.get("records", sha256_hex(CONTENT)), 30),
+    ("read", lambda blobs: blobs.read("records", sha256_hex(CONTENT)), 30),
     ("put_stream", lambda blobs: blobs.put_stream("records", chunks(CONTENT), len(CONTENT)), 30),
 ]
 EACH_CALL = pytest.mark.parametrize(
@@ -100,6 +101,24 @@ class TestBucketBehindAnXmlApiOfOurOwn(BlobsContract):
             await blobs.get("records", sha256_hex(CONTENT))
         await blobs.put("records", CONTENT)
         assert await blobs.get("records", sha256_hex(CONTENT)) == CONTENT
+
+    async def test_of_changed_bytes_nobody_reads_the_end(self, blobs: Blobs, bucket: Bucket) -> None:
+        content = b"x" * 9_000_000
+        ref = await blobs.put("data", content)
+        (name,) = bucket.objects
+        bucket.objects[name] = (b"y" + content[1:], 99)
+        reading = await blobs.read("data", ref.digest)
+        came: list[bytes] = []
+        with pytest.raises(BlobCorrupt):
+            await taken(reading, came)
+        assert 7_000_000 < sum(map(len, came)) < reading.size == 9_000_000
+
+    async def test_a_blob_that_vanishes_while_it_is_read_is_unavailable(self, blobs: Blobs, bucket: Bucket) -> None:
+        ref = await blobs.put("data", b"x" * 9_000_000)
+        reading = await blobs.read("data", ref.digest)
+        bucket.objects.clear()
+        with pytest.raises(BlobUnavailable):
+            await taken(reading, [])
 
     async def test_stopped_streams_leave_neither_object_nor_upload(self, blobs: Blobs, bucket: Bucket) -> None:
         with pytest.raises(BlobTooLarge):

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import stat
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from aex_models.canonical import sha256_hex
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge, BlobUnavailable
-from tests.blobs.contract import CONTENT, BlobsContract, chunks
+from tests.blobs.contract import CONTENT, BlobsContract, chunks, taken
 
 
 @pytest.fixture
@@ -59,6 +60,16 @@ class TestFolderOfBlobs(BlobsContract):
             await blobs.put("records", CONTENT)
             assert await blobs.get("records", ref.digest) == CONTENT
 
+    async def test_of_changed_bytes_nobody_reads_the_end(self, blobs: Blobs, root: Path) -> None:
+        ref = await blobs.put("data", CONTENT * 300)
+        for torn in (b"\0" * ref.size, CONTENT * 299, b""):
+            files(root)[0].write_bytes(torn)
+            reading = await blobs.read("data", ref.digest)
+            came: list[bytes] = []
+            with pytest.raises(BlobCorrupt):
+                await taken(reading, came)
+            assert sum(map(len, came)) < max(len(torn), 1)
+
     async def test_stopped_streams_leave_no_file(self, blobs: Blobs, root: Path) -> None:
         with pytest.raises(BlobTooLarge):
             await blobs.put_stream("records", chunks(b"x" * 12_000_000), max_bytes=11_000_000)
@@ -71,6 +82,16 @@ class TestFolderOfBlobs(BlobsContract):
             await asyncio.wait_for(blobs.put_stream("records", stalled(), max_bytes=10**9), 0.3)
         await asyncio.sleep(0.1)
         assert files(root) == []
+
+    async def test_streams_of_killed_processes_are_removed_a_day_later(self, root: Path) -> None:
+        staging = root / "data" / "staging"
+        staging.mkdir(parents=True)
+        now = time.time()
+        for name, age_s in (("abandoned", 86_500), ("under way", 86_300)):
+            (staging / name).write_bytes(b"x")
+            os.utime(staging / name, (now - age_s, now - age_s))
+        await open_blobs(f"file:///{root}").ping()
+        assert [file.name for file in files(root)] == ["under way"]
 
     async def test_nothing_is_touched_before_the_first_use(self, blobs: Blobs, root: Path) -> None:
         assert blobs is not None

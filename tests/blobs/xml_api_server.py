@@ -75,7 +75,7 @@ class Bucket:
         if method == "DELETE":
             del self.objects[key]
             return Response(status_code=204)
-        return _answer(found, found, generation)
+        return _ranged(_answer(found, found, generation), headers.get("range"))
 
     def _upload(self, method: str, key: str, query: Mapping[str, str], content: bytes) -> Response:
         if "uploads" in query:
@@ -129,6 +129,19 @@ def _joined(parts: Mapping[int, bytes], completion: str) -> bytes:
 def _answer(body: str | bytes, hashed: bytes = b"", generation: int = 0) -> Response:
     headers = {"ETag": _etag(hashed), "Last-Modified": _LAST_MODIFIED, "x-goog-generation": str(generation)}
     return Response(body, headers=headers)
+
+
+def _ranged(whole: Response, asked: str | None) -> Response:
+    """The part that `Range: bytes=first-last` asks for."""
+    if asked is None:
+        return whole
+    content, (first, last) = bytes(whole.body), map(int, asked.removeprefix("bytes=").split("-"))
+    if first >= len(content):
+        raise _Refused(416, "InvalidRange")
+    part = content[first : last + 1]
+    headers = {name: whole.headers[name] for name in ("etag", "last-modified", "x-goog-generation")}
+    told = f"bytes {first}-{first + len(part) - 1}/{len(content)}"
+    return Response(part, 206, {**headers, "Content-Range": told})
 
 
 def _etag(content: bytes) -> str:

@@ -131,6 +131,9 @@ class NoBlobs:
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
         raise NotImplementedError
 
+    async def read(self, area: str, digest: str) -> Any:
+        raise NotImplementedError
+
     async def ping(self) -> None:
         return None
 

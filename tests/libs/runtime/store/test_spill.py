@@ -7,7 +7,7 @@ from obstore.store import MemoryStore as MemoryObjects
 
 from aex_models.canonical import sha256_hex
 from aex_runtime.blobs.objects import ObjectBlobs
-from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobRef, BlobUnavailable
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobUnavailable
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import SPILL_BYTES, Document, Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.spill import SpillingStore
@@ -43,6 +43,9 @@ class FailingBlobs:
         content = self.kept[(area, digest)]
         assert max_bytes is None or len(content) <= max_bytes
         return content
+
+    async def read(self, area: str, digest: str) -> BlobReading:
+        raise AssertionError(f"{area}/{digest}: a spilled record is read whole")
 
     async def ping(self) -> None:
         self._fail()

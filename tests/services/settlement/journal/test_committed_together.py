@@ -10,6 +10,7 @@ from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.clock import epoch_micros
 from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.periods import Period
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.handlers.journal.seal import Lookout, seal_waiting
@@ -19,7 +20,7 @@ from aex_settlement.repository.bookings import booking_pages
 from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions
 from aex_settlement.rules.batching import MAX_TRANSACTIONS
 from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
-from aex_settlement.rules.periods import Period, even_end
+from aex_settlement.rules.periods import even_end
 from tests.services.settlement.desk import Desk
 from tests.services.settlement.journal.booking import Settled, book, transaction_of
 from tests.services.settlement.journal.test_sealing import alarms, tamper

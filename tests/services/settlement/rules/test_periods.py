@@ -1,79 +1,9 @@
-"""Days are UTC and whole; instants say their offset."""
+"""Periods that end now divide no correction."""
 
-from datetime import UTC, datetime, timedelta
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_runtime.clock import epoch_micros
-from aex_runtime.errors import InvalidRequest
-from aex_settlement.rules.periods import DAY_MICROS, Period, even_end, parse_instant, parse_period
-
-
-@given(st.dates(), st.dates())
-def test_a_period_includes_its_first_and_its_last_day(one: object, other: object) -> None:
-    first, last = sorted((str(one), str(other)))
-    period = parse_period(first, last)
-    assert period.start is not None
-    assert period.end is not None
-    assert period.start == epoch_micros(datetime.fromisoformat(first).replace(tzinfo=UTC))
-    assert period.end == epoch_micros(datetime.fromisoformat(last).replace(tzinfo=UTC)) + DAY_MICROS
-
-
-def test_an_absent_end_is_open() -> None:
-    assert parse_period(None, None) == Period(None, None)
-    assert parse_period("2025-01-02", None).end is None
-    assert parse_period(None, "9999-12-31").start is None
-
-
-@pytest.mark.parametrize(
-    "day",
-    [
-        "", "2025-02-29", "2025-13-01", "20250101", "2025-1-1", "2025-W01-1", "2025-01-01T00:00:00Z", "today",
-        "٢٠٢٥-٠١-٠١",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("end", ["from", "to"])
-def test_what_is_no_day_of_the_calendar_is_refused_by_name(day: str, end: str) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        parse_period(*((day, None) if end == "from" else (None, day)))
-    assert refused.value.code == "invalid_day"
-    assert refused.value.errors[0].path == f"query/{end}"
-
-
-def test_a_period_that_ends_before_it_starts_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="from must not come after to"):
-        parse_period("2025-01-02", "2025-01-01")
-    parse_period("2025-01-01", "2025-01-01")
-
-
-@given(st.datetimes(timezones=st.just(UTC)))
-def test_an_instant_is_read_as_it_was_written(moment: datetime) -> None:
-    assert parse_instant("as_of", moment.isoformat()) == moment
-    assert parse_instant("as_of", moment.isoformat().replace("+00:00", "z")) == moment
-
-
-def test_an_instant_of_another_zone_is_the_same_moment_in_utc() -> None:
-    moment = parse_instant("as_of", "2025-01-01T01:30:00.5+05:30")
-    assert moment == datetime(2024, 12, 31, 20, 0, 0, 500_000, tzinfo=UTC)
-    assert moment.utcoffset() == timedelta(0)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "2025-01-01", "2025-01-01T00:00:00", "2025-01-01T00:00:00 00:00", "2025-01-01 00:00:00Z",
-        "2025-01-01T25:00:00Z", "0001-01-01T00:00:00+14:00", "1735689600", "now",
-    ],
-)  # fmt: skip
-def test_what_is_no_instant_is_refused(text: str) -> None:
-    with pytest.raises(InvalidRequest, match="as_of must be an RFC 3339 instant"):
-        parse_instant("as_of", text)
-
-
-def test_no_instant_is_none() -> None:
-    assert parse_instant("as_of", None) is None
+from aex_settlement.rules.periods import even_end
 
 
 @given(st.integers(0, 2**53))

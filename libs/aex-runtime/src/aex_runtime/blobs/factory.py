@@ -34,6 +34,7 @@ def open_blobs(url: str, emulator: str | None = None) -> Blobs:
 def _folder(folder: Folder) -> Blobs:
     def connect() -> LocalStore:
         folder.make()
+        folder.tidy()
         return LocalStore(prefix=folder.root)
 
     return ObjectBlobs(connect, folder)

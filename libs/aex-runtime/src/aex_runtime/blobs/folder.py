@@ -1,9 +1,15 @@
 """What a folder of blobs needs beyond what obstore does: private modes, and bytes that outlive a power cut."""
 
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
+STAGING = "staging"
+"""Of an area: where streams lie until their digest is known."""
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
+_ABANDONED_S = 86_400
+"""Nobody sends one blob for that long: what is older was left by a process that was killed."""
 
 
 class Folder:
@@ -15,6 +21,14 @@ class Folder:
     def make(self) -> None:
         """Create the root where there is none."""
         self._make(self.root)
+
+    def tidy(self) -> None:
+        """Remove streams that nobody goes on with; in a bucket its lifecycle rules do that."""
+        oldest = time.time() - _ABANDONED_S
+        for place in self.root.glob(f"*/{STAGING}/*"):
+            with suppress(FileNotFoundError):  # another process tidies too
+                if place.stat().st_mtime < oldest:
+                    place.unlink()
 
     def prepare(self, path: str) -> None:
         """Create the folders above a blob, before obstore would with open modes."""

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import obstore
@@ -11,12 +12,20 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore
 
 from aex_runtime.blobs.digests import Meter, digest_of
-from aex_runtime.blobs.folder import Folder
-from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobRef, BlobTooLarge, BlobUnavailable
+from aex_runtime.blobs.folder import STAGING, Folder
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobTooLarge, BlobUnavailable
+from aex_runtime.blobs.reading import verified_pieces
+
+if TYPE_CHECKING:
+    from obstore import GetResult  # its stubs alone have the name
 
 _AREA = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1_048_576
+"""Of a blob that is read piece by piece it is also what is fetched at once, by a call of its own: a bucket's answer has
+to come to its end within seconds, however slow the blob's reader is."""
+_PARTS_AT_ONCE = 2
+"""Of a stream to a bucket, 5 MB each: they are what it holds in memory."""
 _PING_S = 3.0
 _NO_BUCKET = "<Code>NoSuchBucket</Code>"
 
@@ -52,7 +61,7 @@ class ObjectBlobs:
 
     async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
         meter = Meter(chunks, max_bytes)
-        staged = f"{_checked(area)}/staging/{uuid4().hex}"
+        staged = f"{_checked(area)}/{STAGING}/{uuid4().hex}"
         try:
             async with _translated(f"put {staged}", None):
                 return await self._take(area, staged, meter)
@@ -65,7 +74,7 @@ class ObjectBlobs:
         """Write a stream aside, then move it to where its digest says."""
         store = await self._prepared(staged)
         try:
-            await obstore.put_async(store, staged, meter.metered())
+            await obstore.put_async(store, staged, meter.metered(), max_concurrency=_PARTS_AT_ONCE)
             ref = meter.ref()
             path = _path(area, ref.digest)
             await self._seal(staged)
@@ -87,14 +96,27 @@ class ObjectBlobs:
             await obstore.delete_async(store, staged)
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        if _DIGEST.fullmatch(digest) is None:
-            raise BlobMissing(f"{_checked(area)}: {digest!r} is no digest")
-        path = _path(area, digest)
+        path = _known(area, digest)
         async with _translated(f"get {path}", self._deadline_s):
             content = await self._read(path, max_bytes)
         if await digest_of(content) != digest:
             raise BlobCorrupt(f"{path}: the bytes have another digest")
         return content
+
+    async def read(self, area: str, digest: str) -> BlobReading:
+        path = _known(area, digest)
+        async with _translated(f"get {path}", self._deadline_s):
+            result = await self._found(path)
+            first = await _beginning(result)
+
+        async def fetch(start: int) -> bytes:
+            async with _translated(f"get {path}", self._deadline_s):
+                store = await self._opened()
+                end = min(start + _CHUNK, size)
+                return bytes(await obstore.get_range_async(store, path, start=start, end=end))
+
+        size = result.meta["size"]
+        return BlobReading(size, verified_pieces(path, digest, size, first, fetch))
 
     async def ping(self) -> None:
         async with _translated("ping", _PING_S):
@@ -129,15 +151,18 @@ class ObjectBlobs:
             return False
         return True
 
-    async def _read(self, path: str, max_bytes: int | None) -> bytes:
+    async def _found(self, path: str) -> "GetResult":
         store = await self._opened()
         try:
-            result = await obstore.get_async(store, path)
+            return await obstore.get_async(store, path)
         except FileNotFoundError as error:
             if self._folder is not None:  # without its root nothing is missing: all is out of reach
                 await asyncio.to_thread(self._folder.check)
             _refuse_without_bucket(error)
             raise BlobMissing(path) from error
+
+    async def _read(self, path: str, max_bytes: int | None) -> bytes:
+        result = await self._found(path)
         limit = result.meta["size"] if max_bytes is None else max_bytes
         parts: list[bytes] = []
         received = result.meta["size"] if result.meta["size"] > limit else 0
@@ -156,6 +181,25 @@ def _refuse_without_bucket(error: FileNotFoundError) -> None:
     """Without its bucket nothing is missing: all is out of reach. Its code, in the answer, is all that tells."""
     if _NO_BUCKET in str(error):
         raise BlobUnavailable("there is no such bucket") from error
+
+
+async def _beginning(result: "GetResult") -> bytes:
+    """What is fetched first: the answer is there, so nobody is asked twice for a small blob."""
+    parts: list[bytes] = []
+    received = 0
+    async for chunk in result.stream(min_chunk_size=_CHUNK):
+        parts.append(bytes(chunk))
+        received += len(chunk)
+        if received >= _CHUNK:
+            break
+    return b"".join(parts)
+
+
+def _known(area: str, digest: str) -> str:
+    """Where a blob lies. Raises `BlobMissing` for what is no digest."""
+    if _DIGEST.fullmatch(digest) is None:
+        raise BlobMissing(f"{_checked(area)}: {digest!r} is no digest")
+    return _path(area, digest)
 
 
 def _checked(area: str) -> str:

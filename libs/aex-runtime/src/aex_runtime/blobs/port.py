@@ -1,6 +1,7 @@
-"""Content-addressed bytes. An area is a prefix with its own permissions (`evaluation`, `records`, `artifacts`)."""
+"""Content-addressed bytes. An area is a prefix with its own permissions (`evaluation`, `records`, `data`,
+`artifacts`)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +34,16 @@ class BlobRef:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class BlobReading:
+    """A blob on its way out: its size in bytes, and its pieces, to be read once and closed."""
+
+    size: int
+    pieces: AsyncGenerator[bytes, None]
+    """The last one comes only once the digest of all was verified, so that nobody has the whole of what is none:
+    raises `BlobCorrupt` in its place, and `BlobUnavailable` where the store fails on the way."""
+
+
 class Blobs(Protocol):
     """Where large and secret bytes lie."""
 
@@ -46,6 +57,10 @@ class Blobs(Protocol):
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
         """The bytes, their digest verified. Raises `BlobMissing`, `BlobCorrupt`, `BlobTooLarge`."""
+        ...
+
+    async def read(self, area: str, digest: str) -> BlobReading:
+        """The bytes piece by piece, in constant memory. Raises `BlobMissing` and `BlobUnavailable` before the first."""
         ...
 
     async def ping(self) -> None:

@@ -4,7 +4,7 @@ Its first piece is made before anything is sent, so that what is wrong with the 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -46,14 +46,16 @@ class Download(StreamingResponse):
         filename: str,
         media_type: str,
         pace: Pace = _PACE,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`filename`: letters, digits, dots and hyphens."""
-        headers = {
+        """`filename`: letters, digits, dots and hyphens. `headers`: further ones, such as a `Content-Length`."""
+        told = {
             "Content-Type": media_type,
             "Content-Disposition": f'attachment; filename="{filename}"',
             "X-Accel-Buffering": "no",
+            **(headers or {}),
         }
-        super().__init__(pieces, headers=headers)
+        super().__init__(pieces, headers=told)
         self._pieces, self._pace, self._patience_s = pieces, pace, pace.patience_s
         self._scope: Scope = {}
 

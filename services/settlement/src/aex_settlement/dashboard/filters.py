@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from aex_models.settlement import SettlementStatus
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest, told
-from aex_settlement.rules.periods import parse_period
+from aex_runtime.periods import parse_period
 
 _NAME = re.compile(r"[A-Za-z0-9._:@/+-]{1,128}")
 _CURRENCY = re.compile(r"[A-Z]{3}")

@@ -12,11 +12,12 @@ from aex_models.settlement import LedgerTransaction, SettlementStatus
 from aex_runtime.clock import epoch_micros
 from aex_runtime.http.turnstile import Turnstile
 from aex_runtime.identity.principal import Principal
+from aex_runtime.periods import Period, parse_period
 from aex_settlement.deps import Deps
 from aex_settlement.repository.bookings import booking_pages, contracts_in
 from aex_settlement.rules.export_columns import columns_for
 from aex_settlement.rules.export_formats import FORMS, ExportFormat
-from aex_settlement.rules.periods import Period, even_end, parse_period
+from aex_settlement.rules.periods import even_end
 from aex_settlement.rules.visibility import own_filter
 
 _log = structlog.get_logger("aex_settlement.export_settlements")
@@ -62,8 +63,7 @@ async def export_settlements(
 
 def _until(now: int, period: Period) -> Period:
     """The period, as far as it has come: what is booked from now on is not waited for. Divides no correction."""
-    end = even_end(now)
-    return Period(period.start, end if period.end is None else min(period.end, end))
+    return period.until(even_end(now))
 
 
 async def _pages(

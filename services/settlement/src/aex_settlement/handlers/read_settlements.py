@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from aex_models.settlement import Settlement
 from aex_runtime.errors import NotFound
 from aex_runtime.identity.principal import Principal
+from aex_runtime.periods import parse_period
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Scalar
 from aex_settlement.deps import Deps
 from aex_settlement.repository.pages import Slice
 from aex_settlement.repository.settlements import SETTLEMENTS, settlements_slice
-from aex_settlement.rules.periods import parse_period
 from aex_settlement.rules.visibility import may_read_settlement, own_filter
 
 

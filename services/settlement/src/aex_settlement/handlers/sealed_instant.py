@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from aex_runtime.clock import epoch_micros
+from aex_runtime.periods import parse_instant
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.steady import of_one_generation
 from aex_settlement.repository.journal import batch_at
-from aex_settlement.rules.periods import parse_instant
 from aex_settlement.rules.projected import Projection, ProjectionState
 
 T = TypeVar("T")

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from aex_models.settlement import LedgerTransaction, SettlementStatus
+from aex_runtime.periods import Period, within
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Document, Fields, Query, Scalar, Store
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import within
 from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.periods import Period
 
 PAGE = 400
 _ORDER = "occurred_at"

@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from aex_runtime.store.port import Bound, Direction, Fields, Scalar, Store
 from aex_runtime.store.table import Stored, Table
-from aex_settlement.rules.periods import Period
 
 M = TypeVar("M", bound=BaseModel)
 BATCH = 200
@@ -52,10 +51,3 @@ async def each_page(
         if len(found) < size:
             return
         after = position(found[-1], order)
-
-
-def within(period: Period) -> tuple[Bound, ...]:
-    """A period as bounds of an ordered field in microseconds since 1970."""
-    start = () if period.start is None else (Bound(">=", period.start),)
-    end = () if period.end is None else (Bound("<", period.end),)
-    return (*start, *end)

@@ -4,12 +4,12 @@ from itertools import combinations
 
 from aex_models.settlement import Settlement
 from aex_runtime.clock import epoch_micros
+from aex_runtime.periods import Period, within
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository.pages import Slice, slice_of, within
-from aex_settlement.rules.periods import Period
+from aex_settlement.repository.pages import Slice, slice_of
 
 FILTERS = ("agent_id", "consumer_id", "domain", "status")
 """What settlements can be listed by, in any combination."""

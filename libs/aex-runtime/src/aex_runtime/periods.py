@@ -1,0 +1,77 @@
+"""Days and instants as they come in a query: UTC days, both ends included; RFC 3339 instants."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+
+from aex_models.work import Problem
+from aex_runtime.clock import epoch_micros
+from aex_runtime.errors import InvalidRequest
+from aex_runtime.store.port import Bound
+
+DAY_MICROS = 86_400_000_000
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_INSTANT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A span of time in microseconds since 1970, UTC: `start` included, `end` not; None is without limit."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def until(self, end: int) -> "Period":
+        """The part of it that lies before `end`."""
+        return Period(self.start, end if self.end is None else min(self.end, end))
+
+
+def parse_period(first: str | None, last: str | None) -> Period:
+    """The period from the UTC day `first` to the UTC day `last`, both included; an absent end is open.
+
+    Raises `InvalidRequest` for what is no day of the calendar, and where `first` comes after `last`.
+    """
+    start, end = _day("from", first), _day("to", last)
+    if start is not None and end is not None and start > end:
+        raise _invalid("from", "invalid_period", "from must not come after to")
+    return Period(start, None if end is None else end + DAY_MICROS)
+
+
+def within(period: Period) -> tuple[Bound, ...]:
+    """A period as bounds of an ordered field in microseconds since 1970."""
+    start = () if period.start is None else (Bound(">=", period.start),)
+    end = () if period.end is None else (Bound("<", period.end),)
+    return (*start, *end)
+
+
+def _day(name: str, text: str | None) -> int | None:
+    """The first microsecond of a UTC day."""
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise _invalid(name, "invalid_day", f"{name} must be a day such as 2025-01-31")
+    return epoch_micros(datetime.combine(day, time(), UTC))
+
+
+def parse_instant(name: str, text: str | None) -> datetime | None:
+    """An RFC 3339 instant in UTC. Raises `InvalidRequest` for anything else, such as one without its offset."""
+    if text is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(text.upper()).astimezone(UTC) if _INSTANT.fullmatch(text) else None
+    except (ValueError, OverflowError):
+        instant = None
+    if instant is None:
+        hint = "such as 2025-01-31T12:00:00Z (write the + of an offset as %2B)"
+        raise _invalid(name, "invalid_instant", f"{name} must be an RFC 3339 instant, {hint}")
+    return instant
+
+
+def _invalid(name: str, code: str, message: str) -> InvalidRequest:
+    return InvalidRequest(code, message, [Problem(path=f"query/{name}", code=code, message=message)])
