@@ -1,0 +1,1 @@
+"""Scientific verification: domains, recomputation from raw data, reconciliation, peer review and the gate."""
