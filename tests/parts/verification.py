@@ -1,6 +1,8 @@
 """Verification's handlers over a store in memory, with governance's real rules and the real engine beside them."""
 
-from collections.abc import Callable
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,15 +11,20 @@ from aex_governance.deps import Deps as GovernanceDeps
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.rules.config import load_rules
 from aex_models.canonical import canonical_bytes
-from aex_models.contract import Award, Terms
+from aex_models.contract import Artifact, Award, Terms
 from aex_models.events import ContractAwarded, Event
 from aex_models.governance import Party, ValidationDecision, ValidationRequest
+from aex_models.science import DataFile, Examination, Science
 from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import Case
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import Context, Limits, Returned
+from aex_outcomes.science.job import examine_candidate
+from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.source import SourceFile
 from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import Blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
@@ -29,8 +36,11 @@ from aex_runtime.timer_entry import Timer, timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
+from aex_verification.examiner import job_payload as examination_payload
 from aex_verification.judge import job_payload
 from aex_verification.ports import (
+    ExaminationLost,
+    ExaminationRequest,
     GovernanceRefused,
     GovernanceUnavailable,
     Judgement,
@@ -42,6 +52,7 @@ from aex_verification.ports import (
 from aex_verification.rules.checks import Findings
 from aex_verification.rules.policy import Policy
 from aex_verification.rules.records import Facts
+from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
@@ -104,7 +115,38 @@ def _case(request: JudgeRequest) -> Case:
         platform_latency_ms=request.platform_latency_ms,
         reasoning=payload["reasoning"],
         earlier=payload["earlier"],
+        science=request.science,
     )
+
+
+class ExaminerInHand:
+    """The real examination in this process. `breaks`: whether the next one breaks down."""
+
+    def __init__(self) -> None:
+        self.breaks: Callable[[], bool] = lambda: False
+        self.asked: list[ExaminationRequest] = []
+
+    async def examine(self, request: ExaminationRequest) -> Examination:
+        self.asked.append(request)
+        if self.breaks():
+            raise ExaminationLost("WorkersUnavailable")
+        payload = examination_payload(request, request.files, DataLimits())
+        answer = examine_candidate(json.loads(json.dumps(payload)))
+        return Examination.model_validate(json.loads(json.dumps(answer["examination"])))
+
+
+class PassingSpool:
+    """The real spool, anew for each candidate: nothing of it has to be closed at the end."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    @asynccontextmanager
+    async def files(
+        self, data: Sequence[DataFile], artifacts: Sequence[Artifact]
+    ) -> AsyncIterator[tuple[SourceFile, ...]]:
+        async with Spool(self._blobs) as spool, spool.files(data, artifacts) as files:
+            yield files
 
 
 class TrialsInHand:
@@ -177,6 +219,7 @@ class VerificationBench:
         self.judge = EngineJudge()
         self.verifiers = VerifiersInHand(self.clock)
         self.trials = TrialsInHand()
+        self.examiner = ExaminerInHand()
         self.awards = AwardsInHand()
         self.events: list[Event] = []
         governance_store = MemoryStore()
@@ -189,6 +232,8 @@ class VerificationBench:
             clock=self.clock,
             ids=SeededIds(seed),
             judge=self.judge,
+            examiner=self.examiner,
+            spool=PassingSpool(self.blobs),
             verifiers=self.verifiers,
             trials=self.trials,
             slow_places=Turnstile(3, 6),
@@ -259,12 +304,13 @@ def event_of(event_type: str, subject: str, data: Any) -> Event:
 
 async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> ContractAwarded:
     """An award of a summarisation work with three attempts at 0.10, bonus 0.05."""
-    evaluation = changes.pop("evaluation", None)
+    evaluation, science = changes.pop("evaluation", None), changes.pop("science", None)
     terms = changes.pop("terms", {"cpc_rate": "0.10"})
     consumer = changes.pop("consumer", Party(id="acme"))
     blob = None
-    if evaluation is not None:
-        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "0" * 64, "evaluation": evaluation}))
+    secrets = {"evaluation": evaluation, "science": science}
+    if any(secrets.values()):
+        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "0" * 64, **secrets}))
     plain: dict[str, Any] = {
         "work_id": f"work_{contract_id}",
         "consumer_id": consumer.id,
@@ -276,6 +322,7 @@ async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> Contract
                 {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
             ]
         },
+        "science": Science.model_validate(science).without_secrets() if science else None,
         "status": WorkStatus.AWARDED,
         "created_at": START,
     }
