@@ -1,0 +1,140 @@
+"""What the steps bear out of a rollout's figures, and what they do not tell."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.rollout import RolloutResponse
+from aex_outcomes.rollouts.recounting import TOLERANCE, Recount, recount
+from aex_outcomes.rollouts.sums import exact_mean, exact_sum
+from tests.libs.outcomes.rollouts.samples import a_rollout, an_episode
+
+LEFT_OUT: dict[str, Any] = {"steps": []}
+NOTHING = Recount(None, None, None, None)
+
+
+def counted(*episodes: dict[str, Any], **metrics: Any) -> Recount:
+    return recount(RolloutResponse.model_validate(a_rollout(*episodes, **metrics)))
+
+
+def test_returns_mean_and_steps_are_those_of_the_steps() -> None:
+    assert counted(an_episode(0.5, 0.25), an_episode(1.0)) == Recount((0.75, 1.0), 0.875, 3, consistent=True)
+
+
+def test_steps_without_a_reward_bring_none_beside_one_that_does() -> None:
+    assert counted(an_episode(None, None, 1.0)) == Recount((1.0,), 1.0, 3, consistent=True)
+
+
+def test_rewards_of_zero_are_rewards() -> None:
+    assert counted(an_episode(0.0, 0.0)) == Recount((0.0,), 0.0, 2, consistent=True)
+
+
+@pytest.mark.parametrize("episodes", [[], [an_episode(length=3, **LEFT_OUT)], [an_episode()]])
+def test_without_any_step_nothing_is_told(episodes: list[dict[str, Any]]) -> None:
+    assert counted(*episodes, episode_returns=[1.0] * len(episodes), mean_return=1.0, num_steps=3) == NOTHING
+
+
+def test_without_any_reward_the_number_of_steps_alone_is_told_and_proves_nothing() -> None:
+    assert counted(an_episode(None, None), mean_return=9.0) == Recount(None, None, 2, consistent=None)
+    assert counted(an_episode(None, None), num_steps=3).consistent is False
+
+
+def test_an_episode_whose_steps_were_left_out_leaves_the_mean_unknown() -> None:
+    left_out = an_episode(length=2, **LEFT_OUT)
+    rest: dict[str, Any] = {"mean_return": 1.5, "num_steps": 3}
+    assert counted(an_episode(1.0), left_out, episode_returns=[1.0, 2.0], **rest) == NOTHING
+    assert counted(an_episode(1.0), left_out, episode_returns=[1.1, 2.0], **rest).consistent is False
+
+
+def test_an_episode_of_no_steps_returned_nothing() -> None:
+    assert counted(an_episode(1.0), an_episode()) == Recount((1.0, 0.0), 0.5, 1, consistent=True)
+    assert counted(an_episode(1.0), an_episode(), episode_returns=[1.0, 5.0]).consistent is False
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"episode_returns": [0.5, 1.0]},
+        {"episode_returns": [1.0, 0.75]},
+        {"episode_returns": [0.75]},
+        {"episode_returns": [0.75, 1.0, 0.875]},
+        {"episode_returns": []},
+        {"mean_return": 11.17},
+        {"mean_return": 0.8752},
+        {"num_steps": 4},
+        {"num_episodes": 3},
+    ],
+)
+def test_a_figure_that_differs_makes_it_inconsistent(lie: dict[str, Any]) -> None:
+    found = counted(an_episode(0.5, 0.25), an_episode(1.0), **lie)
+    assert found == Recount((0.75, 1.0), 0.875, 3, consistent=False)
+
+
+def test_an_episode_that_is_longer_or_shorter_than_it_says_is_inconsistent() -> None:
+    assert counted(an_episode(1.0, length=2), num_steps=1).consistent is False
+
+
+def test_rewards_added_up_in_single_precision_are_consistent() -> None:
+    rewards = numpy.full(10_000, 0.1, dtype=numpy.float32)
+    total = numpy.float32(0)
+    for each in rewards:
+        total += each
+    naive = float(total)
+    assert abs(naive - 1_000) > 0.05
+    assert counted(an_episode(*[0.1] * 10_000), episode_returns=[naive], mean_return=naive).consistent is True
+    assert counted(an_episode(*[0.1] * 10_000), episode_returns=[999.8], mean_return=999.8).consistent is False
+
+
+def test_rewards_that_cancel_out_allow_what_their_size_allows() -> None:
+    near = TOLERANCE / 2
+    assert counted(an_episode(1.0, -1.0), episode_returns=[near], mean_return=near).consistent is True
+    assert counted(an_episode(0.0, 0.0), episode_returns=[near], mean_return=near).consistent is False
+
+
+def test_rewards_beyond_all_doubles_bear_nothing_out() -> None:
+    huge = 1.5e308
+    found = counted(an_episode(huge, huge), episode_returns=[huge], mean_return=huge)
+    assert found == Recount(None, None, 2, consistent=False)
+    both = counted(an_episode(huge, huge), an_episode(-huge, -huge), episode_returns=[0, 0], mean_return=0)
+    assert both.consistent is False
+    back = counted(an_episode(huge, huge, -huge, -huge), episode_returns=[0.0], mean_return=0.0)
+    assert back == Recount((0.0,), 0.0, 4, consistent=True)
+
+
+REWARDS = st.floats(-1e6, 1e6)
+BEYOND = 2**1024 - 2**970
+"""From here on the nearest double is infinity."""
+
+
+@given(st.lists(st.lists(REWARDS, min_size=1, max_size=8), min_size=1, max_size=6))
+def test_what_is_summed_naively_is_consistent_and_recomputed_to_the_last_digit(episodes: list[list[float]]) -> None:
+    found = counted(*(an_episode(*each) for each in episodes))
+    assert found.consistent is True
+    assert found.episode_returns == tuple(float(sum(map(Fraction, each))) for each in episodes)
+    assert found.num_steps == sum(map(len, episodes))
+
+
+@given(st.lists(REWARDS, min_size=1, max_size=8), st.sampled_from([-1, 1]), st.floats(1.01, 1e6))
+def test_no_claim_beyond_the_tolerance_is_consistent(rewards: list[float], sign: int, times: float) -> None:
+    allowance = TOLERANCE * math.fsum(map(abs, rewards))
+    claim = math.fsum(rewards) + sign * max(allowance * times, 1e-9)
+    assert counted(an_episode(*rewards), episode_returns=[claim]).consistent is False
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
+def test_a_sum_is_the_nearest_double_and_a_mean_always_one(values: list[float]) -> None:
+    exact = sum(map(Fraction, values))
+    nearest = math.inf if exact >= BEYOND else -math.inf if exact <= -BEYOND else float(exact)
+    assert exact_sum(values) == nearest
+    mean = exact_mean(values)
+    assert min(values) - abs(min(values)) * 1e-15 <= mean <= max(values) + abs(max(values)) * 1e-15
+
+
+def test_there_is_no_mean_of_nothing() -> None:
+    with pytest.raises(ValueError, match="nothing"):
+        exact_mean([])
