@@ -1,13 +1,15 @@
 """The catalogue: what can be measured here."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aex_models.allowlists import ALLOWED
 from aex_models.audiences import Audience, project
-from aex_models.catalog import MetricEntry
+from aex_models.catalog import MetricEntry, Requirement
 from aex_models.criteria import SuccessCriterion
+from aex_models.statistics import StatisticSpec
 from aex_models.thresholds import MetricType
 from aex_outcomes import Catalog
 from aex_outcomes.catalog import UnknownMetric, is_absent
@@ -16,10 +18,15 @@ from aex_outcomes.version import ENGINE_VERSION
 
 SAMPLES = "tests.libs.outcomes.extractors.samples"
 BUILT_IN = """
-accuracy bleu_score confidence contains_keywords custom.* f1_score has_required_fields latency_ms matches_pattern
-matches_schema num_predictions output_length platform_latency_ms precision processing_time recall rouge1 rouge2 rougeL
-time_to_first_byte word_count
+accuracy answers_question bleu_score claims_not_recomputed confidence contains_keywords custom.* domain_violations
+episode_return_max episode_return_min f1_score has_required_fields latency_ms matches_pattern matches_schema mean_return
+num_episodes num_predictions num_steps output_length platform_latency_ms precision processing_time reasoning_sound
+recall review_confidence rollout_consistent rouge1 rouge2 rougeL scientific_validity stat.* time_to_first_byte
+value_mismatches values_consistent values_plausible word_count
 """
+
+
+N = StatisticSpec.model_validate({"name": "n", "stat": "count"})
 
 
 def criterion(**fields: object) -> SuccessCriterion:
@@ -157,3 +164,89 @@ def test_another_extractor_cannot_claim_a_custom_metric(name: str) -> None:
 def test_the_custom_section_takes_no_settings_but_its_sandbox() -> None:
     with pytest.raises(InvalidConfig, match=r"extractors\.custom\.config"):
         catalog(custom={"config": {"rouge_types": []}})
+
+
+@pytest.mark.parametrize("name", ["stat.n", "stat.mean_fitness", "stat.a-b_1", "stat.a.b", "stat." + "a" * 100])
+def test_any_well_formed_statistic_is_known_and_needs_science(name: str) -> None:
+    known = Catalog.of()
+    assert name in known
+    assert (known.entry(name).name, known.sources[name]) == (name, "statistics")
+    assert Requirement.RECOMPUTE_STATISTICS in known.entry(name).requires
+    assert known.needs(criterion(metric=name, metric_type="numeric", comparison="gte", threshold=1)) == ()
+
+
+@pytest.mark.parametrize("name", ["stat", "stat.", "stat.1", "stat..a", "stat.é", "stat.*x", "stat." + "a" * 101])
+def test_what_is_no_statistics_name_is_unknown(name: str) -> None:
+    known = Catalog.of()
+    assert name not in known
+    with pytest.raises(UnknownMetric):
+        known.entry(name)
+    with pytest.raises(KeyError):
+        known.sources[name]
+
+
+def test_without_the_section_there_are_no_statistics() -> None:
+    without = catalog(statistics={"enabled": False})
+    assert "stat.n" not in without
+    with pytest.raises(KeyError):
+        without.sources["stat.n"]
+    assert without.with_statistics([N]).by_name == without.by_name
+
+
+@pytest.mark.parametrize(
+    ("stat", "bounds", "counts"),
+    [
+        ("count", (0, None), True),
+        ("n_unique", (0, None), True),
+        ("std", (0, None), False),
+        ("mean", (None, None), False),
+        ("min", (None, None), True),
+        ("sum", (None, None), True),
+    ],
+)
+def test_the_kind_of_a_works_own_statistic_narrows_its_entry(
+    stat: str, bounds: tuple[float | None, float | None], counts: bool
+) -> None:
+    spec = StatisticSpec.model_validate({"name": "n", "stat": stat, "column": "x"})
+    entry = Catalog.of().with_statistics([spec]).entry("stat.n")
+    assert (entry.name, entry.range, MetricType.COUNT in entry.metric_types) == ("stat.n", bounds, counts)
+    assert MetricType.NUMERIC in entry.metric_types
+
+
+@pytest.mark.parametrize(("stat", "bounds"), [("pearson", (-1, 1)), ("spearman", (-1, 1)), ("r_squared", (0, 1))])
+def test_correlations_have_the_range_that_they_have(stat: str, bounds: tuple[float, float]) -> None:
+    spec = StatisticSpec.model_validate({"name": "r", "stat": stat, "columns": ["x", "y"]})
+    assert Catalog.of().with_statistics([spec]).entry("stat.r").range == bounds
+
+
+@pytest.mark.parametrize("name", ["stat.mine", "stat.*", "custom.mine"])
+def test_nobody_else_may_bring_metrics_of_these_names(name: str) -> None:
+    with pytest.raises(InvalidConfig, match="names that begin with"):
+        catalog(mine={"class": f"{SAMPLES}:Sample", "config": {"metrics": [name]}})
+
+
+def test_domains_are_those_of_the_package_and_of_the_configured_folder(tmp_path: Path) -> None:
+    (tmp_path / "optics.yaml").write_text("name: physics/optics\ndescription: Light.\n")
+    packaged, further = Catalog.of(), catalog(science={"config": {"domains_folder": str(tmp_path)}})
+    assert set(further.domains.names) - set(packaged.domains.names) == {"physics/optics"}
+    assert further.engine_version != packaged.engine_version  # for the setting
+
+
+def test_the_engine_version_is_told_where_the_folder_of_domains_cannot_be_read(tmp_path: Path) -> None:
+    elsewhere = catalog(science={"config": {"domains_folder": str(tmp_path / "nowhere")}})
+    assert elsewhere.engine_version != Catalog.of().engine_version
+    with pytest.raises(InvalidConfig, match="nowhere"):
+        _ = elsewhere.domains
+
+
+def test_a_works_domain_counts_where_its_science_names_none() -> None:
+    known = Catalog.of()
+    named = [known.domain_of(*names) for names in (("bioinformatics/DMS", "general"), (None, "bioinformatics/DMS"))]
+    assert [each.name for each in named if each] == ["bioinformatics/DMS"] * 2
+    assert known.domain_of(None, "general") is None
+    assert known.domain_of(None, None) is None
+
+
+def test_without_the_section_there_is_no_science() -> None:
+    assert Catalog.of().has_science
+    assert not catalog(science={"enabled": False}).has_science

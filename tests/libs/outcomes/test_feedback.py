@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.results import CriterionError, Fault, VerificationResult
+from aex_models.faults import Fault
+from aex_models.results import CriterionError, VerificationResult
 from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated, summary_of
 from aex_outcomes.xml_text import MAX_BYTES

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from aex_models.criteria import SuccessCriteria
+from aex_models.criteria import SuccessCriteria, SuccessCriterion
+from aex_models.science import Science
 from aex_models.work import Budget
 from aex_outcomes import lint
 from tests.libs.outcomes.engine.builders import criteria, criterion, lengths
@@ -146,3 +147,114 @@ def test_a_reference_in_which_rouge_sees_no_words() -> None:
 def test_more_than_ten_criteria_are_linted_one_by_one() -> None:
     wanted = lengths(*range(11))
     assert codes(wanted, budget=Budget.model_validate({"max_cpc": 1, "max_cpa_total": 0})) == ["always_met"]
+
+
+OWN_FILES = {"statistics": [{"name": "n", "stat": "count"}, {"name": "r", "stat": "pearson", "columns": ["x", "y"]}],
+             "domain": "bioinformatics/DMS"}  # fmt: skip
+DATA = {"data": [{"name": "own.csv", "sha256": "a" * 64}]}
+TRUE = {"metric_type": "boolean"}
+
+
+def science(**fields: Any) -> Science:
+    return Science.model_validate({**OWN_FILES, **fields})
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        criterion("stat.n", "gte", 5),
+        criterion("values_consistent", "eq", True, **TRUE),
+        criterion("value_mismatches", "lte", 0, metric_type="count"),
+        criterion("claims_not_recomputed", "lte", 0, metric_type="count"),
+        criterion("stat.n", "gte", 5, required=False, bonus="1"),
+    ],
+)
+def test_success_and_money_that_rest_on_the_agents_own_files(wanted: SuccessCriterion) -> None:
+    both = criteria(wanted, criterion("word_count", "gte", 3))
+    found = [each for each in lint(both, science=science()) if each.code == "own_data_alone"]
+    assert [each.path for each in found] == ["/success_criteria/criteria/0", "/science/data"]
+    assert "PUT /v1/artifacts" in found[0].suggestion
+    assert "own_data_alone" not in codes(both, science=science(**DATA))
+
+
+def test_metrics_that_rest_on_no_file_are_not_warned_of() -> None:
+    for each in (criterion("values_plausible", "eq", True, **TRUE), criterion("word_count", "gte", 3)):
+        paths = [one.path for one in lint(criteria(each), science=science())]
+        assert paths == ["/science/data"]
+    aside = criteria(criterion("stat.n", "gte", 5, required=False), criterion("word_count", "gte", 3))
+    assert [one.path for one in lint(aside, science=science())] == ["/science/data"]
+
+
+def test_a_statistic_of_a_file_that_is_not_the_consumers_rests_on_the_agents() -> None:
+    theirs = [{"name": "n", "stat": "count", "artifact": "theirs.csv"}, {"name": "m", "stat": "count"}]
+    wanted = criteria(criterion("stat.n", "gte", 5), criterion("stat.m", "gte", 5))
+    found = lint(wanted, science=science(statistics=theirs, **DATA))
+    assert [(each.code, each.path) for each in found] == [("own_data_alone", "/success_criteria/criteria/0")]
+    named = [{**theirs[0], "artifact": "own.csv"}, theirs[1]]
+    assert codes(wanted, science=science(statistics=named, **DATA)) == []
+
+
+def test_what_a_statistics_kind_rules_out_is_never_met() -> None:
+    never = criteria(criterion("stat.r", "gt", 1), criterion("stat.n", "lt", 0))
+    assert codes(never, science=science(**DATA))[:2] == ["never_met", "never_met"]
+    always = criteria(criterion("stat.r", "gte", -1), criterion("stat.n", "gte", 0))
+    assert codes(always, science=science(**DATA)) == ["always_met", "always_met"]
+    assert codes(criteria(criterion("stat.r", "gt", 0.999)), science=science(**DATA)) == []
+
+
+def test_beside_a_science_gate_criteria_need_not_decide_anything() -> None:
+    certain = lengths(5, aggregation="weighted", minimum_weighted_score=0.0)
+    assert codes(certain) == ["success_certain"]
+    assert codes(certain, science=science(**DATA)) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "domain", "code"),
+    [
+        ({"domain": None}, "law", ("nothing_in_range", "/science/domain")),
+        ({"domain": None, "output_constraints": {"n": {"typical": 3}}}, None, ("nothing_in_range", "/science/domain")),
+        ({"output_constraints": {"n": {"typical": 3}}}, None,
+         ("unbounded_constraint", "/science/output_constraints/n")),
+        ({"checks": ["value_ranges"]}, None, ("unread", "/science/statistics")),
+        ({"checks": ["value_ranges"]}, None, ("unread", "/science/data")),
+        ({"checks": ["recompute_statistics"], "output_constraints": {"n": {"min": 1}}}, None,
+         ("unread", "/science/output_constraints")),
+        ({"expected_outcome": 0}, None, ("unread", "/science/expected_outcome")),
+        ({"expected_outcome": 0, "checks": ["peer_review"]}, None, ("unread", "/science/expected_outcome")),
+        ({"outcome_criteria": "is short"}, None, ("unread", "/science/outcome_criteria")),
+        ({"strict": False}, None, ("unread", "/science/strict")),
+        ({"checks": ["peer_review"]}, None, ("no_question", "/science/question")),
+    ],
+)  # fmt: skip
+def test_science_that_is_hardly_meant(fields: dict[str, Any], domain: str | None, code: tuple[str, str]) -> None:
+    found = lint(None, science=science(**{**DATA, **fields}), domain=domain)
+    assert code in {(each.code, each.path) for each in found}
+
+
+@pytest.mark.parametrize(
+    ("fields", "domain"),
+    [
+        ({}, None),
+        ({"domain": None}, "bioinformatics/DMS"),
+        ({"domain": None, "output_constraints": {"n": {"min": 1}}}, "law"),
+        ({"domain": None, "checks": ["recompute_statistics"]}, "law"),
+        ({"checks": ["recompute_statistics", "peer_review"], "question": "?", "expected_outcome": 0,
+          "reviewer_sees_expected": True, "strict": False, "outcome_criteria": ["is short"]}, None),
+    ],
+)  # fmt: skip
+def test_sensible_science_has_no_warnings(fields: dict[str, Any], domain: str | None) -> None:
+    assert lint(None, science=science(**{**DATA, **fields}), domain=domain) == ()
+
+
+def test_no_warning_quotes_what_is_expected() -> None:
+    found = lint(None, science=science(expected_outcome="hush"))
+    assert found
+    assert "hush" not in str(found)
+
+
+def test_metrics_that_may_be_counts_or_shares_are_tried_as_both() -> None:
+    between = criteria(criterion("stat.total", "gt", 0.1), criterion("stat.total", "lt", 0.9))
+    total = {"name": "total", "stat": "sum", "column": "x"}
+    assert codes(between, science=science(statistics=[total], **DATA)) == []
+    rows = criteria(criterion("stat.n", "gt", 4), criterion("stat.n", "lt", 5))
+    assert "criteria_exclude_each_other" in codes(rows, science=science(**DATA))

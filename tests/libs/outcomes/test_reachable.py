@@ -27,6 +27,14 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
     return criterion("contains_keywords", comparison, list(listed), metric_type="contains")
 
 
+def flag(metric: str, comparison: str = "eq") -> SuccessCriterion:
+    return criterion(metric, comparison, True, metric_type="boolean")
+
+
+def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
+    return criterion(metric, comparison, threshold, metric_type="count")
+
+
 @pytest.mark.parametrize(
     ("listed", "expected"),
     [
@@ -46,6 +54,17 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
         ([score("gte", 0.9), score("lt", 0.9, metric="precision")], {"++", "+-", "-+", "--"}),
         ([criterion("word_count", "gt", 4), criterion("word_count", "lt", 5)], {"+-", "-+", "--"}),
         ([criterion("latency_ms", "gt", 4), criterion("latency_ms", "lt", 5)], {"++", "+-", "-+", "--"}),
+        ([flag("values_plausible"), flag("values_consistent")], {"++", "+-", "-+", "--"}),
+        ([flag("values_plausible"), flag("values_plausible", "neq")], {"+-", "-+", "--"}),
+        ([count("value_mismatches", "lte", 0), count("value_mismatches", "gt", 0)], {"+-", "-+", "--"}),
+        ([count("domain_violations", "gt", 1), count("domain_violations", "lt", 2)], {"+-", "-+", "--"}),
+        ([count("claims_not_recomputed", "gte", 0)], {"+", "-"}),
+        ([criterion("scientific_validity", "gt", 1)], {"-"}),
+        ([criterion("stat.x", "gt", 4), criterion("stat.x", "lt", 5)], {"++", "+-", "-+", "--"}),
+        ([count("stat.x", "gt", 4), count("stat.x", "lt", 5)], {"+-", "-+", "--"}),
+        ([count("stat.x", "gt", 4), count("stat.x", "lt", 7)], {"++", "+-", "-+", "--"}),
+        ([count("stat.x", "gt", 4), criterion("stat.x", "gte", 5)], {"++", "-+", "--"}),
+        ([criterion("stat.x", "gt", 0), criterion("stat.y", "lt", 0)], {"++", "+-", "-+", "--"}),
         ([criterion("latency_ms", "lt", 0)], {"-"}),
         ([criterion("platform_latency_ms", "gte", 0)], {"+"}),
         ([criterion("custom.a", "gte", 0.5), criterion("custom.a", "lt", 0.6)], {"++", "+-", "-+"}),

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.protocol import AgentFault as AgentFault
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
     from aex_outcomes.extractors.protocol import PlatformFault as PlatformFault
+    from aex_outcomes.extractors.protocol import Sourced as Sourced
+    from aex_outcomes.extractors.rollout import RolloutExtractor as RolloutExtractor
+    from aex_outcomes.extractors.science import ScienceExtractor as ScienceExtractor
+    from aex_outcomes.extractors.statistics import StatisticsExtractor as StatisticsExtractor
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
     from aex_outcomes.lifecycle.context import AgentContext as AgentContext
     from aex_outcomes.lifecycle.context import ExecutionContext as ExecutionContext
@@ -33,6 +37,18 @@ if TYPE_CHECKING:
     from aex_outcomes.lifecycle.state import VerificationState as VerificationState
     from aex_outcomes.linter import lint as lint
     from aex_outcomes.quotation import quote as quote
+    from aex_outcomes.rollouts.scoring import score_or_zero as score_or_zero
+    from aex_outcomes.rollouts.scoring import score_rollout as score_rollout
+    from aex_outcomes.science.domains.infer import infer_domain as infer_domain
+    from aex_outcomes.science.domains.registry import DomainRegistry as DomainRegistry
+    from aex_outcomes.science.limits import DataLimits as DataLimits
+    from aex_outcomes.science.recompute import Recomputation as Recomputation
+    from aex_outcomes.science.recompute import recompute as recompute
+    from aex_outcomes.science.reconcile import reconcile as reconcile
+    from aex_outcomes.science.review.port import PeerReviewer as PeerReviewer
+    from aex_outcomes.science.review.port import ReviewBrief as ReviewBrief
+    from aex_outcomes.science.review.port import Reviewed as Reviewed
+    from aex_outcomes.science.source import SourceFile as SourceFile
 
 _HOMES = {
     "AgentContext": "lifecycle.context",
@@ -42,6 +58,8 @@ _HOMES = {
     "ContainsExtractor": "extractors.contains",
     "CriteriaVerifier": "lifecycle.criteria_verifier",
     "CustomExtractor": "extractors.custom",
+    "DataLimits": "science.limits",
+    "DomainRegistry": "science.domains.registry",
     "ExecutionContext": "lifecycle.context",
     "Exhausted": "lifecycle.endings",
     "Failed": "lifecycle.endings",
@@ -51,16 +69,30 @@ _HOMES = {
     "MetricExtractor": "extractors.protocol",
     "OutcomeConfig": "config",
     "Passed": "lifecycle.endings",
+    "PeerReviewer": "science.review.port",
     "PlatformFault": "extractors.protocol",
     "Reason": "lifecycle.endings",
+    "Recomputation": "science.recompute",
+    "ReviewBrief": "science.review.port",
+    "Reviewed": "science.review.port",
     "RevisionLoop": "lifecycle.revision_loop",
+    "RolloutExtractor": "extractors.rollout",
+    "ScienceExtractor": "extractors.science",
+    "SourceFile": "science.source",
+    "Sourced": "extractors.protocol",
+    "StatisticsExtractor": "extractors.statistics",
     "TextQualityExtractor": "extractors.text_quality",
     "VerificationEngine": "engine.verification",
     "VerificationRejected": "lifecycle.rejection",
     "VerificationState": "lifecycle.state",
+    "infer_domain": "science.domains.infer",
     "lint": "linter",
     "load_config": "config",
     "quote": "quotation",
+    "recompute": "science.recompute",
+    "reconcile": "science.reconcile",
+    "score_or_zero": "rollouts.scoring",
+    "score_rollout": "rollouts.scoring",
 }
 """Public name → the module that it lives in."""
 

@@ -3,22 +3,28 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
+from aex_models.domains import Domain
+from aex_models.statistics import StatisticSpec
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
 from aex_outcomes.custom_names import ANY_NAME
-from aex_outcomes.extractors.custom import CustomExtractor, code_name, custom_entry
+from aex_outcomes.extractors.custom import CustomExtractor, code_name
 from aex_outcomes.extractors.describing import described
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.sandbox.port import Sandbox
+from aex_outcomes.statistic_names import ANY_STATISTIC, entries_of, statistic_name
 from aex_outcomes.version import ENGINE_VERSION
+
+if TYPE_CHECKING:
+    from aex_outcomes.science.domains.registry import DomainRegistry
 
 __all__ = [
     "Catalog",
@@ -31,6 +37,10 @@ __all__ = [
 ]
 
 _TERMS = frozenset({"contains_all", "contains_any"})
+_OPEN = {ANY_NAME: code_name, ANY_STATISTIC: statistic_name}
+"""The entries that stand for many metrics, and what tells a well-formed name of such a one."""
+SCIENCE = "science"
+"""The section of the extractor without which there is no scientific verification; its `config` has `domains_folder`."""
 
 
 class UnknownMetric(ValueError):
@@ -63,7 +73,7 @@ class Catalog:
     extractors: Mapping[str, MetricExtractor]
     """By section of the configuration."""
     by_name: Mapping[str, MetricEntry]
-    """The metrics that are the same for every work, and the one entry `custom.*` for those that a work brings."""
+    """The metrics that are the same for every work, and `custom.*` and `stat.*` for those that a work brings."""
     sources: "Sources"
     """Metric → section of its extractor."""
     max_criteria: int
@@ -118,8 +128,32 @@ class Catalog:
         if found is not None:
             return found
         if metric in self.sources:
-            return custom_entry(metric)
+            return self.by_name[listed_as(metric)].model_copy(update={"name": metric})
         raise UnknownMetric(metric)
+
+    def with_statistics(self, specs: Sequence[StatisticSpec]) -> "Catalog":
+        """The catalogue of a work that names statistics itself: what the kind of each says of its values is known."""
+        listed = self.by_name.get(ANY_STATISTIC)
+        return replace(self, by_name={**self.by_name, **entries_of(listed, specs)}) if listed and specs else self
+
+    @property
+    def has_science(self) -> bool:
+        """Whether works can ask for scientific verification here."""
+        return SCIENCE in self.extractors
+
+    @cached_property
+    def domains(self) -> "DomainRegistry":
+        """The scientific domains: those of the package, and of the configured folder. Raises `InvalidConfig`."""
+        from aex_outcomes.science.domains.registry import DomainRegistry  # noqa: PLC0415 reads YAML
+
+        settings = self.config.sections().get(SCIENCE)
+        folder = settings.config.get("domains_folder") if settings else None
+        return DomainRegistry.load(Path(folder) if folder else None)
+
+    def domain_of(self, named: str | None, domain: str | None = None) -> Domain | None:
+        """The domain that `science` names, else the work's own, where the registry knows it."""
+        name = named or domain
+        return self.domains.get(name) if name else None
 
     def check(self, criteria: Sequence[SuccessCriterion]) -> None:
         """Whether these can be judged here. Raises `TooManyCriteria`, `UnknownMetric`, `InvalidMetricType`."""
@@ -142,7 +176,10 @@ class Catalog:
 
     @cached_property
     def engine_version(self) -> str:
-        """Changes whenever a verdict could: with the package, the extractors, their versions and their settings."""
+        """Changes whenever a verdict could: with the package, the extractors, their versions and their settings.
+
+        Of a configured folder of domains it has the path alone: workers, which ask for it, may not be able to read it.
+        """
         parts = [
             [section, type(extractor).__qualname__, str(getattr(extractor, "version", "")), self._settings(section)]
             for section, extractor in sorted(self.extractors.items())
@@ -157,17 +194,21 @@ class Catalog:
 
 
 class Sources(dict[str, str]):
-    """Metric → section of its extractor; also for `custom.NAME` and `custom.NAME.KEY`, whatever the name."""
+    """Metric → section of its extractor, also where one entry stands for many: `custom.NAME`, `stat.NAME`."""
 
     def __contains__(self, metric: object) -> bool:
-        return super().__contains__(metric) or (
-            super().__contains__(ANY_NAME) and isinstance(metric, str) and code_name(metric) is not None
-        )
+        return isinstance(metric, str) and super().__contains__(listed_as(metric))
 
     def __missing__(self, metric: str) -> str:
-        if metric in self:
-            return self[ANY_NAME]
-        raise KeyError(metric)
+        listed = listed_as(metric)
+        if listed == metric:
+            raise KeyError(metric)
+        return self[listed]
+
+
+def listed_as(metric: str) -> str:
+    """The name under which the catalogue lists a metric: its own, or that of the entry that stands for many."""
+    return next((name for name, named in _OPEN.items() if named(metric) is not None), metric)
 
 
 def is_absent(value: Any) -> bool:

@@ -38,6 +38,10 @@ class SandboxConfig(Frozen):
     memory_limit_mb: Annotated[StrictInt, Field(ge=16, le=16_384)] = 256
 
 
+READING_DATA = SandboxConfig(timeout_ms=60_000, memory_limit_mb=1_024)
+"""Of workers that read raw data (`extractors.statistics.sandbox`): five million rows, of a file of 100 MB."""
+
+
 class ExtractorConfig(Frozen):
     """One section below `extractors`."""
 
@@ -104,7 +108,11 @@ class OutcomeConfig(Frozen):
 
     def sections(self) -> dict[str, ExtractorConfig]:
         """Every extractor's section: the built-in ones unless said otherwise, then the others."""
-        return {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
+        sections = {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
+        statistics = sections["statistics"]
+        if "sandbox" not in statistics.model_fields_set:
+            sections["statistics"] = statistics.model_copy(update={"sandbox": READING_DATA})
+        return sections
 
     def as_json(self) -> dict[str, Any]:
         """The configuration as a mapping that `parse_config` takes: the form in which workers are given it."""

@@ -4,21 +4,24 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aex_models.criteria import SuccessCriterion
-from aex_models.numbers import is_number, text_of
+from aex_models.criteria import SuccessCriteria
+from aex_models.numbers import is_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
 from aex_models.work import FeedbackLevel, Problem
+from aex_outcomes.engine.aggregating import Scale
+from aex_outcomes.in_words import needed, short, written
+from aex_outcomes.science_told import science_lines, science_rejects
 from aex_outcomes.xml_text import element, escaped, one_line
 
 CRITERIA_NOT_MET = "criteria_not_met"
-"""The code of a rejection by the criteria alone."""
+"""The code of a rejection by the criteria."""
+SCIENCE_NOT_PASSED = "science_not_passed"
+"""The code of a rejection by the science gate alone."""
 MAX_MESSAGE = 2_000
 """Bytes of a verifier's own message."""
 _MAX_CODE = 300
 _MAX_LINE = 1_200
-_MAX_DETAIL = 300
 _CLOSING = "</verification_rejected>"
-_NEEDS = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "eq": "", "neq": "anything but"}
 
 
 def render_feedback(
@@ -27,21 +30,24 @@ def render_feedback(
     attempt: int,
     max_attempts: int,
     level: FeedbackLevel,
-    code: str = CRITERIA_NOT_MET,
+    code: str | None = None,
     message: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> str:
     """The feedback on a rejected candidate.
 
-    `code`, `message` and `metadata` (JSON) are a verifier's; without a message the summary counts the unmet criteria.
+    `code`, `message` and `metadata` (JSON) are a verifier's; without a code it is `rejection_code`, without a message
+    the summary counts the unmet criteria and names the science gate.
     Below level `full` no value is told and no metadata, and at `none` nothing but the first line: code and attempts.
     """
+    code = rejection_code(result) if code is None else code
     opening = (
         f'<verification_rejected code="{escaped(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
     )
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
     lines = [f"- {_line(each, level)}" for each in _unmet(result)]
+    lines += [f"- {escaped(each, _MAX_LINE)}" for each in science_lines(result, in_full=level is FeedbackLevel.FULL)]
     if level is FeedbackLevel.FULL:
         lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
     summary = _counted(result) if message is None else escaped(message, MAX_MESSAGE)
@@ -66,8 +72,23 @@ def summary_of(result: VerificationResult | None, message: str | None) -> str:
     return _counted(result) if message is None else one_line(message, MAX_MESSAGE)
 
 
+def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
+    """What rejected a candidate, no verifier asked: the criteria, or else the science gate.
+
+    Without `criteria`, the work's, one that is unmet counts as all of them, also where `any` or `weighted` takes it.
+    """
+    if not science_rejects(result) or result is None:
+        return CRITERIA_NOT_MET
+    met = [each.met for each in result.criterion_results]
+    return SCIENCE_NOT_PASSED if all(met) or (criteria and Scale.of(criteria).succeeds(met)) else CRITERIA_NOT_MET
+
+
 def _counted(result: VerificationResult | None) -> str:
-    return f"{len(_unmet(result))} of {len(result.criterion_results) if result else 0} criteria not met."
+    unmet = f"{len(_unmet(result))} of {len(result.criterion_results) if result else 0} criteria not met."
+    if not science_rejects(result):
+        return unmet
+    gate = "The scientific verification is not passed."
+    return f"{unmet} {gate}" if _unmet(result) else gate
 
 
 def _unmet(result: VerificationResult | None) -> list[CriterionResult]:
@@ -77,8 +98,8 @@ def _unmet(result: VerificationResult | None) -> list[CriterionResult]:
 def _member(key: str, value: Any) -> str:
     """One member of a rejection's metadata."""
     plain = isinstance(value, str) or is_number(value)
-    written = _written(value) if plain else _short(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
-    return escaped(f"{_short(key)}: {written}", _MAX_LINE)
+    told = written(value) if plain else short(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
+    return escaped(f"{short(key)}: {told}", _MAX_LINE)
 
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
@@ -98,42 +119,9 @@ def _why(result: CriterionResult) -> str:
 
 def _found(result: CriterionResult) -> str:
     if result.error is None:
-        return _written(result.value)
+        return written(result.value)
     if result.error.code == METRIC_MISSING:
         return "missing"
     if result.error.code == CUSTOM_METRIC_FAILED:  # what custom code says is never the agent's to read
         return result.error.code
-    return f"{result.error.code}: {_short(result.error.message)}"
-
-
-def needed(criterion: SuccessCriterion | CriterionResult) -> str:
-    """A criterion's threshold in words: `at least 0.4`, `100 to 500`, `all of: alpha, beta`."""
-    threshold, comparison = criterion.threshold, criterion.comparison.value
-    if comparison in {"contains_all", "contains_any"}:
-        quantity = "all" if comparison == "contains_all" else "any"
-        return f"{quantity} of: {_short(', '.join(threshold))}"
-    if comparison == "in_range":
-        return _range(threshold)
-    if isinstance(threshold, Mapping):
-        return "to match the criterion's schema" if comparison == "eq" else "not to match the criterion's schema"
-    return f"{_NEEDS[comparison]} {_written(threshold)}".strip()
-
-
-def _range(threshold: Mapping[str, Any]) -> str:
-    if "min" not in threshold:
-        return f"at most {_written(threshold['max'])}"
-    if "max" not in threshold:
-        return f"at least {_written(threshold['min'])}"
-    return f"{_written(threshold['min'])} to {_written(threshold['max'])}"
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if is_number(value):
-        return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else text_of(round(value, 6))
-    return _short(str(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}…"
+    return f"{result.error.code}: {short(result.error.message)}"

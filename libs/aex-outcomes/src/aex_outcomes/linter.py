@@ -11,13 +11,15 @@ from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, Succe
 from aex_models.money import ZERO, format_amount
 from aex_models.numbers import text_of
 from aex_models.results import Provenance
+from aex_models.science import Science
 from aex_models.work import Budget, LintWarning
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.aggregating import Scale, effective_required
 from aex_outcomes.extractors.text import references_of
-from aex_outcomes.feedback import needed
+from aex_outcomes.in_words import needed
 from aex_outcomes.kernels.rouge import is_rouge_type, tokenize
 from aex_outcomes.reachable import MAX_ENUMERATED, Group, Met, combinations, groups
+from aex_outcomes.science_lint import is_recomputed, rests_on_own_data, science_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Linted:
     """Every combination of met criteria that can occur; empty where there are too many criteria to enumerate."""
     root: str
     verified: bool = False
-    """Whether a verifier decides beside the criteria: both have to be met."""
+    """Whether a verifier or the science gate decides beside the criteria: both have to be met."""
+    science: Science | None = None
 
     def path(self, position: int) -> str:
         """The JSON pointer of a criterion."""
@@ -48,19 +51,24 @@ def lint(
     catalog: Catalog | None = None,
     root: str = "/success_criteria",
     verified: bool = False,
+    science: Science | None = None,
+    domain: str | None = None,
 ) -> tuple[LintWarning, ...]:
-    """Warnings about valid criteria, in the order of the rules. Raises `UnknownMetric`.
+    """Warnings about valid criteria, in the order of the rules, then about `science`. Raises `UnknownMetric`.
 
-    `root`: the JSON pointer under which the criteria lie. `verified`: whether the work names a verifier too.
-    Warnings may tell about evaluation data: they are the consumer's alone.
+    `root`: the JSON pointer under which the criteria lie. `verified`: whether the work names a verifier too. `domain`:
+    the work's. Warnings may tell about evaluation data: they are the consumer's alone.
     """
+    known = (catalog or Catalog.of()).with_statistics(science.statistics if science else ())
+    of_science = science_warnings(science, domain, known) if science else ()
     if criteria is None:
-        return ()
-    known = catalog or Catalog.of()
+        return of_science
     found = groups(criteria.criteria, known, evaluation)
     count = len(criteria.criteria)
     reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-    return lint_reached(Linted(criteria, budget, evaluation or {}, known, found, reached, root, verified))
+    gated = verified or science is not None
+    linted = Linted(criteria, budget, evaluation or {}, known, found, reached, root, gated, science)
+    return (*lint_reached(linted), *of_science)
 
 
 def lint_reached(linted: Linted) -> tuple[LintWarning, ...]:
@@ -111,7 +119,7 @@ def exclusive(linted: Linted) -> Iterator[LintWarning]:
 
 
 def nothing_required(linted: Linted) -> Iterator[LintWarning]:
-    """`all` over no required criterion. Beside a verifier, criteria may be there for the money alone."""
+    """`all` over no required criterion. Beside a verifier or a science gate, criteria may be there for money alone."""
     criteria = linted.criteria
     if linted.verified:
         return
@@ -127,7 +135,7 @@ def nothing_required(linted: Linted) -> Iterator[LintWarning]:
 
 
 def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
-    """A minimum that no combination reaches, or a success that none has, or that all have and no verifier denies."""
+    """A minimum that no combination reaches, or a success that none has, or that all have and nothing else denies."""
     criteria, reached = linted.criteria, linted.reached
     if not reached:
         return
@@ -181,20 +189,40 @@ def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Deci
 
 def self_reported(linted: Linted) -> Iterator[LintWarning]:
     """Money or success that rests on the agent's own word."""
+    for position, criterion, moves in _moving(linted):
+        reported = linted.catalog.entry(criterion.metric).provenance is Provenance.SELF_REPORTED
+        if reported and not is_recomputed(criterion.metric):
+            yield LintWarning(
+                code="self_reported",
+                path=linted.path(position),
+                message=f"{criterion.metric} is reported by the agent itself and {moves}",
+                suggestion="Prefer a computed or measured metric, such as platform_latency_ms for latency",
+            )
+
+
+def own_data_alone(linted: Linted) -> Iterator[LintWarning]:
+    """Money or success that rests on values recomputed from files of the agent's own."""
+    if linted.science is None:
+        return
+    for position, criterion, moves in _moving(linted):
+        if rests_on_own_data(criterion, linted.science):
+            yield LintWarning(
+                code="own_data_alone",
+                path=linted.path(position),
+                message=f"{criterion.metric} is recomputed from the agent's own files and {moves}",
+                suggestion="Upload your own raw data (PUT /v1/artifacts) and name them in science.data",
+            )
+
+
+def _moving(linted: Linted) -> Iterator[tuple[int, SuccessCriterion, str]]:
+    """The criteria on which something depends: their places, and in words what."""
     criteria = linted.criteria
     for position, criterion in enumerate(criteria.criteria):
-        if linted.catalog.entry(criterion.metric).provenance is not Provenance.SELF_REPORTED:
-            continue
         gates = effective_required(criteria, criterion) or criteria.aggregation is not Aggregation.ALL
         moves = ["carries money"] if criterion.bonus or criterion.penalty else []
         moves += ["decides success"] if gates else []
         if moves:
-            yield LintWarning(
-                code="self_reported",
-                path=linted.path(position),
-                message=f"{criterion.metric} is reported by the agent itself and {' and '.join(moves)}",
-                suggestion="Prefer a computed or measured metric, such as platform_latency_ms for latency",
-            )
+            yield position, criterion, " and ".join(moves)
 
 
 def reference_without_tokens(linted: Linted) -> Iterator[LintWarning]:
@@ -219,5 +247,6 @@ RULES = (
     unreachable_success,
     bonus_out_of_reach,
     self_reported,
+    own_data_alone,
     reference_without_tokens,
 )

@@ -68,8 +68,9 @@ def _ends(criteria: SuccessCriteria | None, reached: Iterable[Met]) -> Iterator[
 
     Exhausted, expired and finalised contracts settle a judged candidate, so that they are among the combinations;
     an outcome that governance rejects costs no more than one with nothing judged; an indeterminate one that an
-    operator releases costs the base alone. A work without criteria passes as delivered. A verifier's rejection takes
-    success away, and what is paid for it, and earns nothing: it costs no more than the same criteria met without it.
+    operator releases costs the base alone. A work without criteria passes as delivered. A rejection by
+    a verifier or the science gate takes success away, and what is paid for it, and earns nothing: it costs no more than
+    the same criteria met without it.
     """
     names = tuple(each.metric for each in criteria.criteria) if criteria else ()
     yield End(judged=False, success=False, unmet=names)

@@ -95,8 +95,9 @@ def _by_value(
     sharing = [criteria[position] for position in positions]
     entry = catalog.entry(sharing[0].metric)
     own_code = is_custom(entry.name)
-    items = _items(entry, evaluation) if not own_code else _items_of_custom(sharing)
-    tried = [*_numbers(sharing, entry, items), *([True, False] if any(map(is_boolean, sharing)) else [])]
+    grids = _grids(entry, evaluation) if not own_code else (_items_of_custom(sharing),)
+    numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
+    tried = [*numbers, *([True, False] if any(map(is_boolean, sharing)) else [])]
     if own_code:  # a value that one of them cannot take makes the whole verdict indeterminate
         tried = [value for value in tried if not any(_is_problem(each, value, catalog) for each in sharing)]
     return Group(
@@ -114,15 +115,15 @@ def _is_problem(criterion: SuccessCriterion, raw: bool | float, catalog: Catalog
     return value_problem(criterion, in_fractions(criterion, raw), catalog.entry(criterion.metric)) is not None
 
 
-def _items(entry: MetricEntry, evaluation: Mapping[str, Any]) -> int | None:
-    """Of how many parts the value is a count (1 for counts); None for a value that can be anything."""
-    if MetricType.COUNT in entry.metric_types:
-        return 1
+def _grids(entry: MetricEntry, evaluation: Mapping[str, Any]) -> tuple[int | None, ...]:
+    """Of how many parts the value can be a count (1 for counts); None for a value that can be anything."""
+    if MetricType.COUNT in entry.metric_types:  # what may be taken for a share too is not always whole
+        return (1, None) if MetricType.PERCENTAGE in entry.metric_types else (1,)
     if entry.name in {"accuracy", "recall"}:
-        return len(evaluation.get("ground_truth") or ()) or None
+        return (len(evaluation.get("ground_truth") or ()) or None,)
     if entry.name == "contains_keywords":
-        return len(distinct_terms(evaluation.get("required_keywords") or ())) or None
-    return None
+        return (len(distinct_terms(evaluation.get("required_keywords") or ())) or None,)
+    return (None,)
 
 
 def _items_of_custom(sharing: Sequence[SuccessCriterion]) -> int | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.results import METRIC_MISSING, CriterionResult, Fault, Provenance
+from aex_models.faults import Fault
+from aex_models.results import METRIC_MISSING, CriterionResult, Provenance
 from aex_models.work import Evaluation, LintWarning
 from aex_outcomes.engine.aggregating import Scale
 from aex_outcomes.engine.verification import VerificationEngine

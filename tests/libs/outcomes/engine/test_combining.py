@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.criteria import BonusPolicy
-from aex_models.results import CriterionError, Fault, Verdict, VerificationResult
+from aex_models.faults import Fault
+from aex_models.results import CriterionError, Verdict, VerificationResult
 from aex_outcomes.engine.combining import rejected_alone, under_verifier
 from aex_outcomes.engine.incentives import verified_penalty
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection

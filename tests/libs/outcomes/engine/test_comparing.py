@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Fault, Provenance
+from aex_models.faults import Fault
+from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Provenance
 from aex_outcomes.engine.evaluating import evaluate_criterion
 from aex_outcomes.engine.readings import Reading
 from tests.libs.outcomes.engine.builders import entry

@@ -7,7 +7,8 @@ import pytest
 
 from aex_models.contract import Terms
 from aex_models.cost import cost
-from aex_models.results import Fault, Verdict, VerificationResult
+from aex_models.faults import Fault
+from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Evaluation
 from aex_outcomes import VerificationEngine
 from tests.libs.outcomes.engine.builders import SAMPLES, criteria, criterion, money, verify

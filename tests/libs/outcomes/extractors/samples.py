@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_models.catalog import MetricEntry
+from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
-from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.extractors.protocol import MetricExtractor, Sourced
 
 
 class Sample:
@@ -139,3 +140,12 @@ class OddEntries(Bare):
 
     def catalog_entries(self) -> Any:
         return ["plain"]
+
+
+class Weighing(Sample):
+    """Knows where each of its values comes from."""
+
+    metrics = ("weighed",)
+
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        return {"weighed": Sourced(2.0, Provenance.MEASURED, secret=True)}

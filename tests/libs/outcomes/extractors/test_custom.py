@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from aex_models.results import CUSTOM_METRIC_FAILED, Fault, Verdict
+from aex_models.faults import Fault
+from aex_models.results import CUSTOM_METRIC_FAILED, Verdict
 from aex_outcomes import AgentFault, CustomExtractor, PlatformFault, VerificationEngine
 from aex_outcomes.sandbox.disposable import DisposableSandbox
 from aex_outcomes.sandbox.port import Context, Limits, Returned, SandboxUnavailable

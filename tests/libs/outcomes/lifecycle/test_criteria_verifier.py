@@ -14,6 +14,7 @@ from aex_outcomes.lifecycle.ruling import Accepted, Rejected
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
 from tests.libs.outcomes.engine.builders import SAMPLES, Still, criteria, criterion
 from tests.libs.outcomes.lifecycle.loops import Script, Waits, context, told
+from tests.libs.outcomes.science.fitness import CSV, FORGED, artifact, science
 
 WANTED = criteria(
     criterion("rougeL", "gte", 0.4, metric_type="rouge_score", bonus=Decimal("0.05")),
@@ -107,3 +108,59 @@ async def test_without_criteria_everything_passes() -> None:
 def test_criteria_that_cannot_be_judged_by_are_refused_at_construction(wanted: Any, evaluation: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         CriteriaVerifier(wanted, evaluation=evaluation)
+
+
+def claiming(mean: float, **more: Any) -> Candidate:
+    given = {"output": GOOD, "claimed_values": {"mean_fitness": mean}, "artifacts": [artifact()], **more}
+    return Candidate.model_validate(given)
+
+
+async def test_claims_are_held_against_the_candidates_own_files() -> None:
+    asked = CriteriaVerifier(None, science=science())
+    assert await asked(GOOD, claiming(-0.39), None) == GOOD
+    with pytest.raises(CriteriaNotMet) as rejection:
+        await asked(GOOD, claiming(11.17), None)
+    assert (rejection.value.code, rejection.value.message) == (
+        "science_not_passed",
+        "The scientific verification is not passed.",
+    )
+
+
+async def test_the_consumers_data_count_where_there_are_any() -> None:
+    asked = CriteriaVerifier(None, science=science(data=[{"name": "raw.csv"}]), data={"raw.csv": CSV.encode()})
+    with pytest.raises(CriteriaNotMet):
+        await asked(GOOD, claiming(11.17, artifacts=[artifact(FORGED)]), None)
+
+
+async def test_a_loop_tells_which_claim_the_data_do_not_bear_out_and_no_figure() -> None:
+    produce = Script(claiming(11.17), claiming(-0.39))
+    end = await RevisionLoop(produce, output_type=Summary, verifier=CriteriaVerifier(None, science=science())).run("q")
+    assert told(end) == ("passed", Summary(text=GOOD["text"]))
+    feedback = produce.seen[1].messages[-1]["content"]
+    assert 'code="science_not_passed"' in feedback
+    assert "- value_mismatch: mean_fitness" in feedback
+    assert "0.39" not in feedback
+
+
+async def test_an_upload_is_an_invalid_output_that_uses_no_attempt() -> None:
+    uploaded = {"name": "scores.csv", "media_type": "text/csv", "sha256": "a" * 64}
+    produce = Script(claiming(-0.39, artifacts=[uploaded]), claiming(-0.39))
+    end = await RevisionLoop(produce, output_type=Any, verifier=CriteriaVerifier(None, science=science())).run("q")
+    assert told(end)[0] == "passed"
+    assert context(end).verification.attempts_used == 1, "the one that passed"
+    assert "/artifacts/0/sha256: the digest of an upload" in produce.seen[1].messages[-1]["content"]
+
+
+async def test_without_the_consumers_data_the_gate_cannot_tell_which_is_a_system_error() -> None:
+    asked = CriteriaVerifier(None, science=science(), data={"raw.csv": b"PK\x03\x04"})
+    with pytest.raises(VerdictIndeterminate, match="claims could not be judged"):
+        await asked(GOOD, claiming(-0.39), None)
+
+
+@pytest.mark.parametrize(
+    ("demanded", "said"),
+    [({"statistics": "all"}, "statistics"), (science(data=[{"name": "raw.csv"}]), r"names raw\.csv")],
+)
+def test_science_that_cannot_be_judged_by_is_refused_at_construction(demanded: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CriteriaVerifier(None, science=demanded)

@@ -93,6 +93,7 @@ def test_a_threshold_of_the_wrong_kind_names_the_metric(threshold: Any) -> None:
 
 
 PATTERN = criterion(metric="matches_pattern", metric_type="boolean", comparison="eq", threshold=True)
+PLAUSIBLE = criterion(metric="values_plausible", metric_type="boolean", comparison="eq", threshold=True)
 MISFIT = criterion(metric="rougeL", metric_type="count")
 CODE = {"name": "x", "code": "hush"}
 
@@ -122,9 +123,10 @@ CODE = {"name": "x", "code": "hush"}
         ({"evaluation__custom_metrics": [CODE]}, "/evaluation/custom_metrics/0/code", "no_evaluate_function"),
         ({"criteria__0": custom("custom.x")}, "/evaluation/custom_metrics", "evaluation_missing"),
         ({"criteria__0__metric": "custom."}, "/success_criteria/criteria/0/metric", "unknown_metric"),
-        ({"criteria__0__metric": "values_plausible"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
-        ({"criteria__0__metric": "stat.mean_fitness"}, "/success_criteria/criteria/0/metric", "science_unavailable"),
-        ({"science": {"question": "?"}}, "/science", "science_unavailable"),
+        ({"criteria": [PLAUSIBLE]}, "/science", "science_missing"),
+        ({"criteria": [criterion(metric="stat.n")]}, "/science", "science_missing"),
+        ({"science": {"checks": ["hush"]}}, "/science/checks/0", "unknown_check"),
+        ({"input__expected_outcome": "hush"}, "/input/expected_outcome", "evaluation_in_input"),
         ({"verification__verifier": "v"}, "/verification/verifier", "unknown_verifier"),
         ({"allow_claims": True}, "/allow_claims", "claims_require_on_success"),
         ({"input__reference": "hush"}, "/input/reference", "evaluation_in_input"),

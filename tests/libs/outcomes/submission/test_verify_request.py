@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from aex_models.criteria import SuccessCriterion
+from aex_models.numbers import JsonFloat, text_of
 from aex_outcomes import Catalog
 from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
-from aex_outcomes.submission.verify_request import check_verify_request
+from aex_outcomes.submission.verify_request import Trial, VerifyRequest, check_trial, check_verify_request
 
 CATALOG = Catalog.of()
 CRITERION = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4}
@@ -78,3 +79,69 @@ def test_what_is_no_object_is_of_the_wrong_shape(body: Any) -> None:
 def test_shape_alone_is_told_apart() -> None:
     assert check_verify_request({**GOOD, "input": []}, CATALOG).only_shape
     assert not check_verify_request({**GOOD, "success_criteria": 5}, CATALOG).only_shape
+
+
+SCIENCE = {"domain": "bioinformatics/DMS", "statistics": [{"name": "mean", "stat": "mean", "column": "x"}]}
+CLAIMING: dict[str, Any] = {
+    **GOOD,
+    "science": SCIENCE,
+    "claimed_values": {"mean": 11.17},
+    "claimed_metrics": {"accuracy": 0.9, "sound": True},
+    "reasoning": "I averaged.",
+    "artifacts": [{"name": "scores.csv", "media_type": "text/csv", "content": "x\n1\n"}],
+}
+
+
+def found(body: Any, kind: type[Trial] = VerifyRequest, **more: Any) -> set[tuple[str, str]]:
+    return {(each.path, each.code) for each in check_trial(body, CATALOG, kind, **more).problems}
+
+
+def test_a_request_may_bring_science_and_all_that_an_agent_claims() -> None:
+    request = check_verify_request(CLAIMING, CATALOG).request
+    assert request is not None
+    assert request.science is not None
+    assert (request.science.domain, request.claimed_values) == ("bioinformatics/DMS", {"mean": 11.17})
+    assert [each.name for each in request.artifacts] == ["scores.csv"]
+
+
+def test_a_claim_keeps_the_text_of_its_number() -> None:
+    request = check_verify_request({**CLAIMING, "claimed_values": {"mean": JsonFloat("11.170")}}, CATALOG).request
+    assert request is not None
+    assert text_of(request.claimed_values["mean"]) == "11.170"
+
+
+def test_nothing_is_uploaded_for_a_trial() -> None:
+    upload = {"name": "scores.csv", "media_type": "text/csv", "sha256": "a" * 64}
+    assert found({**CLAIMING, "artifacts": [*CLAIMING["artifacts"], upload]}) == {
+        ("/artifacts/1/sha256", "artifact_not_inline")
+    }
+    named = {**CLAIMING, "science": {**SCIENCE, "data": [{"name": "own.csv", "sha256": "a" * 64}]}}
+    assert found(named) == {("/science/data", "data_not_inline")}
+    assert found(named, Trial) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"science": {**SCIENCE, "domain": "nope"}}, ("/science/domain", "unknown_domain")),
+        ({"science": {"checks": ["peer_review"]}}, ("/science/checks/0", "reviewer_unavailable")),
+        ({"science": {"strict": 1}}, ("/science/strict", "bool_type")),
+        ({"claimed_values": {"mean": True}}, ("/claimed_values", "invalid_claim")),
+        ({"claimed_values": {"mean": "11.17"}}, ("/claimed_values", "invalid_claim")),
+        ({"claimed_metrics": {"mean": "high"}}, ("/claimed_metrics", "invalid_claim")),
+        ({"reasoning": ["because"]}, ("/reasoning", "string_type")),
+        ({"artifacts": [{"name": "a.csv", "media_type": "text/csv"}]}, ("/artifacts/0", "artifact_source")),
+    ],
+)
+def test_claims_and_science_are_checked_as_those_of_works_and_candidates(
+    change: dict[str, Any], problem: tuple[str, str]
+) -> None:
+    assert found({**CLAIMING, **change}) == {problem}
+
+
+def test_metrics_of_science_need_what_they_need_of_a_work() -> None:
+    consistent = {"metric": "values_consistent", "metric_type": "boolean", "comparison": "eq", "threshold": True}
+    body = {**CLAIMING, "success_criteria": {"criteria": [consistent]}}
+    assert found(body) == set()
+    assert found({**body, "science": None}) == {("/science", "science_missing")}
+    assert found({**CLAIMING, "science": {"checks": ["peer_review"]}}, reviewer=True) == set()

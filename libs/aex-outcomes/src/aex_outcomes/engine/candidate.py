@@ -8,7 +8,12 @@ from typing import Any
 from aex_models.criteria import SuccessCriteria
 from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.results import VerificationResult
+from aex_models.science import ScienceResult
+from aex_outcomes.extractors.examined import SCIENCE
 from aex_outcomes.extractors.latency import PLATFORM_LATENCY
+
+_PLATFORMS_OWN = frozenset({PLATFORM_LATENCY, SCIENCE})
+"""Keys of the metadata that no agent writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Case:
     """What the agent says of it: no verdict reads it, governance does."""
     earlier: Mapping[str, str] = field(default_factory=dict)
     """By output hash, the oldest first: the forms of the contract's earlier candidates."""
+    science: ScienceResult | None = None
+    """What the science gate has concluded, where the work has science: before the engine is asked."""
 
     @property
     def task_input(self) -> dict[str, Any]:
@@ -37,9 +44,13 @@ class Case:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The agent's metadata with what the platform measured, which an agent cannot write itself."""
-        told = {key: value for key, value in self.execution_metadata.items() if key != PLATFORM_LATENCY}
-        return told if self.platform_latency_ms is None else {**told, PLATFORM_LATENCY: self.platform_latency_ms}
+        """The agent's metadata with what the platform measured and recomputed, which an agent cannot write itself."""
+        told = {key: value for key, value in self.execution_metadata.items() if key not in _PLATFORMS_OWN}
+        if self.platform_latency_ms is not None:
+            told[PLATFORM_LATENCY] = self.platform_latency_ms
+        if self.science is not None:
+            told[SCIENCE] = self.science.model_dump(mode="json")
+        return told
 
 
 @dataclass(frozen=True, slots=True)

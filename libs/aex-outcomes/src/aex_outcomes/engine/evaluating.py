@@ -4,7 +4,8 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Fault, Provenance
+from aex_models.faults import Fault
+from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Provenance
 from aex_outcomes.custom_names import is_custom
 from aex_outcomes.engine.comparing import in_fractions, meets, value_problem
 from aex_outcomes.engine.readings import Reading
@@ -28,8 +29,8 @@ def evaluate_criterion(
         bonus=criterion.bonus,
         penalty=criterion.penalty,
         error=error,
-        provenance=entry.provenance,
-        secret=secret,
+        provenance=reading.provenance or entry.provenance,
+        secret=secret or reading.secret,
     )
 
 

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CriterionError, Fault
+from aex_models.faults import Fault
+from aex_models.results import CriterionError
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.planning import ExtractorRun, plan
 from aex_outcomes.engine.readings import MISSING_METRIC, Reading
 from aex_outcomes.engine.result_cache import ResultCache
-from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, is_selective
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, is_selective
 
 
 class Extraction:
@@ -79,6 +80,8 @@ def _reading(value: Any) -> Reading:
         return Reading(error=CriterionError(code=value.code, message=value.message))
     if isinstance(value, PlatformFault):
         return Reading(error=CriterionError(code=value.code, message=value.message, fault=Fault.PLATFORM))
+    if isinstance(value, Sourced):
+        return Reading(value=_plain(value.value), provenance=value.provenance, secret=value.secret)
     return Reading(value=_plain(value))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.science import ScienceResult
 from aex_outcomes.engine.candidate import Assessment, Case
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.job import worker_sandbox
@@ -22,8 +23,8 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
     `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an
     `outcome-verification.yaml`); optional `candidate_hash`, `reasoning`, `earlier` (output hash → form of an earlier
-    candidate's output, the oldest first), and `verification_id` and `verified_at` (RFC 3339) where ids and time are
-    the caller's.
+    candidate's output, the oldest first), `science` (the `ScienceResult` of a work with science, its gate concluded),
+    and `verification_id` and `verified_at` (RFC 3339) where ids and time are the caller's.
     Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text, other_text, structured_form,
     similarities}`: the `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
     The form of an output is its `structured_form`, or else its `output_text`.
@@ -41,7 +42,7 @@ def _engine(config: str) -> VerificationEngine:
 
 
 def _case(payload: Mapping[str, Any]) -> Case:
-    criteria, at = payload["success_criteria"], payload.get("verified_at")
+    criteria, at, science = payload["success_criteria"], payload.get("verified_at"), payload.get("science")
     return Case(
         contract_id=payload["contract_id"],
         work_input=payload.get("work_input") or {},
@@ -55,6 +56,7 @@ def _case(payload: Mapping[str, Any]) -> Case:
         candidate_hash=payload.get("candidate_hash"),
         reasoning=payload.get("reasoning"),
         earlier=payload.get("earlier") or {},
+        science=None if science is None else ScienceResult.model_validate(science),
     )
 
 

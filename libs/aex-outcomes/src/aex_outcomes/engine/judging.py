@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from aex_models.criteria import BonusPolicy, SuccessCriteria, SuccessCriterion
+from aex_models.faults import Fault
 from aex_models.governance import Action, DecidedBy, GovernanceResult
 from aex_models.money import ZERO
 from aex_models.numbers import is_number
-from aex_models.results import CriterionResult, Fault, Provenance, Verdict, VerificationResult
+from aex_models.results import CriterionResult, Provenance, Verdict, VerificationResult
+from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.aggregating import Scale, effective_required
 from aex_outcomes.engine.candidate import Case
@@ -18,10 +20,10 @@ SKIPPED = GovernanceResult(action=Action.SKIPPED, decided_by=DecidedBy.NOBODY)
 
 
 def judge(case: Case, readings: Sequence[Reading], catalog: Catalog) -> VerificationResult:
-    """The verdict on a candidate. A work without criteria passes as delivered."""
+    """The verdict on a candidate. A work without criteria passes as delivered, unless its science gate does not."""
     criteria = case.success_criteria
     results = _results(criteria, readings, catalog) if criteria else ()
-    verdict = verdict_of(criteria, results)
+    verdict = verdict_of(criteria, results, case.science)
     success = verdict is Verdict.PASSED
     policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
     costs_nothing = verdict is Verdict.INDETERMINATE
@@ -37,6 +39,7 @@ def judge(case: Case, readings: Sequence[Reading], catalog: Catalog) -> Verifica
         weighted_score=float(Scale.of(criteria).share([each.met for each in results])) if criteria else 1.0,
         bonus=ZERO if costs_nothing else verified_bonus(results, policy, success=success),
         penalty=ZERO if costs_nothing else verified_penalty(results),
+        science=case.science,
         governance=SKIPPED,
         candidate_hash=case.candidate_hash,
         engine_version=catalog.engine_version,
@@ -44,13 +47,18 @@ def judge(case: Case, readings: Sequence[Reading], catalog: Catalog) -> Verifica
     )
 
 
-def verdict_of(criteria: SuccessCriteria | None, results: Sequence[CriterionResult]) -> Verdict:
-    """Indeterminate as soon as one criterion failed through the platform; else what the criteria say."""
+def verdict_of(
+    criteria: SuccessCriteria | None, results: Sequence[CriterionResult], science: ScienceResult | None = None
+) -> Verdict:
+    """Criteria ∧ science gate. Indeterminate as soon as one criterion failed through the platform, or the gate could
+    not tell: whatever the others say, since that may change once they all can tell.
+    """
     if any(each.error is not None and each.error.fault is Fault.PLATFORM for each in results):
         return Verdict.INDETERMINATE
-    if criteria is None or Scale.of(criteria).succeeds([each.met for each in results]):
-        return Verdict.PASSED
-    return Verdict.REJECTED
+    if science is not None and science.passed is None:
+        return Verdict.INDETERMINATE
+    criteria_met = criteria is None or Scale.of(criteria).succeeds([each.met for each in results])
+    return Verdict.PASSED if criteria_met and (science is None or science.passed) else Verdict.REJECTED
 
 
 def _results(criteria: SuccessCriteria, readings: Sequence[Reading], catalog: Catalog) -> tuple[CriterionResult, ...]:
@@ -79,7 +87,7 @@ def _metrics(
     for criterion, reading in zip(criteria, readings, strict=True):
         if not (isinstance(reading.value, bool) or is_number(reading.value)):
             continue
-        secret = catalog.is_secret(criterion)
+        secret = catalog.is_secret(criterion) or reading.secret
         if criterion.metric not in metrics or (secret and criterion.metric not in over_evaluation):
             metrics[criterion.metric] = reading.value
         over_evaluation |= {criterion.metric} if secret else set()
@@ -89,4 +97,12 @@ def _metrics(
 def _provenance(
     criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], catalog: Catalog
 ) -> dict[str, Provenance]:
-    return {metric: catalog.entry(metric).provenance for metric in _metrics(criteria, readings, catalog)}
+    """Of those metrics: what the value itself says, else the catalogue."""
+    own = {
+        criterion.metric: reading.provenance
+        for criterion, reading in zip(criteria, readings, strict=True)
+        if reading.provenance is not None
+    }
+    return {
+        metric: own.get(metric) or catalog.entry(metric).provenance for metric in _metrics(criteria, readings, catalog)
+    }

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.results import CriterionError, Fault
+from aex_models.faults import Fault
+from aex_models.results import CriterionError
 from aex_outcomes.catalog import Catalog, is_absent, supplied_by
 from aex_outcomes.engine.readings import Reading
 

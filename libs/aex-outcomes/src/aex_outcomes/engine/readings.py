@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from aex_models.results import CriterionError
+from aex_models.results import CriterionError, Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,10 @@ class Reading:
 
     value: Any = None
     error: CriterionError | None = None
+    provenance: Provenance | None = None
+    """Of this candidate's value; None: the catalogue's."""
+    secret: bool = False
+    """Whether this candidate's value is computed from evaluation data, whatever the catalogue says."""
 
 
 MISSING_METRIC = Reading()

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.custom_names import PREFIX
+from aex_outcomes.custom_names import PREFIX as CUSTOM
 from aex_outcomes.extractors.custom import CustomExtractor
 from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.extractors.statistics import StatisticsExtractor
+from aex_outcomes.statistic_names import PREFIX as STATISTIC
 
 T = TypeVar("T")
 
@@ -38,8 +40,7 @@ def described(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ..
     if names != set(supported):
         odd = ", ".join(sorted(names ^ set(supported)))
         raise _invalid(section, f"catalogue entries and supported metrics differ: {odd}")
-    if not isinstance(extractor, CustomExtractor):
-        _refuse_reserved(section, names)
+    _refuse_reserved(section, names, extractor)
     return entries
 
 
@@ -74,10 +75,18 @@ def _plain(section: str, name: str) -> MetricEntry:
         raise _invalid(section, message) from error
 
 
-def _refuse_reserved(section: str, names: Collection[str]) -> None:
-    for name in sorted(names):
-        if name.startswith(PREFIX):
-            raise _invalid(section, f"{name}: names that begin with {PREFIX} are those of custom metrics")
+def _refuse_reserved(section: str, names: Collection[str], extractor: MetricExtractor | None = None) -> None:
+    """Refuse names that are those of another kind of metric, whatever a work calls its own."""
+    for prefix, (kind, whose) in _RESERVED.items():
+        for name in sorted(names):
+            if name.startswith(prefix) and not isinstance(extractor, kind):
+                raise _invalid(section, f"{name}: names that begin with {prefix} are those of {whose}")
+
+
+_RESERVED = {
+    CUSTOM: (CustomExtractor, "custom metrics"),
+    STATISTIC: (StatisticsExtractor, "statistics that are recomputed from raw data"),
+}
 
 
 def _invalid(section: str, problem: str) -> InvalidConfig:

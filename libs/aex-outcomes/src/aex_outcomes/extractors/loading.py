@@ -21,19 +21,20 @@ _MODULES = {
     "ClassificationExtractor": "classification",
     "ContainsExtractor": "contains",
     CUSTOM: "custom",
+    "StatisticsExtractor": "statistics",
+    "ScienceExtractor": "science",
+    "RolloutExtractor": "rollout",
 }
 
 
-def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | None = None) -> MetricExtractor | None:
-    """The extractor of an enabled section; None for a built-in one that this installation does not have.
+def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | None = None) -> MetricExtractor:
+    """The extractor of an enabled section.
 
     `sandbox`: where custom metrics run; unless given, each run has a confined worker of its own.
 
     Raises `InvalidConfig`, naming the section, for a class that is not there, is no extractor or refuses its settings.
     """
     name = settings.class_ or BUILT_IN[section]
-    if name in BUILT_IN.values() and name not in _MODULES:
-        return None
     make = _found(section, name)
     try:
         extractor = make(**settings.config, **(_confined(settings, sandbox) if name == CUSTOM else {}))

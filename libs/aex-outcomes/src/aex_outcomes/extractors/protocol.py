@@ -1,9 +1,11 @@
 """What an extractor is, and how it says that the agent is to blame for a metric that is not there."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from aex_models.catalog import MetricEntry
+from aex_models.results import Provenance
 from aex_models.work import Problem
 
 
@@ -32,7 +34,18 @@ class PlatformFault(Exception):
         self.message = message
 
 
-MetricValue = bool | float | AgentFault | PlatformFault
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """A value with where it comes from, for a metric of which that differs from one candidate to the next."""
+
+    value: bool | float
+    provenance: Provenance
+    """In place of the catalogue's."""
+    secret: bool = False
+    """Whether it is computed from evaluation data; what the catalogue calls secret is secret in any case."""
+
+
+MetricValue = bool | float | Sourced | AgentFault | PlatformFault
 """A number, a boolean, or whose fault it is that there is neither."""
 
 

@@ -1,24 +1,29 @@
-"""The default verifier: success criteria, under the same contract as anybody's function."""
+"""The default verifier: success criteria and science gate, under the same contract as anybody's function."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aex_models.contract import Candidate
 from aex_models.criteria import SuccessCriteria
 from aex_models.results import Verdict, VerificationResult
-from aex_models.work import Evaluation
+from aex_models.science import Science
+from aex_models.work import Evaluation, Problem
 from aex_outcomes.engine.verification import VerificationEngine
-from aex_outcomes.feedback import CRITERIA_NOT_MET, summary_of
+from aex_outcomes.feedback import rejection_code, summary_of
 from aex_outcomes.lifecycle.context import ExecutionContext
 from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.lifecycle.output_type import InvalidOutput
 from aex_outcomes.lifecycle.rejection import VerificationRejected
+
+if TYPE_CHECKING:
+    from aex_outcomes.science.given_files import Content
 
 
 class CriteriaNotMet(VerificationRejected):
-    """The criteria reject the candidate; `result` says which."""
+    """The criteria or the science gate reject the candidate; `result` says which."""
 
-    def __init__(self, result: VerificationResult) -> None:
-        super().__init__(summary_of(result, None), CRITERIA_NOT_MET)
+    def __init__(self, result: VerificationResult, criteria: SuccessCriteria | None = None) -> None:
+        super().__init__(summary_of(result, None), rejection_code(result, criteria))
         self.result = result
 
 
@@ -27,12 +32,16 @@ class VerdictIndeterminate(RuntimeError):
 
     def __init__(self, result: VerificationResult) -> None:
         errors = [f"{each.metric}: {each.error.code}" for each in result.criterion_results if each.error]
-        super().__init__(f"The criteria could not be judged: {', '.join(errors) or 'no reason given'}")
+        unknown = [each.code for each in result.science.reasons] if result.science else []
+        what = "criteria" if errors or not unknown else "claims"
+        super().__init__(f"The {what} could not be judged: {', '.join([*errors, *unknown]) or 'no reason given'}")
         self.result = result
 
 
 class CriteriaVerifier:
-    """Passes the outputs that meet success criteria, and returns them as they were given."""
+    """Passes the outputs that meet success criteria, and whose claims the science gate passes, and returns them as they
+    were given.
+    """
 
     def __init__(
         self,
@@ -41,16 +50,32 @@ class CriteriaVerifier:
         work_input: Mapping[str, Any] | None = None,
         evaluation: Evaluation | Mapping[str, Any] | None = None,
         engine: VerificationEngine | None = None,
+        science: Science | Mapping[str, Any] | None = None,
+        domain: str | None = None,
+        data: "Mapping[str, Content] | None" = None,
     ) -> None:
-        """Raises `ValueError` for criteria, or evaluation data, that the engine could not judge by."""
+        """Raises `ValueError` for criteria, evaluation data, science or data that the engine could not judge by.
+
+        `science`, `domain` and `data` (the consumer's own: name → bytes, or the path of a file): as `verify` of the
+        engine takes them. The claims, reasoning and artifacts are the candidate's.
+        """
         self._engine = engine or VerificationEngine()
         self._criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
         self._evaluation = None if evaluation is None else Evaluation.model_validate(evaluation)
         self._work_input = dict(work_input or {})
+        self._science = None if science is None else Science.model_validate(science)
+        self._domain, self._data = domain, dict(data or {})
         self._engine.catalog.check(self._criteria.criteria if self._criteria else ())
+        if self._science is not None:
+            self._engine.check_data(self._science, self._data)
 
     async def __call__(self, output: Any, candidate: Candidate, execution_ctx: ExecutionContext | None) -> Any:
-        """The output. Raises `CriteriaNotMet`, and `VerdictIndeterminate` where the engine could not tell."""
+        """The output. Raises `CriteriaNotMet`, and `VerdictIndeterminate` where the engine could not tell.
+
+        Raises `InvalidOutput` for artifacts that are digests of uploads: there is nothing here to look them up in.
+        """
+        if self._science is not None:
+            _refuse_uploads(candidate)
         result = await self._engine.verify(
             contract_id=execution_ctx.contract_id if execution_ctx else "loop",
             work_input=self._work_input,
@@ -59,9 +84,26 @@ class CriteriaVerifier:
             execution_metadata=candidate.execution_metadata,
             evaluation=self._evaluation,
             candidate_hash=candidate_hash(candidate),
+            science=self._science,
+            domain=self._domain,
+            claimed_values=candidate.claimed_values,
+            reasoning=candidate.reasoning,
+            artifacts=candidate.artifacts,
+            data=self._data,
         )
         if result.verdict is Verdict.INDETERMINATE:
             raise VerdictIndeterminate(result)
         if result.verdict is Verdict.REJECTED:
-            raise CriteriaNotMet(result)
+            raise CriteriaNotMet(result, self._criteria)
         return output
+
+
+def _refuse_uploads(candidate: Candidate) -> None:
+    message = "the digest of an upload, which only a service can look up; give content or content_base64"
+    problems = tuple(
+        Problem(path=f"/artifacts/{position}/sha256", code="unknown_artifact", message=message)
+        for position, each in enumerate(candidate.artifacts)
+        if each.sha256 is not None
+    )
+    if problems:
+        raise InvalidOutput(problems)

@@ -7,13 +7,16 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.science import Science
 from aex_models.work import Evaluation, LintWarning, Problem, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.linter import Linted, lint, lint_reached
 from aex_outcomes.quotation import quote, quote_reached
 from aex_outcomes.reachable import MAX_ENUMERATED, combinations, groups
+from aex_outcomes.science_lint import science_warnings
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
 from aex_outcomes.submission.findings import CRITERIA, Findings, problems_of, sorted_by_kind
+from aex_outcomes.submission.science import not_said_better, science_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,17 @@ class Checked:
     """Whether all problems are of shape, outside `success_criteria`."""
 
 
-def check_submission(body: Any, catalog: Catalog, *, verifiers: Collection[str] = ()) -> Checked:
+def check_submission(
+    body: Any, catalog: Catalog, *, verifiers: Collection[str] = (), reviewer: bool = False
+) -> Checked:
     """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted.
 
-    `verifiers`: the names that `verification.verifier` may take. With no problem there are warnings and a quote.
+    `verifiers`: the names that `verification.verifier` may take. `reviewer`: whether there is one for peer reviews.
+    With no problem there are warnings and a quote.
     """
     submission, findings = _shaped(body)
     if isinstance(body, Mapping):
-        semantic = (*criteria_problems(body, catalog), *evaluation_problems(body, catalog), *_terms(body, verifiers))
-        findings += Findings(semantic)
+        findings += _sense(body, catalog, reviewer=reviewer) + Findings(tuple(_terms(body, verifiers)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     given = body.get("evaluation")
@@ -53,31 +58,53 @@ def _examined(
     submission: WorkSubmission, evaluation: Mapping[str, Any], catalog: Catalog
 ) -> tuple[tuple[LintWarning, ...], Quote]:
     """Warnings and quote, over one enumeration of what is reachable."""
-    criteria, budget = submission.success_criteria, submission.budget
+    criteria, budget, science = submission.success_criteria, submission.budget, submission.science
     verified = submission.verification.verifier is not None
     if criteria is None or len(criteria.criteria) > MAX_ENUMERATED:
-        warnings = lint(criteria, budget=budget, evaluation=evaluation, catalog=catalog, verified=verified)
+        warnings = lint(
+            criteria,
+            budget=budget,
+            evaluation=evaluation,
+            catalog=catalog,
+            verified=verified,
+            science=science,
+            domain=submission.domain,
+        )
         return warnings, quote(criteria, budget, catalog)
-    found = groups(criteria.criteria, catalog, evaluation)
+    known = catalog.with_statistics(science.statistics if science else ())
+    found = groups(criteria.criteria, known, evaluation)
     reached = list(combinations(found, len(criteria.criteria)))
-    linted = Linted(criteria, budget, evaluation, catalog, found, reached, CRITERIA, verified)
-    return lint_reached(linted), quote_reached(criteria, budget, reached)
+    gated = verified or science is not None  # either takes away a success that the criteria alone would give
+    linted = Linted(criteria, budget, evaluation, known, found, reached, CRITERIA, gated, science)
+    of_science = science_warnings(science, submission.domain, catalog) if science else ()
+    return (*lint_reached(linted), *of_science), quote_reached(criteria, budget, reached)
 
 
-def check_criteria(body: Mapping[str, Any], catalog: Catalog) -> Findings:
-    """The same checks for `success_criteria`, `evaluation` and `input` of a body that is no submission."""
+def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> Findings:
+    """The same checks for `success_criteria`, `evaluation`, `science` and `input` of a body that is no submission."""
     shape = [
         *_field_problems(body, "success_criteria", TypeAdapter(SuccessCriteria | None)),
         *_field_problems(body, "evaluation", TypeAdapter(Evaluation | None)),
+        *_field_problems(body, "science", TypeAdapter(Science | None)),
     ]
-    return sorted_by_kind(shape) + Findings((*criteria_problems(body, catalog), *evaluation_problems(body, catalog)))
+    return sorted_by_kind(not_said_better(shape)) + _sense(body, catalog, reviewer=reviewer)
+
+
+def _sense(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool) -> Findings:
+    return Findings(
+        (
+            *criteria_problems(body, catalog, reviewer=reviewer),
+            *evaluation_problems(body, catalog),
+            *science_problems(body, catalog, reviewer=reviewer),
+        )
+    )
 
 
 def _shaped(body: Any) -> tuple[WorkSubmission | None, Findings]:
     try:
         return WorkSubmission.model_validate(body), Findings()
     except ValidationError as error:
-        return None, sorted_by_kind(problems_of(error, body))
+        return None, sorted_by_kind(not_said_better(problems_of(error, body)))
 
 
 def _field_problems(body: Mapping[str, Any], name: str, adapter: TypeAdapter[Any]) -> list[Problem]:
@@ -95,10 +122,6 @@ def _terms(body: Mapping[str, Any], verifiers: Collection[str]) -> Iterator[Prob
     if body.get("allow_claims") is True and base_policy != "on_success":
         message = "allow_claims requires budget.base_policy on_success: anyone may claim, so only success is paid"
         yield Problem(path="/allow_claims", code="claims_require_on_success", message=message)
-    if body.get("science") is not None:
-        yield Problem(
-            path="/science", code="science_unavailable", message="Scientific verification is not available here"
-        )
     verifier = verification.get("verifier") if isinstance(verification, Mapping) else None
     if isinstance(verifier, str) and verifier not in verifiers:
         known = ", ".join(sorted(verifiers)) or "none"

@@ -1,6 +1,7 @@
 """Criteria against the catalogue: known metrics, fitting types, and evaluation data for each."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,7 +14,9 @@ from aex_outcomes.catalog import Catalog, InvalidMetricType, TooManyCriteria, Un
 from aex_outcomes.custom_names import ANY_NAME, is_custom
 from aex_outcomes.extractors.custom import CUSTOM_METRICS, code_name, declared_names
 from aex_outcomes.extractors.protocol import checks_evaluation
+from aex_outcomes.statistic_names import ANY_STATISTIC, is_statistic
 from aex_outcomes.submission.findings import CRITERIA
+from aex_outcomes.submission.science import requirement_problems, sound_statistics, statistic_problem
 
 SCIENCE_METRICS = frozenset(
     {
@@ -28,12 +31,28 @@ SCIENCE_METRICS = frozenset(
         "review_confidence",
     }
 )
+EXPECTED_OUTCOME = "expected_outcome"
+"""The secret of a work's `science`."""
 MAX_LOOKED_AT = 100
 MAX_NAME = 128
 
 
-def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
-    """What is wrong with the criteria of a body beyond their shape; criteria of a wrong shape are passed over."""
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What criteria are held against: the rest of their body, as it is, and what there is here."""
+
+    evaluation: Mapping[str, Any]
+    science: Any
+    catalog: Catalog
+    """With what is known of the work's own statistics."""
+    reviewer: bool
+
+
+def criteria_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> Iterator[Problem]:
+    """What is wrong with the criteria of a body beyond their shape; criteria of a wrong shape are passed over.
+
+    `reviewer`: whether there is one here, for the metrics that only a reader can tell.
+    """
     criteria = body.get("success_criteria")
     listed = criteria.get("criteria") if isinstance(criteria, Mapping) else None
     if not isinstance(listed, list | tuple):
@@ -41,12 +60,13 @@ def criteria_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Pro
     if len(listed) > catalog.max_criteria:
         message = str(TooManyCriteria(catalog.max_criteria, len(listed)))
         yield Problem(path=f"{CRITERIA}/criteria", code="too_many_criteria", message=message)
-    evaluation = body.get("evaluation")
+    evaluation, science = body.get("evaluation"), body.get("science")
     given = evaluation if isinstance(evaluation, Mapping) else {}
+    around = _Around(given, science, catalog.with_statistics(sound_statistics(science)), reviewer)
     yield from _duplicates(listed[:MAX_LOOKED_AT])
     for position, raw in enumerate(listed[:MAX_LOOKED_AT]):
         if isinstance(raw, Mapping) and _is_named(raw):
-            yield from _one(raw, f"{CRITERIA}/criteria/{position}", given, catalog)
+            yield from _one(raw, f"{CRITERIA}/criteria/{position}", around)
 
 
 def _is_named(raw: Mapping[str, Any]) -> bool:
@@ -76,10 +96,11 @@ def _read(raw: Any) -> SuccessCriterion | None:
         return None
 
 
-def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
-    unknown = _unknown(raw["metric"], catalog)
+def _one(raw: Mapping[str, Any], path: str, around: _Around) -> Iterator[Problem]:
+    catalog, evaluation = around.catalog, around.evaluation
+    unknown = _unknown(raw["metric"], f"{path}/metric", around)
     if unknown:
-        yield Problem(path=f"{path}/metric", code=unknown[0], message=unknown[1])
+        yield unknown
         return
     entry = catalog.entry(raw["metric"])
     if raw.get("metric_type") in [each for each in MetricType if each not in entry.metric_types]:
@@ -94,6 +115,7 @@ def _one(raw: Mapping[str, Any], path: str, evaluation: Mapping[str, Any], catal
                 path=f"/evaluation/{key}", code="evaluation_missing", message=f"{entry.name} needs evaluation.{key}"
             )
     yield from _undeclared(entry.name, evaluation)
+    yield from requirement_problems(entry, f"{path}/metric", around.science, reviewer=around.reviewer)
 
 
 def _undeclared(metric: str, evaluation: Mapping[str, Any]) -> Iterator[Problem]:
@@ -109,17 +131,21 @@ def _likely_needs(raw: Mapping[str, Any], entry: MetricEntry) -> tuple[str, ...]
     return () if isinstance(raw.get("threshold"), list | Mapping) else entry.needs
 
 
-def _unknown(metric: str, catalog: Catalog) -> tuple[str, str] | None:
+def _unknown(metric: str, path: str, around: _Around) -> Problem | None:
     """Why a metric cannot be named here: not at all, or not yet."""
-    if metric in catalog and metric != ANY_NAME:
-        return None
+    catalog = around.catalog
+    if metric in catalog and metric not in (ANY_NAME, ANY_STATISTIC):
+        return statistic_problem(metric, path, around.science)
+    code, message = "unknown_metric", str(UnknownMetric(metric))
     if is_custom(metric) and ANY_NAME in catalog:
-        return "unknown_metric", f"{UnknownMetric(metric)} (custom.NAME or custom.NAME.KEY is expected)"
-    if is_custom(metric):
-        return "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
-    if metric in SCIENCE_METRICS or metric.startswith("stat."):
-        return "science_unavailable", f"Scientific verification is not available here: {metric}"
-    return "unknown_metric", str(UnknownMetric(metric))
+        message += " (custom.NAME or custom.NAME.KEY is expected)"
+    elif is_custom(metric):
+        code, message = "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
+    elif is_statistic(metric) and ANY_STATISTIC in catalog:
+        message += " (stat.NAME is expected)"
+    elif metric in SCIENCE_METRICS or is_statistic(metric):
+        code, message = "science_unavailable", f"Scientific verification is not available here: {metric}"
+    return Problem(path=path, code=code, message=message)
 
 
 def _threshold(criterion: SuccessCriterion, path: str, needs: Collection[str], catalog: Catalog) -> Iterator[Problem]:
@@ -165,6 +191,6 @@ def _moved(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def _in_input(work_input: Mapping[str, Any]) -> Iterator[Problem]:
-    for key in sorted(EVALUATION_KEYS.intersection(work_input)):
-        message = f"Agents read the input: {key} belongs into evaluation"
+    for key in sorted({*EVALUATION_KEYS, EXPECTED_OUTCOME}.intersection(work_input)):
+        message = f"Agents read the input: {key} belongs into {'science' if key == EXPECTED_OUTCOME else 'evaluation'}"
         yield Problem(path=f"/input/{key}", code="evaluation_in_input", message=message)

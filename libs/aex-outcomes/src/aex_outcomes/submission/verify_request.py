@@ -1,41 +1,40 @@
-"""A candidate to be judged without a contract: criteria, evaluation data and output in one body."""
+"""A candidate to be judged without a contract: criteria, evaluation data, science and output in one body."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field, ValidationError
 
-from aex_models.contract import ExecutionMetadata
+from aex_models.contract import Candidate
 from aex_models.criteria import SuccessCriteria
-from aex_models.frozen import Frozen
+from aex_models.science import Science
 from aex_models.work import Evaluation, Problem
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria
 from aex_outcomes.submission.findings import Findings, problems_of, sorted_by_kind
+from aex_outcomes.submission.science import not_said_better
 
 
-class Trial(Frozen):
+class Trial(Candidate):
     """A candidate, and all that judging it takes but a contract."""
 
     success_criteria: SuccessCriteria | None = None
     input: dict[str, Any] = {}
     evaluation: Evaluation | None = None
-    output: Any
-    """The candidate's output, any JSON."""
-    execution_metadata: ExecutionMetadata = ExecutionMetadata()
-    """What the agent would say about how it worked: `duration_ms` and the like."""
+    science: Science | None = None
     platform_latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """What the platform would have measured; without it, criteria on `platform_latency_ms` cannot be judged."""
 
 
 class VerifyRequest(Trial):
-    """What `POST /v1/verify` takes: criteria alone decide there."""
+    """What `POST /v1/verify` takes. No file is kept for it: artifacts are inline, and `science` has no `data`."""
 
     success_criteria: SuccessCriteria
 
 
 T = TypeVar("T", bound=Trial)
+_MAX_LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +47,43 @@ class CheckedTrial(Generic[T]):
     """Whether all problems are of shape, outside `success_criteria`."""
 
 
-def check_verify_request(body: Any, catalog: Catalog) -> CheckedTrial[VerifyRequest]:
-    """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted."""
-    return check_trial(body, catalog, VerifyRequest)
+def check_verify_request(body: Any, catalog: Catalog, *, reviewer: bool = False) -> CheckedTrial[VerifyRequest]:
+    """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted.
+
+    `reviewer`: whether there is one for peer reviews.
+    """
+    return check_trial(body, catalog, VerifyRequest, reviewer=reviewer)
 
 
-def check_trial(body: Any, catalog: Catalog, kind: type[T]) -> CheckedTrial[T]:
-    """The same for a trial of any kind."""
+def check_trial(body: Any, catalog: Catalog, kind: type[T], *, reviewer: bool = False) -> CheckedTrial[T]:
+    """The same for a trial of any kind; one that is no `VerifyRequest` may name `data`, for its caller to find."""
     request, findings = _shaped(body, kind)
     if isinstance(body, Mapping):
-        findings += check_criteria(body, catalog)
+        findings += check_criteria(body, catalog, reviewer=reviewer)
+        findings += Findings((*_uploads(body), *(_kept_data(body) if kind is VerifyRequest else ())))
     if request is None or findings.problems:
         return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
     return CheckedTrial(request)
+
+
+def _uploads(body: Mapping[str, Any]) -> Iterator[Problem]:
+    """Artifacts by digest: uploads belong to contracts."""
+    listed = body.get("artifacts")
+    for position, each in enumerate(listed[:_MAX_LOOKED_AT] if isinstance(listed, list | tuple) else ()):
+        if isinstance(each, Mapping) and each.get("sha256") is not None:
+            message = "There are no uploads here: give content or content_base64"
+            yield Problem(path=f"/artifacts/{position}/sha256", code="artifact_not_inline", message=message)
+
+
+def _kept_data(body: Mapping[str, Any]) -> Iterator[Problem]:
+    science = body.get("science")
+    if isinstance(science, Mapping) and science.get("data"):
+        message = "There are no uploads here: leave data out, and give the files as artifacts"
+        yield Problem(path="/science/data", code="data_not_inline", message=message)
 
 
 def _shaped(body: Any, kind: type[T]) -> tuple[T | None, Findings]:
     try:
         return kind.model_validate(body), Findings()
     except ValidationError as error:
-        return None, sorted_by_kind(problems_of(error, body))
+        return None, sorted_by_kind(not_said_better(problems_of(error, body)))

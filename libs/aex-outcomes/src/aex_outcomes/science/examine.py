@@ -1,0 +1,129 @@
+"""What arithmetic alone says of a candidate's claims: ranges, recomputation, reconciliation, sanity (spec file 4)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aex_models.domains import Domain
+from aex_models.science import (
+    PEER_REVIEW,
+    RECOMPUTE_STATISTICS,
+    VALUE_RANGES,
+    DataOwner,
+    DataProblem,
+    DomainViolation,
+    Examination,
+    Recomputed,
+    Reconciliation,
+    ReconciliationStatus,
+    Science,
+)
+from aex_models.statistics import StatisticSpec
+from aex_outcomes.science.default_statistics import default_specs, score_of
+from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.ranges import RangeCheck, check_claims
+from aex_outcomes.science.recompute import Recomputation, open_files, recomputed
+from aex_outcomes.science.reconcile import reconcile
+from aex_outcomes.science.sanity import sanity_findings, sanity_specs
+from aex_outcomes.science.source import SourceFile
+from aex_outcomes.science.tables.opened import OpenedFile
+
+MAX_TOLD = 1_000
+"""Names that a result tells; mismatches first, then what the work demands."""
+
+
+def examine(
+    science: Science,
+    domain: Domain | None,
+    claims: Mapping[str, Any],
+    files: Sequence[SourceFile],
+    limits: DataLimits,
+) -> Examination:
+    """Everything that is deterministic. `claims`: numbers, `JsonFloat`s where their own decimals count.
+
+    `files`: the consumer's own data and the agent's; read in this process (see `job` for the confined one).
+    """
+    ranges = RangeCheck((), 0, ())
+    if VALUE_RANGES in science.checks:
+        ranges = check_claims(claims, domain, science.output_constraints)
+    data = _DataExamination(science, domain, claims)
+    if any(check not in (VALUE_RANGES, PEER_REVIEW) for check in science.checks):
+        data.run(files, limits)
+    return Examination(
+        domain=domain.name if domain else None,
+        checks=science.checks,
+        claims=len(claims),
+        demanded=tuple(each.name for each in science.statistics),
+        recomputed=data.values,
+        reconciliation=_told_first(data.reconciliation, {each.name for each in science.statistics}),
+        domain_violations=(*ranges.violations, *data.violations),
+        in_range=ranges.in_range,
+        unchecked=ranges.unchecked,
+        findings=data.findings,
+        problems=data.problems,
+    )
+
+
+class _DataExamination:
+    """What the raw data say. Without data to read every claim is one that nothing computes."""
+
+    def __init__(self, science: Science, domain: Domain | None, claims: Mapping[str, Any]) -> None:
+        self._science, self._domain, self._claims = science, domain, claims
+        self.values: tuple[Recomputed, ...] = ()
+        self.reconciliation: tuple[Reconciliation, ...] = ()
+        self.violations: tuple[DomainViolation, ...] = ()
+        self.findings: tuple[DomainViolation, ...] = ()
+        self.problems: tuple[DataProblem, ...] = ()
+
+    def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
+        """Recompute, reconcile, and look at the domain's sanity checks."""
+        opened = open_files(files, limits)
+        specs, sanity = self._specs(opened), self._sanity(opened)
+        found = recomputed(opened, [*specs, *sanity])
+        checks = {each.name for each in sanity}
+        self.values = tuple(each for each in found.values if each.name not in checks)
+        self.problems = tuple(each for each in found.problems if self._matters(each, checks))
+        if RECOMPUTE_STATISTICS in self._science.checks:
+            self.reconciliation = reconcile(self._claims, self.values, specs, scales=found.scales)
+        self._judge_sanity(found, checks)
+
+    def _specs(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
+        if RECOMPUTE_STATISTICS not in self._science.checks:
+            return ()
+        return self._science.statistics or default_specs(self._domain, files)
+
+    def _sanity(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
+        score = score_of(self._domain, files)
+        if self._domain is None or score is None:
+            return ()
+        taken = {each.name for each in self._science.statistics}
+        return tuple(each for each in sanity_specs(self._domain, score[1]) if each.name not in taken)
+
+    def _judge_sanity(self, found: Recomputation, checks: set[str]) -> None:
+        if self._domain is None:
+            return
+        of_checks = [each for each in found.values if each.name in checks]
+        failed = sanity_findings(
+            self._domain,
+            {each.name: each.value for each in of_checks},
+            found.problems,
+            demanded=self._science.checks,
+            secret=any(each.owner is DataOwner.CONSUMER for each in of_checks),
+        )
+        self.violations = tuple(each for each in failed if each.name in self._science.checks)
+        self.findings = tuple(each for each in failed if each.name not in self._science.checks)
+
+    def _matters(self, problem: DataProblem, checks: set[str]) -> bool:
+        """Not where nobody demanded or claimed what could not be computed."""
+        if problem.name is None or problem.name in self._claims:
+            return True
+        if problem.name in checks:
+            return problem.name.removeprefix("sanity.") in self._science.checks
+        return bool(self._science.statistics)
+
+
+def _told_first(found: Sequence[Reconciliation], demanded: set[str]) -> tuple[Reconciliation, ...]:
+    if len(found) <= MAX_TOLD:
+        return tuple(found)
+    weight = {ReconciliationStatus.MISMATCH: 0, ReconciliationStatus.MATCH: 2}
+    first = sorted(found, key=lambda each: 1 if each.name in demanded else weight.get(each.status, 3))
+    return tuple(first[:MAX_TOLD])

@@ -1,0 +1,1 @@
+"""Hostile files of raw data, read into one table of a locked database."""

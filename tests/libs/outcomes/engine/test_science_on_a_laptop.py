@@ -1,0 +1,172 @@
+"""Claims held against raw data with no service at all: files in, a verdict out."""
+
+import hashlib
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aex_models.numbers import JsonFloat
+from aex_models.results import Provenance, Verdict, VerificationResult
+from aex_models.science import Reviewer, ReviewFailure
+from aex_outcomes import VerificationEngine
+from aex_outcomes.science.given_files import UnusableFile
+from aex_outcomes.science.review.port import ReviewBrief, Reviewed
+from tests.libs.outcomes.engine.builders import Still, criteria, criterion, verify
+from tests.libs.outcomes.engine.examinations import review
+from tests.libs.outcomes.science.fitness import CSV, FORGED, MEAN, MEAN_SPEC, artifact, csv_of, science
+
+WRONG, HONEST = {"mean_fitness": 11.17}, {"mean_fitness": round(MEAN, 2)}
+REVIEWED = science(checks=["value_ranges", "recompute_statistics", "peer_review"])
+
+
+async def judged(claims: dict[str, float], demanded: Any = None, **more: Any) -> VerificationResult:
+    wanted = more.pop("wanted", None)
+    return await verify(
+        wanted, {"text": "The mean fitness."}, claimed_values=claims, science=demanded or science(), **more
+    )
+
+
+async def test_a_mean_that_the_data_do_not_bear_out_is_rejected_by_arithmetic_and_by_the_domain() -> None:
+    found = await judged(WRONG, artifacts=[artifact()])
+    assert found.verdict is Verdict.REJECTED
+    assert found.science is not None
+    (mismatch,) = found.science.value_mismatches
+    assert (mismatch.name, mismatch.claimed, mismatch.severity.value) == ("mean_fitness", 11.17, "critical")
+    assert mismatch.actual == pytest.approx(MEAN, rel=1e-9)
+    assert [each.name for each in found.science.domain_violations] == ["mean_fitness"]
+    assert {each.code for each in found.science.reasons} >= {"value_mismatch", "domain_violation"}
+
+
+async def test_the_honest_claim_passes() -> None:
+    found = await judged(HONEST, artifacts=[artifact()])
+    assert (found.verdict, found.success) == (Verdict.PASSED, True)
+
+
+async def test_a_claim_of_exactly_0_over_data_with_mean_0_passes() -> None:
+    found = await judged({"mean_fitness": 0}, artifacts=[artifact(csv_of(-0.5, 0.25, 0.25))])
+    assert found.verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("given_as", ["bytes", "path", "text of a path"])
+async def test_the_consumers_own_data_count_and_not_the_agents_forged_ones(given_as: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text(CSV)
+    content = {"bytes": CSV.encode(), "path": own, "text of a path": str(own)}[given_as]
+    wanted = criteria(criterion("stat.mean_fitness", "lt", 0))
+    found = await judged(WRONG, data={"raw.csv": content}, artifacts=[artifact(FORGED)], wanted=wanted)
+    assert found.verdict is Verdict.REJECTED
+    assert found.science is not None
+    (mismatch,) = found.science.value_mismatches
+    assert mismatch.actual == pytest.approx(MEAN, rel=1e-9)
+    assert mismatch.secret
+    (told,) = found.criterion_results
+    assert (told.met, told.secret, told.provenance) == (True, True, Provenance.COMPUTED)
+
+
+async def test_content_in_base64_is_read_as_it_is() -> None:
+    coded = artifact() | {"content": None, "content_base64": b64encode(CSV.encode()).decode()}
+    assert (await judged(HONEST, artifacts=[coded])).verdict is Verdict.PASSED
+
+
+async def test_the_works_own_domain_counts_where_its_science_names_none() -> None:
+    found = await judged(WRONG, {"checks": ["value_ranges"]}, domain="bioinformatics/DMS")
+    assert found.science is not None
+    assert [each.name for each in found.science.domain_violations] == ["mean_fitness"]
+
+
+async def test_without_data_nothing_is_recomputed_and_nothing_passes() -> None:
+    found = await judged(HONEST)
+    assert found.verdict is Verdict.REJECTED
+    assert found.science is not None
+    assert found.science.values_consistent is None
+
+
+async def test_a_file_that_is_none_is_told_by_a_code_of_its_own() -> None:
+    found = await judged(HONEST, artifacts=[artifact(CSV.replace(",", ";"))])
+    assert found.verdict is Verdict.REJECTED
+    assert found.science is not None
+    assert "wrong_delimiter" in {each.code for each in found.science.examination.problems}
+
+
+async def test_consumers_data_that_cannot_be_read_leave_no_verdict() -> None:
+    found = await judged(HONEST, data={"raw.csv": b"PK\x03\x04"})
+    assert found.verdict is Verdict.INDETERMINATE
+
+
+async def test_an_upload_is_nothing_that_can_be_looked_up_here() -> None:
+    uploaded = {"name": "scores.csv", "media_type": "text/csv", "sha256": "a" * 64}
+    with pytest.raises(UnusableFile, match=r"scores\.csv.*digest of an upload.*content"):
+        await judged(HONEST, artifacts=[uploaded])
+
+
+@pytest.mark.parametrize(
+    ("named", "given", "said"),
+    [
+        ({"name": "raw.csv"}, {}, "names raw.csv"),
+        ({"name": "raw.csv"}, {"raw.csv": Path("/nowhere/raw.csv")}, "raw.csv: /nowhere/raw.csv cannot be read"),
+        ({"name": "raw.csv", "sha256": "b" * 64}, {"raw.csv": CSV.encode()}, f"the work's data have {'b' * 64}"),
+    ],
+)
+async def test_data_that_are_missing_or_not_the_ones_that_are_meant_are_refused(
+    named: Any, given: Any, said: str
+) -> None:
+    with pytest.raises(UnusableFile, match=said):
+        await judged(HONEST, science(data=[named]), data=given)
+
+
+async def test_data_with_the_digest_that_the_work_names_are_taken() -> None:
+    named = {"name": "raw.csv", "sha256": hashlib.sha256(CSV.encode()).hexdigest()}
+    assert (await judged(HONEST, science(data=[named]), data={"raw.csv": CSV.encode()})).verdict is Verdict.PASSED
+
+
+async def test_the_text_of_a_claim_is_kept_on_its_way_into_the_worker() -> None:
+    exact = science(statistics=[{**MEAN_SPEC, "tolerance": 0.0}])
+    data = [artifact(csv_of(-0.394, -0.392))]  # a mean of -0.393, which rounds to -0.39 and not to -0.390
+    assert (await judged({"mean_fitness": JsonFloat("-0.39")}, exact, artifacts=data)).success
+    assert not (await judged({"mean_fitness": JsonFloat("-0.390")}, exact, artifacts=data)).success
+
+
+class Reader:
+    """A reviewer that says what it is told to, and remembers what it was shown."""
+
+    def __init__(self, said: Any) -> None:
+        self.said, self.briefs = said, list[ReviewBrief]()
+
+    async def review(self, brief: ReviewBrief) -> Reviewed:
+        self.briefs.append(brief)
+        who = Reviewer(model="reader", prompt_version="1")
+        if isinstance(self.said, ReviewFailure):
+            return Reviewed(who, failure=self.said)
+        return Reviewed(who, review=self.said)
+
+
+async def reviewed(reader: Reader, claims: dict[str, float]) -> VerificationResult:
+    engine = VerificationEngine(clock=Still(), reviewer=reader)
+    return await judged(claims, REVIEWED, artifacts=[artifact()], engine=engine, reasoning="I averaged them.")
+
+
+async def test_a_reviewer_who_always_accepts_does_not_make_a_critical_mismatch_pass() -> None:
+    reader = Reader(review())
+    assert (await reviewed(reader, WRONG)).verdict is Verdict.REJECTED
+    assert (await reviewed(reader, HONEST)).verdict is Verdict.PASSED
+    assert reader.briefs[0].reasoning == "I averaged them."
+    assert reader.briefs[0].claims == WRONG
+
+
+async def test_a_reviewer_can_reject_what_arithmetic_passes() -> None:
+    refusing = review(outcome_verdict="does_not_answer", recommendation="reject")
+    assert (await reviewed(Reader(refusing), HONEST)).verdict is Verdict.REJECTED
+
+
+async def test_a_reviewer_who_gives_no_review_leaves_no_verdict() -> None:
+    found = await reviewed(Reader(ReviewFailure.UNPARSABLE), HONEST)
+    assert found.verdict is Verdict.INDETERMINATE
+
+
+async def test_nobody_is_asked_where_the_work_demands_no_review() -> None:
+    reader = Reader(review())
+    engine = VerificationEngine(clock=Still(), reviewer=reader)
+    await judged(HONEST, artifacts=[artifact()], engine=engine)
+    assert reader.briefs == []

@@ -1,0 +1,86 @@
+"""Filters: all must hold, a missing value meets none, and what cannot be compared is told."""
+
+from typing import Any
+
+import pytest
+
+from tests.libs.outcomes.science.raw_data import code, parquet, spec, value
+
+TABLE = "x,group,flag\n1,a,true\n-2,b,false\n3,a,TRUE\n,a,\n5,NA,false\n"
+
+
+def count(where: list[dict[str, Any]], table: str | bytes = TABLE, name: str = "data.csv") -> float:
+    return value(table, spec("count", None, where=where), name)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"op": "gt", "value": 1}, 2),
+        ({"op": "gte", "value": 1}, 3),
+        ({"op": "lt", "value": 3}, 2),
+        ({"op": "lte", "value": 3}, 3),
+        ({"op": "eq", "value": 3}, 1),
+        ({"op": "neq", "value": 3}, 3),
+        ({"op": "in", "value": [1, 5, 7]}, 2),
+        ({"op": "gt", "value": 1.5, "abs": True}, 3),
+        ({"op": "eq", "value": 2, "abs": True}, 1),
+    ],
+)
+def test_numbers_are_compared_and_missing_ones_meet_nothing(where: dict[str, Any], expected: int) -> None:
+    condition: dict[str, Any] = {"column": "x", **where}
+    assert count([condition]) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"column": "group", "op": "eq", "value": "a"}, 3),
+        ({"column": "group", "op": "neq", "value": "a"}, 1),
+        ({"column": "group", "op": "in", "value": ["a", "b"]}, 4),
+        ({"column": "group", "op": "eq", "value": "NA"}, 0),
+        ({"column": "group", "op": "eq", "value": "A"}, 0),
+        ({"column": "flag", "op": "eq", "value": True}, 2),
+        ({"column": "group", "op": "eq", "value": "a' OR '1'='1"}, 0),
+    ],
+)
+def test_texts_and_booleans_are_equal_or_not(where: dict[str, Any], expected: int) -> None:
+    assert count([where]) == expected
+
+
+def test_all_conditions_must_hold() -> None:
+    where: list[dict[str, Any]] = [
+        {"column": "x", "op": "gt", "value": 0},
+        {"column": "group", "op": "eq", "value": "a"},
+    ]
+    assert count(where) == 2
+    assert value(TABLE, spec("mean", where=where)) == 2
+
+
+def test_a_condition_on_parquet_compares_the_columns_own_type() -> None:
+    table = parquet({"x": [1.0, None], "s": ["1", "b"], "b": [True, False]})
+    assert count([{"column": "b", "op": "eq", "value": True}], table, "data.parquet") == 1
+    assert count([{"column": "s", "op": "neq", "value": "b"}], table, "data.parquet") == 1
+    assert code(table, spec("count", None, where=[{"column": "s", "op": "gt", "value": 0}]), "data.parquet") == (
+        "not_numeric"
+    )
+
+
+@pytest.mark.parametrize(("cell", "expected"), [("low", "not_numeric"), ("inf", "not_finite"), ("nan", "not_finite")])
+def test_a_condition_that_cannot_be_decided_leaves_no_statistic(cell: str, expected: str) -> None:
+    table = f"x,p,kind\n1,0.1,ok\n2,{cell},bad\n"
+    by_p = {"column": "p", "op": "lt", "value": 0.5}
+    assert code(table, spec("count", None, where=[by_p])) == expected
+    only_ok = {"column": "kind", "op": "eq", "value": "ok"}
+    assert value(table, spec("count", None, where=[by_p, only_ok])) == 1  # that row is ruled out anyway
+
+
+def test_what_a_filter_leaves_out_need_not_be_a_number() -> None:
+    table = "x,kind\n1,ok\nnan,bad\nhigh,bad\n"
+    assert value(table, spec("mean", where=[{"column": "kind", "op": "eq", "value": "ok"}])) == 1
+
+
+def test_no_row_that_is_left_is_no_zero() -> None:
+    nothing = [{"column": "x", "op": "gt", "value": 100}]
+    assert code(TABLE, spec("sum", where=nothing)) == "no_rows"
+    assert value(TABLE, spec("count", where=nothing)) == 0

@@ -1,0 +1,220 @@
+"""Each format is read for what it is, and refused with a code of its own for what it is not."""
+
+import gzip
+import io
+import sqlite3
+import zipfile
+from datetime import date
+from decimal import Decimal
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value
+
+
+def zipped() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("data.csv", "x\n1\n")
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "x,y\n1,2\n3,4\n",
+        "x,y\r\n1,2\r\n3,4\r\n",
+        "x,y\r1,2\r3,4",
+        "x,y\r\n1,2\n3,4",
+        "\ufeffx,y\n1,2\n3,4\n",
+        '\ufeff"x","y\nz"\n1,2\n3,4\n',
+        " x , y \n1,2\n\n3,4\n\n",
+        '"x",y\n"1","a ""b"", c\nd"\n3,\n',
+    ],
+)
+def test_csv_with_any_line_ends_quotes_and_byte_order_mark(table: str) -> None:
+    assert value(table) == 2
+
+
+def test_one_column_may_have_a_semicolon_in_its_name() -> None:
+    assert value('"a;b"\n1\n3\n', spec("mean", "a;b")) == 2
+
+
+def test_tsv() -> None:
+    assert code("x,y\n1,2\n", name="data.tsv") == "wrong_delimiter"
+    assert value("x\ty\n1\ta,b\n3\tc\n", name="data.tsv") == 2
+
+
+def test_json_lines_with_missing_keys_and_the_not_finite() -> None:
+    assert value('{"x": 1, "s": "5"}\n\n{"x": 3e0}\n{"s": null}\n', name="data.jsonl") == 2
+    assert code('{"x": NaN}\n', name="data.jsonl") == "not_finite"
+    assert value('{"x": 1, "s": "a\\u001fb"}\n{"x": 3}\n', spec("n_unique", "s"), "data.jsonl") == 1
+
+
+@pytest.mark.parametrize("cell", ['"5"', "true", "[1]", '{"y": 1}', '"\\ud800"'])
+def test_a_json_value_that_is_no_number_is_none(cell: str) -> None:
+    assert code(f'{{"x": 1}}\n{{"x": {cell}}}\n', name="data.jsonl") == "not_numeric"
+
+
+def test_parquet_of_every_kind_of_number() -> None:
+    table = parquet(
+        {
+            "i8": pyarrow.array([1, 2, None], pyarrow.int8()),
+            "u64": pyarrow.array([2**64 - 1, 2**64 - 1, None], pyarrow.uint64()),
+            "f32": pyarrow.array([0.5, 1.5, None], pyarrow.float32()),
+            "f16": pyarrow.array([0.5, 1.5, None], pyarrow.float16()),
+            "dec": pyarrow.array([Decimal("1.25"), Decimal("2.25"), None]),
+        }
+    )
+    specs = [spec("mean", name, name=name) for name in ("i8", "u64", "f32", "f16", "dec")]
+    found = recomputed(table, *specs, name="data.parquet")
+    assert [each.value for each in found.values] == [1.5, float(2**64 - 1), 1, 1, 1.75]
+
+
+@pytest.mark.parametrize(
+    "column", [["1", "2"], [True, False], [date(2024, 1, 1)], [[1.0]], [{"x": 1.0}], [b"1"], [["1"]]]
+)
+def test_parquet_of_anything_else_is_no_number(column: list[object]) -> None:
+    assert code(parquet({"x": column}), name="data.parquet") == "not_numeric"
+
+
+def test_parquet_with_nan_and_missing_values() -> None:
+    assert code(parquet({"x": [1.0, float("nan")]}), name="data.parquet") == "not_finite"
+    assert value(parquet({"x": [1.0, None, 3.0]}), name="data.parquet") == 2
+
+
+def twice() -> bytes:
+    packed = io.BytesIO()
+    table = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["x", "x"])
+    pyarrow.parquet.write_table(table, packed)
+    return packed.getvalue()
+
+
+BAD_TEXT: dict[str, tuple[str, bytes]] = {
+    "nothing": ("empty_file", b""),
+    "a byte order mark alone": ("empty_file", b"\xef\xbb\xbf"),
+    "line ends alone": ("empty_file", b"\n\r\n"),
+    "a header alone": ("no_rows", b"x,y\n"),
+    "a zip": ("not_csv", zipped()),
+    "gzip": ("not_csv", gzip.compress(b"x\n1\n")),
+    "Parquet": ("not_csv", parquet({"x": [1.0]})),
+    "SQLite": ("not_csv", sqlite3.connect(":memory:").execute("create table t(x)").connection.serialize()),
+    "a NUL": ("not_csv", b"x\n1\x00\n"),
+    "a unit separator": ("not_csv", b"x\n1\x1f2\n"),
+    "UTF-16": ("not_utf8", "x\n1\n".encode("utf-16")),
+    "UTF-32": ("not_utf8", "x\n1\n".encode("utf-32")),
+    "Latin-1": ("not_utf8", b"x,y\n1,\xe9\n"),
+    "half a character": ("not_utf8", b"x\n1\n\xe2\x82"),
+    "a surrogate": ("not_utf8", b"x,y\n1,\xed\xa0\x80\n"),
+    "semicolons": ("wrong_delimiter", b"x;y\n1,5;2\n"),
+    "semicolons and quotes": ("wrong_delimiter", b'"x";"y"\n"1,5";"2"\n'),
+    "tabs": ("wrong_delimiter", b"x\ty\n1\t2\n"),
+    "bars": ("wrong_delimiter", b"x|y\n1|2\n"),
+    "a row too long": ("ragged_rows", b"x,y\n1,2\n1,2,3\n"),
+    "one comma too many": ("ragged_rows", b"x,y\n1,2\n1,2,\n"),
+    "a row too short": ("ragged_rows", b"x,y\n1,2\n1\n"),
+    "a column twice": ("duplicate_column", b"x,x\n1,2\n"),
+    "a column twice but for blanks": ("duplicate_column", b"x, x\n1,2\n"),
+    "no names": ("duplicate_column", b",,\n1,2,3\n"),
+    "a quote that never ends": ("not_csv", b'x,y\n1,"2\n3,4\n5,6\n'),
+    "something after a quote": ("not_csv", b'x,y\n1,"2"3\n'),
+    "a name of 301 characters": ("name_too_long", b"x," + b"y" * 301 + b"\n1,2\n"),
+    "an endless line": ("too_large", b"x\n" + b"1" * (1 << 20) + b"0\n"),
+    "an endless header": ("too_large", b"x" * (2 << 20)),
+    "too many columns": ("too_many_columns", b",".join(b"c%d" % place for place in range(1001)) + b"\n"),
+    "another column": ("column_missing", b"y,z\n1,2\n"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TEXT)
+def test_bad_text_files_have_an_error_each(kind: str) -> None:
+    expected, content = BAD_TEXT[kind]
+    assert code(content) == expected
+
+
+BAD_JSON: dict[str, tuple[str, bytes | str]] = {
+    "an array": ("not_jsonl", "[1]\n"),
+    "a number": ("not_jsonl", "1\n"),
+    "half an object": ("not_jsonl", '{"x": 1\n'),
+    "an object over two lines": ("not_jsonl", '{"x":\n1}\n'),
+    "two objects": ("not_jsonl", '{"x": 1}{"x": 2}\n'),
+    "CSV": ("not_jsonl", "x\n1\n"),
+    "brackets": ("not_jsonl", "[" * 100_000),
+    "a key twice": ("duplicate_column", '{"x": 1, "x": 2}\n'),
+    "empty objects": ("no_rows", "{}\n{}\n"),
+    "blanks": ("no_rows", "\n \n"),
+    "too many keys": ("too_many_columns", "".join(f'{{"c{place}": 1}}\n' for place in range(1_001))),
+    "gzip": ("not_jsonl", gzip.compress(b'{"x": 1}\n')),
+    "a NUL": ("not_jsonl", '{"x": 1}\x00\n'),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_JSON)
+def test_bad_json_lines_have_an_error_each(kind: str) -> None:
+    expected, content = BAD_JSON[kind]
+    assert code(content, name="data.jsonl") == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "content"),
+    [
+        ("not_parquet", b"x\n1\n"),
+        ("not_parquet", b"PAR1"),
+        ("not_parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"),
+        ("not_parquet", b"PAR1" + b"\x00" * 100 + b"PARE"),
+        ("not_parquet", parquet({"x": [1.0]})[:-1]),
+        ("not_parquet", zipped()),
+        ("empty_file", b""),
+        ("no_rows", parquet({"x": pyarrow.array([], pyarrow.float64())})),
+        ("duplicate_column", twice()),
+        ("too_many_columns", parquet({f"c{place}": [1] for place in range(1_001)})),
+        ("column_missing", parquet({"y": [1]})),
+        ("column_missing", parquet({"y": [{"x": 1.0}]})),
+    ],
+)
+def test_bad_parquet_has_an_error_each(expected: str, content: bytes) -> None:
+    assert code(content, name="data.parquet") == expected
+
+
+def test_damaged_parquet_is_refused_wherever_the_damage_is() -> None:
+    whole = parquet({"x": [float(each) for each in range(5_000)]}, compression="zstd")
+    for place in range(4, len(whole) - 8, len(whole) // 25):
+        damaged = whole[:place] + bytes(255 - byte for byte in whole[place : place + 40]) + whole[place + 40 :]
+        found = recomputed(damaged, spec(), name="data.parquet")
+        assert len(found.values) == 1 or {each.code for each in found.problems} <= {
+            "not_parquet", "out_of_memory", "not_finite", "column_missing", "too_many_rows", "no_rows",
+            "duplicate_column", "undefined",
+        }  # fmt: skip
+
+
+def test_too_many_rows_and_bytes() -> None:
+    assert code("x\n1\n2\n3\n", max_rows=2) == "too_many_rows"
+    assert code('{"x":1}\n' * 3, name="data.jsonl", max_rows=2) == "too_many_rows"
+    assert code(parquet({"x": [1, 2, 3]}), name="data.parquet", max_rows=2) == "too_many_rows"
+    assert code("x\n1\n2\n3\n", max_bytes=5) == "too_large"
+
+
+@pytest.mark.parametrize("name", ["data.exe", "data", "data.csv.gz", "data.xlsx", "data.html"])
+def test_other_kinds_of_files_are_refused(name: str) -> None:
+    assert code("x\n1\n", name=name) == "unsupported_media_type"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "count(*)", '"; DROP TABLE cells; --', "read_csv('/etc/passwd')", "__", "🧬", "n" * 300, "c0", "k0", "rowid",
+        "select", "'", "\\", "a.b", "*", "x/*", "%s", "{0}", "?", "$1", "getenv('HOME')", "é", "\u202e",
+    ],
+)  # fmt: skip
+def test_a_column_may_be_called_anything(name: str) -> None:
+    doubled = name.replace('"', '""')
+    wanted = spec("mean", name, where=[{"column": name, "op": "gt", "value": 0}])
+    assert value(f'"{doubled}",x\n1,10\n3,30\n-1,0\n', wanted) == 2
+    assert value(parquet({"x": [10, 30], name: [1.0, 3.0]}), wanted, "data.parquet") == 2
+
+
+def test_only_what_is_needed_is_read() -> None:
+    columns = {f"c{place}": ["word"] * 10 for place in range(50)} | {"x": [1.0] * 10}
+    assert value(parquet(columns), name="data.parquet") == 1

@@ -1,0 +1,208 @@
+"""Hostile files in the worker that services use: each is answered by its own code, and opens nothing but itself."""
+
+import gzip
+import io
+import json
+import os
+import time
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from aex_models.science import Examination
+from aex_outcomes.config import OutcomeConfig
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.source import SourceFile
+from tests.libs.outcomes.science.raw_data import AGENT, CSV, parquet, written
+
+JOB = "aex_outcomes.science.job:examine_candidate"
+MARK = "canary-4711"
+"""Stands in a file that nobody named; wherever it turns up, that file was read."""
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[WorkerPool]:
+    bounds = OutcomeConfig().sections()["statistics"].sandbox
+    async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as started:
+        yield started
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that a worker may pass, with a file in it that no examination names."""
+    for each in [tmp_path, *tmp_path.parents]:
+        if each.stat().st_uid == os.getuid() and each != Path(each.anchor):
+            each.chmod(each.stat().st_mode | 0o011)
+    written(tmp_path, "canary.csv", f"x,y\n{4711},{MARK}\n", place="canary.csv")
+    return tmp_path
+
+
+def payload(*files: SourceFile, statistics: list[dict[str, Any]] | None = None, **limits: Any) -> dict[str, Any]:
+    asked = [{"name": "it", "stat": "mean", "column": "x"}] if statistics is None else statistics
+    return {
+        "science": {"statistics": asked},
+        "domain": None,
+        "claimed_values": {"it": "2.0"},
+        "files": [asdict(each) for each in files],
+        "limits": asdict(DataLimits(**limits)),
+    }
+
+
+async def examined(pool: WorkerPool, body: dict[str, Any]) -> Examination:
+    return Examination.model_validate((await pool.run(JOB, body))["examination"])
+
+
+def zipped() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("data.csv", "x\n1\n")
+    return packed.getvalue()
+
+
+def long_strings() -> bytes:
+    """A few kilobytes that unfold to a hundred thousand texts of a megabyte each."""
+    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, pyarrow.int32()), ["y" * (1 << 20)])
+    return parquet({"x": column}, compression="zstd")
+
+
+BAD: dict[str, tuple[str, str, bytes | str]] = {
+    "words": ("not_numeric", "a.csv", "x\nhigh\n"),
+    "a formula": ("not_numeric", "a.csv", "x\n=cmd|' /C calc'!A0\n"),
+    "a link": ("not_numeric", "a.csv", 'x\n"=HYPERLINK(""http://127.0.0.1"")"\n'),
+    "arabic digits": ("not_numeric", "a.csv", "x\n٣\n"),
+    "underscores": ("not_numeric", "a.csv", "x\n1_000\n"),
+    "hexadecimal": ("not_numeric", "a.csv", "x\n0x10\n"),
+    "a number of a million digits": ("not_finite", "a.csv", "x\n" + "9" * 100_000 + "\n"),
+    "nan": ("not_finite", "a.csv", "x\nnan\n"),
+    "infinite": ("not_finite", "a.csv", "x\n-inf\n"),
+    "missing alone": ("no_rows", "a.csv", "x,y\n,1\n"),
+    "semicolons": ("wrong_delimiter", "a.csv", "x;y\n1;2\n"),
+    "ragged": ("ragged_rows", "a.csv", "x,y\n1\n"),
+    "a header twice": ("duplicate_column", "a.csv", "x,x\n1,2\n"),
+    "nothing": ("empty_file", "a.csv", ""),
+    "a header": ("no_rows", "a.csv", "x\n"),
+    "a zip": ("not_csv", "a.csv", zipped()),
+    "gzip": ("not_csv", "a.csv", gzip.compress(b"x\n1\n")),
+    "a NUL": ("not_csv", "a.csv", b"x\n1\x00\n"),
+    "no end of a quote": ("not_csv", "a.csv", 'x\n"1\n2\n'),
+    "Latin-1": ("not_utf8", "a.csv", b"x\n\xe9\n"),
+    "UTF-16": ("not_utf8", "a.csv", "x\n1\n".encode("utf-16")),
+    "an endless line": ("too_large", "a.csv", b"x\n" + b"1" * 5_000_000),
+    "commas": ("too_many_columns", "a.csv", b"x" + b"," * 900_000),
+    "JSON of one object": ("not_jsonl", "a.jsonl", '{\n"x": 1}'),
+    "deep JSON": ("not_jsonl", "a.jsonl", '{"x":' * 200_000),
+    "deep brackets": ("not_jsonl", "a.jsonl", "[" * 1_000_000),
+    "a key twice": ("duplicate_column", "a.jsonl", '{"x":1,"x":1}\n'),
+    "nested": ("not_numeric", "a.jsonl", '{"x":{"y":1}}\n'),
+    "digits in JSON": ("not_finite", "a.jsonl", '{"x":' + "9" * 100_000 + "}\n"),
+    "no Parquet": ("not_parquet", "a.parquet", b"PAR1" + b"\x15" * 5_000 + b"\xff\xff\xff\x7fPAR1"),
+    "half Parquet": ("not_parquet", "a.parquet", parquet({"x": [1.0] * 999})[:-9]),
+    "lists in Parquet": ("not_numeric", "a.parquet", parquet({"x": [[1.0]]})),
+    "long texts in Parquet": ("out_of_memory", "a.parquet", long_strings()),
+    "another kind": ("unsupported_media_type", "a.exe", b"MZ"),
+    "a pickle": ("unsupported_media_type", "a.pkl", b"cos\nsystem\n(S'true'\ntR."),
+}
+
+
+async def test_each_hostile_file_is_answered_by_its_own_code(pool: WorkerPool, folder: Path) -> None:
+    for kind, (expected, name, content) in BAD.items():
+        statistic = {"name": "it", "stat": "n_unique" if expected == "out_of_memory" else "mean", "column": "x"}
+        found = await examined(pool, payload(written(folder, name, content), statistics=[statistic]))
+        assert expected in {each.code for each in found.problems}, kind
+        assert {each.fault.value for each in found.problems} == {"agent"}, kind
+        assert found.recomputed == (), kind
+    assert pool.alive == 1
+
+
+NAMES = [
+    "http://127.0.0.1:1/data.csv", "https://127.0.0.1/x.parquet", "s3://bucket/x.parquet", "file:///etc/passwd",
+    "*.csv", "../../etc/passwd", "/etc/passwd", "canary.csv", "x.csv'; COPY cells TO '/tmp/x", "hf://datasets/x",
+    "/proc/self/environ",
+]  # fmt: skip
+
+
+async def test_no_name_opens_anything(pool: WorkerPool, folder: Path) -> None:
+    good = written(folder, "good.csv", "x\n1\n3\n")
+    for name in NAMES:
+        own = SourceFile(name, CSV, good.path, AGENT)
+        found = await examined(pool, payload(own, statistics=[{"name": "it", "stat": "mean", "column": "x"}]))
+        assert [(each.value, each.artifact) for each in found.recomputed] == [(2.0, name)]
+        wanted: list[dict[str, Any]] = [{"name": "it", "stat": "mean", "column": "x", "artifact": name}]
+        missing = await examined(pool, payload(good, statistics=wanted))
+        assert [each.code for each in missing.problems] == ["artifact_missing"]
+        as_column = await examined(pool, payload(good, statistics=[{"name": "it", "stat": "max", "column": name}]))
+        assert [each.code for each in as_column.problems] == ["column_missing"]
+        as_cell = written(folder, "cells.csv", f'x,y\n1,"{name}"\n3,"{name}"\n')
+        filtered = {"name": "it", "stat": "mean", "column": "x", "where": [{"column": "y", "op": "eq", "value": name}]}
+        told = await examined(pool, payload(as_cell, statistics=[filtered]))
+        assert [each.value for each in told.recomputed] == [2.0]
+        for each in (found, missing, as_column, told):
+            assert MARK not in each.model_dump_json()
+            assert "4711" not in each.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "path", ["*.csv", "canary.*", "[c]anary.csv", "http://127.0.0.1:1/x.csv", "s3://b/x.csv", ".", "fifo", "none.csv"]
+)
+async def test_no_path_but_that_of_a_plain_file_is_read(pool: WorkerPool, folder: Path, path: str) -> None:
+    os.mkfifo(folder / "fifo")
+    for ending in ("csv", "parquet", "jsonl"):
+        source = written(folder, f"a.{ending}", "x\n1\n")
+        there = SourceFile(source.name, source.media_type, f"{folder}/{path}", AGENT)
+        found = await examined(pool, payload(there))
+        assert {each.code for each in found.problems} == {"artifact_missing"}
+
+
+async def test_a_column_called_like_sql_is_a_column(pool: WorkerPool, folder: Path) -> None:
+    for name in ("count(*)", '"; DROP TABLE cells', "read_csv('/etc/passwd')", "__", "🧬", "n" * 300):
+        doubled = name.replace('"', '""')
+        file = written(folder, "a.csv", f'"{doubled}"\n1\n3\n')
+        found = await examined(pool, payload(file, statistics=[{"name": "it", "stat": "mean", "column": name}]))
+        assert [each.value for each in found.recomputed] == [2.0]
+
+
+async def test_a_small_file_of_twenty_million_rows_is_refused_at_once(pool: WorkerPool, folder: Path) -> None:
+    packed = io.BytesIO()
+    table = pyarrow.table({"x": pyarrow.array([0.5] * 1_000_000)})
+    with pyarrow.parquet.ParquetWriter(packed, table.schema, compression="zstd") as writer:
+        for _ in range(20):
+            writer.write_table(table)
+    file = written(folder, "bomb.parquet", packed.getvalue())
+    assert len(packed.getvalue()) < 100_000
+    begun = time.monotonic()
+    found = await examined(pool, payload(file))
+    assert time.monotonic() - begun < 5  # measured: some hundredths
+    assert {each.code for each in found.problems} == {"too_many_rows"}
+
+
+async def test_reading_stops_when_its_time_is_over_and_the_worker_lives(pool: WorkerPool, folder: Path) -> None:
+    rows = "".join(f"{each},{each * 7 % 1000}\n" for each in range(300_000))
+    file = written(folder, "a.csv", f"x,y\n{rows}")
+    found = await examined(pool, payload(file, cpu_seconds=0.3))
+    assert {each.code for each in found.problems} == {"timed_out"}
+    squared = {"name": "it", "stat": "spearman", "columns": ["x", "y"]}
+    assert (await examined(pool, payload(file, statistics=[squared]))).problems == ()
+    assert pool.alive == 1
+
+
+async def test_too_little_memory_is_an_answer_and_no_dead_worker(folder: Path) -> None:
+    rows = "".join(f"{each},{each}\n" for each in range(600_000))
+    file = written(folder, "a.csv", f"x,y\n{rows}")
+    async with WorkerPool(1, 60, 160, jobs=[JOB], spares=0) as small:
+        ranks = payload(file, statistics=[{"name": "it", "stat": "spearman", "columns": ["x", "y"]}])
+        assert {each.code for each in (await examined(small, ranks)).problems} == {"out_of_memory"}
+        assert (await examined(small, payload(file))).problems == ()
+
+
+async def test_an_answer_is_small_whatever_the_file_says(pool: WorkerPool, folder: Path) -> None:
+    names = [f"{'n' * 290}{place}" for place in range(900)]
+    file = written(folder, "a.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    answer = await pool.run(JOB, payload(file))
+    assert len(json.dumps(answer)) < 10_000

@@ -1,0 +1,56 @@
+"""A million rows, in the worker that services use and within its bounds."""
+
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aex_outcomes.config import OutcomeConfig
+from aex_outcomes.confinement.pool import WorkerPool
+from tests.libs.outcomes.science.raw_data import written
+from tests.libs.outcomes.science.test_hostile_data import JOB, examined, payload
+
+pytestmark = pytest.mark.slow
+
+STATISTICS = ("mean", "std", "var", "min", "max", "median", "sum", "count", "n_unique")
+OF_TWO = ("pearson", "spearman", "slope", "r_squared")
+
+
+async def test_a_million_rows_are_recomputed_within_the_workers_memory(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    for each in [tmp_path, *tmp_path.parents]:
+        if each.stat().st_uid == os.getuid() and each != Path(each.anchor):
+            each.chmod(each.stat().st_mode | 0o011)
+    dice = np.random.default_rng(7)
+    change, rate = dice.normal(0, 2, 1_000_000).round(6), dice.uniform(0, 1, 1_000_000).round(6)
+    rows = (
+        f"ENSG{place:08d},{x!r},{y!r}\n"
+        for place, (x, y) in enumerate(zip(change.tolist(), rate.tolist(), strict=True))
+    )
+    file = written(tmp_path, "genes.csv", "gene,log2FC,FDR\n" + "".join(rows))
+    where = [{"column": "log2FC", "op": ">", "value": 2, "abs": True}, {"column": "FDR", "op": "<", "value": 0.05}]
+    asked: list[dict[str, Any]] = [{"name": stat, "stat": stat, "column": "log2FC"} for stat in STATISTICS]
+    asked += [{"name": stat, "stat": stat, "columns": ["log2FC", "FDR"]} for stat in OF_TWO]
+    asked += [{"name": "genes", "stat": "count", "where": where}]
+    bounds = OutcomeConfig().sections()["statistics"].sandbox
+    async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as pool:
+        begun = time.monotonic()
+        found = await examined(pool, payload(file, statistics=asked))
+        seconds = time.monotonic() - begun
+    assert found.problems == ()
+    values = {each.name: each.value for each in found.recomputed}
+    assert values["genes"] == int(((abs(change) > 2) & (rate < 0.05)).sum())
+    assert values["mean"] == pytest.approx(change.mean(), rel=1e-9)
+    assert values["std"] == pytest.approx(change.std(ddof=1), rel=1e-9)
+    assert values["median"] == pytest.approx(np.median(change), rel=1e-9)
+    assert values["pearson"] == pytest.approx(np.corrcoef(change, rate)[0, 1], rel=1e-9)
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    record_property("seconds", round(seconds, 1))
+    record_property("peak_mb", peak_mb)
+    assert peak_mb < bounds.memory_limit_mb

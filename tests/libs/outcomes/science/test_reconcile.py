@@ -1,0 +1,144 @@
+"""Claims held against recomputed values, as the specification words it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from aex_models.numbers import JsonFloat
+from aex_models.science import DataOwner, Recomputed, Reconciliation
+from aex_outcomes.science.reconcile import reconcile
+from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, spec
+
+EDGE = 1 + 1e-12
+LITTLE = 0.05 * EDGE
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def held(
+    claim: Any, actual: float, scale: float = 1.0, tolerance: float = 0.01, owner: DataOwner = AGENT
+) -> Reconciliation:
+    """A claim as it is written, against a value."""
+    if isinstance(claim, str):
+        claim = int(claim) if claim.lstrip("-").isdigit() else JsonFloat(claim)
+    value = Recomputed(name="it", value=actual, owner=owner, artifact="a.csv")
+    (found,) = reconcile({"it": claim}, [value], [spec(tolerance=tolerance)], scales={"it": scale})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "actual", "status", "severity"),
+    [
+        ("11.17", -0.39, "mismatch", "critical"),
+        ("-0.39", -0.3914, "match", None),
+        ("-0.39", -0.3951, "mismatch", "minor"),  # 1.3 % off, and -0.40 to two decimals
+        ("1.0", 1.04, "match", None),  # 3.8 % off, but 1.0 at one decimal
+        ("1.00", 1.04, "mismatch", "minor"),
+        ("1", 1.04, "mismatch", "minor"),  # one significant digit says nothing
+        ("0.05", 0.054, "mismatch", "major"),
+        ("0.050", 0.0504, "match", None),
+        ("0.050", 0.0506, "mismatch", "minor"),
+        ("10", 10.4, "match", None),
+        ("10", 10.6, "mismatch", "major"),
+        ("12", 12.5, "match", None),  # a half may be rounded either way
+        ("13", 12.5, "match", None),
+        ("0.12", 0.12500000000000003, "match", None),
+        ("0.15", 0.12500000000000003, "mismatch", "major"),
+        ("1.0e3", 1049.0, "match", None),
+        ("1.0e3", 1051.0, "mismatch", "minor"),
+        ("1e3", 1049.0, "mismatch", "minor"),
+        ("1.20E-7", 1.2049e-7, "match", None),
+        ("127", 127.0, "match", None),
+        ("127", 126.0, "match", None),  # 0.8 %
+        ("127", 90.0, "mismatch", "major"),
+        ("127", 60.0, "mismatch", "critical"),
+        ("1.05", 1.0, "mismatch", "minor"),
+        ("1.06", 1.0, "mismatch", "major"),
+        ("1.5", 1.0, "mismatch", "major"),
+        ("1.51", 1.0, "mismatch", "critical"),
+        ("-0.001", 0.001, "mismatch", "critical"),
+        ("0", 0.5, "mismatch", "critical"),
+        ("0.00", 0.001, "mismatch", "critical"),  # a claim of 0 is one of 0
+        ("0.5", 0.0, "mismatch", "critical"),
+        ("0", 0.0, "match", None),
+        ("0.0", -0.0, "match", None),
+        ("0", 1e-10, "match", None),
+        ("0", 1e-8, "mismatch", "critical"),
+        ("5.5e-17", 0.0, "match", None),  # what a mean in doubles leaves of nothing
+        ("1e-12", 0.0, "mismatch", "critical"),
+        ("1e308", -1e308, "mismatch", "critical"),
+    ],
+)
+def test_claims_match_as_the_specification_says(claim: str, actual: float, status: str, severity: str | None) -> None:
+    found = held(claim, actual)
+    assert (found.status.value, found.severity and found.severity.value) == (status, severity)
+
+
+def test_the_size_of_the_values_says_what_zero_is() -> None:
+    assert held("0", 1e-4, scale=1e6).status == "match"
+    assert held("0", 1e-4, scale=1e4).status == "mismatch"
+    assert held("0", 1e-300, scale=0.0).status == "mismatch"
+
+
+def test_a_tolerance_is_the_specifications_own() -> None:
+    assert held("1.3", 1.0, tolerance=0.31).status == "match"
+    assert held("1.001", 1.0, tolerance=0).status == "mismatch"
+    assert held("0", 1.0, tolerance=1).status == "mismatch"
+
+
+def test_relative_errors_are_of_the_recomputed_value() -> None:
+    assert held("1.5", 2.0).relative_error == 0.25
+    assert held("1.5", 0.0).relative_error is None
+    assert held("0", 0.0).relative_error == 0
+
+
+@pytest.mark.parametrize("claim", [float("nan"), float("inf"), None, True, "text"])
+def test_what_is_no_finite_number_mismatches_critically(claim: Any) -> None:
+    value = Recomputed(name="it", value=1.0, owner=AGENT, artifact="a")
+    (found,) = reconcile({"it": claim}, [value])
+    assert (found.status.value, found.claimed, found.severity) == ("mismatch", None, "critical")
+
+
+def test_every_name_is_told_once_and_says_whose_data_it_is() -> None:
+    values = [Recomputed(name=each, value=1.0, owner=CONSUMER, artifact="a") for each in ("a", "b")]
+    found = reconcile(
+        {"b": 1, "c": 2, "d": 3}, values, [spec(name="a"), spec(name="b"), spec(name="c"), spec(name="e")]
+    )
+    assert [(each.name, each.status.value, each.secret) for each in found] == [
+        ("a", "not_claimed", True),
+        ("b", "match", True),
+        ("c", "not_recomputed", False),
+        ("e", "not_claimed", False),
+        ("d", "not_recomputed", False),
+    ]
+
+
+@given(NUMBERS)
+def test_the_value_itself_always_matches(actual: float) -> None:
+    assert held(JsonFloat(repr(actual)), actual).status == "match"
+
+
+@given(NUMBERS, st.integers(2, 15))
+def test_the_value_rounded_to_two_digits_or_more_matches(actual: float, digits: int) -> None:
+    written = f"{actual:.{digits - 1}e}"
+    assume(float(written) not in (0.0, float("inf"), float("-inf")))
+    assert held(written, actual).status == "match"
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_changed_sign_never_matches_and_is_critical(claimed: float, actual: float) -> None:
+    assume(claimed * actual < 0 or (claimed < 0 < actual) or (actual < 0 < claimed))
+    found = held(JsonFloat(repr(claimed)), actual, scale=0.0)
+    assume(abs(claimed - actual) > 1e-300)
+    assert (found.status.value, found.severity) == ("mismatch", "critical")
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_match_is_close_and_a_severity_says_how_far(claimed: float, actual: float) -> None:
+    found = held(JsonFloat(repr(claimed)), actual, scale=0.0)
+    error = found.relative_error
+    if found.status == "mismatch" and error is not None and claimed * actual > 0:
+        assert found.severity == ("minor" if error <= LITTLE else "major" if error <= 0.5 * EDGE else "critical")
+    if found.status == "match" and error is not None:
+        assert error <= LITTLE  # what two significant digits allow: half of one in ten

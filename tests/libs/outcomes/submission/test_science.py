@@ -1,0 +1,278 @@
+"""What is wrong with a work's science, and with the metrics that stand on it: all of it, each at its place."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aex_models.science import Science
+from aex_outcomes import Catalog
+from aex_outcomes.config import parse_config
+from aex_outcomes.submission import Checked, check_submission
+
+CATALOG = Catalog.of()
+WITHOUT = Catalog.of(parse_config({"extractors": {"science": {"enabled": False}, "statistics": {"enabled": False}}}))
+DIGEST = "a" * 64
+MEAN = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}
+SOUND: dict[str, Any] = {
+    "question": "What is the mean fitness?",
+    "domain": "bioinformatics/DMS",
+    "expected_outcome": "hush",
+    "statistics": [MEAN, {"name": "n", "stat": "count"}],
+    "data": [{"name": "scores.csv", "sha256": DIGEST}],
+}
+REVIEWED = {"checks": ["value_ranges", "recompute_statistics", "peer_review"]}
+
+
+def criterion(metric: str, metric_type: str = "boolean", threshold: Any = True, **more: Any) -> dict[str, Any]:
+    comparison = "eq" if threshold is True else "gte"
+    return {"metric": metric, "metric_type": metric_type, "comparison": comparison, "threshold": threshold, **more}
+
+
+def work(*criteria: dict[str, Any], science: Any = None, **more: Any) -> dict[str, Any]:
+    judged = {"success_criteria": {"criteria": list(criteria)}} if criteria else {}
+    return {"title": "Fitness", "budget": {"max_cpc": "1"}, "science": science, **judged, **more}
+
+
+def checked(body: Any, catalog: Catalog = CATALOG, **more: Any) -> Checked:
+    answer = check_submission(body, catalog, **more)
+    assert "hush" not in str([each.message for each in answer.problems])
+    return answer
+
+
+def found(body: Any, catalog: Catalog = CATALOG, **more: Any) -> set[tuple[str, str]]:
+    return {(each.path, each.code) for each in checked(body, catalog, **more).problems}
+
+
+def message(body: Any, **more: Any) -> str:
+    [problem] = checked(body, **more).problems
+    return problem.message
+
+
+def test_science_with_and_without_criteria_is_taken_whole() -> None:
+    for body in (work(science=SOUND), work(criterion("values_consistent"), science=SOUND)):
+        answer = checked(body)
+        assert answer.submission is not None
+        assert answer.submission.science == Science.model_validate(SOUND)
+
+
+def test_without_its_extractor_there_is_no_science_here() -> None:
+    assert found(work(science=SOUND), WITHOUT) == {("/science", "science_unavailable")}
+    place = "/success_criteria/criteria/0/metric"
+    for metric in ("values_plausible", "stat.mean_fitness"):
+        assert found(work(criterion(metric)), WITHOUT) == {(place, "science_unavailable")}
+
+
+def test_an_unknown_domain_is_told_with_those_that_there_are() -> None:
+    body = work(science={**SOUND, "domain": "bioinformatics/dms"})
+    assert found(body) == {("/science/domain", "unknown_domain")}
+    assert "bioinformatics/DMS, bioinformatics/RNAseq" in message(body)
+    assert found(work(science={**SOUND, "domain": "genomics/RNAseq"})) == set()
+
+
+def test_a_work_may_be_of_a_domain_that_the_registry_does_not_know() -> None:
+    assert found(work(science={"question": "?"}, domain="law/contracts")) == set()
+
+
+@pytest.mark.parametrize(
+    ("science", "domain", "problems"),
+    [
+        ({"checks": ["no_extreme_outliers"], "domain": "bioinformatics/DMS"}, "general", set()),
+        ({"checks": ["no_extreme_outliers"]}, "bioinformatics/DMS", set()),
+        ({"checks": ["no_extreme_outliers"]}, "general", {("/science/checks/0", "domain_missing")}),
+        ({"checks": ["value_ranges", "no_extreme_outliers"], "domain": "molecular-dynamics"}, "bioinformatics/DMS",
+         {("/science/checks/1", "unknown_check")}),
+        ({"checks": ["peer-review"]}, "general", {("/science/checks/0", "unknown_check")}),
+        ({"checks": []}, "general", {("/science/checks", "nothing_to_check")}),
+        ({"checks": ["peer_review"]}, "general", {("/science/checks/0", "reviewer_unavailable")}),
+    ],
+)  # fmt: skip
+def test_checks_are_the_three_and_the_sanity_checks_of_the_domain(
+    science: dict[str, Any], domain: str, problems: set[tuple[str, str]]
+) -> None:
+    assert found(work(science=science, domain=domain)) == problems
+
+
+def test_what_a_check_could_have_been_is_told() -> None:
+    of_domain = message(work(science={"checks": ["hush"], "domain": "bioinformatics/DMS"}))
+    assert of_domain.endswith("peer_review, fitness_mean_near_zero, no_extreme_outliers")
+    without = message(work(science={"checks": ["no_extreme_outliers"]}))
+    assert without == "no_extreme_outliers is a sanity check of bioinformatics/DMS: set science.domain"
+
+
+def test_a_peer_review_is_taken_where_a_reviewer_is_configured() -> None:
+    assert found(work(science={**SOUND, **REVIEWED}), reviewer=True) == set()
+
+
+READERS = ("answers_question", "reasoning_sound", "scientific_validity", "review_confidence")
+
+
+@pytest.mark.parametrize("metric", READERS)
+def test_a_metric_that_only_a_reader_can_tell_needs_one_and_its_check(metric: str) -> None:
+    boolean = metric in READERS[:2]
+    wanted = criterion(metric) if boolean else criterion(metric, "numeric", 0.5)
+    place = "/success_criteria/criteria/0/metric"
+    assert found(work(wanted, science={**SOUND, **REVIEWED}), reviewer=True) == set()
+    assert found(work(wanted, science=SOUND), reviewer=True) == {("/science/checks", "check_missing")}
+    assert (place, "reviewer_unavailable") in found(work(wanted, science=SOUND))
+    assert found(work(wanted), reviewer=True) == {("/science", "science_missing")}
+
+
+@pytest.mark.parametrize(
+    ("metric", "check"),
+    [
+        ("values_plausible", "value_ranges"),
+        ("domain_violations", "value_ranges"),
+        ("values_consistent", "recompute_statistics"),
+        ("value_mismatches", "recompute_statistics"),
+        ("claims_not_recomputed", "recompute_statistics"),
+        ("stat.n", "recompute_statistics"),
+    ],
+)
+def test_a_metric_of_science_needs_its_check(metric: str, check: str) -> None:
+    boolean = metric in {"values_plausible", "values_consistent"}
+    wanted = criterion(metric) if boolean else criterion(metric, "count", 0)
+    other = next(each for each in ("value_ranges", "recompute_statistics") if each != check)
+    assert message(work(wanted)) == f"{metric} needs the work's science"
+    assert message(work(wanted, science={**SOUND, "checks": [other]})) == f"{metric} needs {check} in science.checks"
+    assert found(work(wanted, science={**SOUND, "checks": [check]})) == set()
+
+
+def test_a_statistic_in_the_criteria_is_one_of_the_works_own() -> None:
+    wanted = criterion("stat.mean", "numeric", 0)
+    assert (
+        message(work(wanted, science=SOUND)) == "Unknown metric: stat.mean (the work's statistics are mean_fitness, n)"
+    )
+    assert found(work(wanted, science=SOUND)) == {("/success_criteria/criteria/0/metric", "unknown_metric")}
+
+
+def test_where_the_work_names_no_statistics_any_may_be_judged() -> None:
+    assert (
+        found(work(criterion("stat.mut_score_mean", "numeric", 0), science={"domain": "bioinformatics/DMS"})) == set()
+    )
+
+
+def test_what_is_no_statistics_name_is_told_what_one_looks_like() -> None:
+    assert (
+        message(work(criterion("stat.", "numeric", 0), science=SOUND))
+        == "Unknown metric: stat. (stat.NAME is expected)"
+    )
+
+
+def test_a_statistic_is_taken_for_what_its_kind_makes_it() -> None:
+    place = "/success_criteria/criteria/0/metric_type"
+    assert found(work(criterion("stat.n", "count", 127), science=SOUND)) == set()
+    assert found(work(criterion("stat.mean_fitness", "count", 1), science=SOUND)) == {(place, "invalid_metric_type")}
+    assert found(work(criterion("stat.n", "boolean"), science=SOUND)) == {(place, "invalid_metric_type")}
+
+
+@pytest.mark.parametrize(
+    ("data", "problems"),
+    [
+        ([{"name": "a.csv"}], {("/science/data/0/sha256", "sha256_missing")}),
+        ([{"name": "a.xlsx", "sha256": DIGEST}], {("/science/data/0/name", "unsupported_media_type")}),
+        ([{"name": "a", "sha256": DIGEST}], {("/science/data/0/name", "unsupported_media_type")}),
+        ([{"name": "a.csv", "sha256": DIGEST, "media_type": "image/png"}],
+         {("/science/data/0/media_type", "unsupported_media_type")}),
+        ([{"name": "scores", "sha256": DIGEST, "media_type": "text/csv"}], set()),
+        ([{"name": "scores.tsv", "sha256": DIGEST, "media_type": "text/plain"}], set()),
+        ([{"name": "scores.txt", "sha256": DIGEST, "media_type": "text/plain"}],
+         {("/science/data/0/media_type", "unsupported_media_type")}),
+        ([{"name": name, "sha256": DIGEST} for name in ("A.CSV", "b.tsv", "c.jsonl", "d.ndjson", "e.parquet")], set()),
+        ([{"name": "a.csv", "sha256": DIGEST}] * 2, {("/science/data/1/name", "duplicate_file")}),
+    ],
+)  # fmt: skip
+def test_raw_data_are_uploaded_files_that_can_be_read(data: list[Any], problems: set[tuple[str, str]]) -> None:
+    assert found(work(science={**SOUND, "data": data})) == problems
+    assert not checked(work(science={**SOUND, "data": data})).only_shape
+
+
+def test_statistics_of_one_name_are_told_each_at_its_place() -> None:
+    body = work(science={"statistics": [MEAN, MEAN, {**MEAN, "name": "sanity.mine"}]})
+    assert found(body) == {
+        ("/science/statistics/1/name", "duplicate_statistic"),
+        ("/science/statistics/2/name", "reserved_name"),
+    }
+
+
+def test_wrong_shapes_alone_are_told_apart() -> None:
+    body = work(science={"statistics": [{"name": "n", "stat": "mode", "column": "x"}], "strict": "yes"})
+    answer = checked(body)
+    assert {each.path for each in answer.problems} == {"/science/statistics/0/stat", "/science/strict"}
+    assert answer.only_shape
+
+
+def test_all_problems_come_in_one_answer() -> None:
+    body = work(
+        criterion("answers_question"),
+        criterion("values_plausible"),
+        criterion("stat.p", "numeric", 0),
+        science={
+            "domain": "hush",
+            "checks": ["peer_review", "hush"],
+            "statistics": [MEAN, MEAN, {"name": "q", "stat": "quantile", "column": "x"}],
+            "data": [{"name": "hush.zip"}],
+            "output_constraints": {"mean": {"min": 2, "max": 1}},
+        },
+        title="",
+    )
+    assert found(body) == {
+        ("/title", "string_too_short"),
+        ("/science/domain", "unknown_domain"),
+        ("/science/checks/0", "reviewer_unavailable"),
+        ("/science/checks/1", "unknown_check"),
+        ("/science/checks", "check_missing"),
+        ("/science/statistics/1/name", "duplicate_statistic"),
+        ("/science/statistics/2", "invalid_statistic"),
+        ("/science/data/0/sha256", "sha256_missing"),
+        ("/science/data/0/name", "unsupported_media_type"),
+        ("/science/output_constraints/mean", "invalid_range"),
+        ("/success_criteria/criteria/0/metric", "reviewer_unavailable"),
+        ("/success_criteria/criteria/2/metric", "unknown_metric"),
+    }
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+LISTED = st.lists(
+    st.dictionaries(st.sampled_from(["name", "sha256", "media_type", "stat", "column"]), ANYTHING), max_size=3
+)
+
+
+@given(st.sampled_from(sorted(Science.model_fields)), ANYTHING | LISTED, st.booleans())
+def test_whatever_stands_in_science_is_answered_never_with_an_exception(name: str, value: Any, reviewer: bool) -> None:
+    body = work(criterion("stat.n", "count", 1), criterion("values_plausible"), science={**SOUND, name: value})
+    answer = check_submission(body, CATALOG, reviewer=reviewer)
+    assert (answer.submission is None) is bool(answer.problems)
+    json.dumps([each.model_dump(mode="json") for each in answer.problems])
+
+
+@given(st.lists(st.sampled_from(["a.csv", "b.csv", "c.csv"]), min_size=1, max_size=6))
+def test_files_are_refused_exactly_where_a_name_is_given_again(names: list[str]) -> None:
+    body = work(science={**SOUND, "data": [{"name": name, "sha256": DIGEST} for name in names]})
+    again = {place for place, name in enumerate(names) if name in names[:place]}
+    assert found(body) == {(f"/science/data/{place}/name", "duplicate_file") for place in again}
+
+
+def test_a_science_gate_makes_failure_possible_where_every_candidate_meets_the_criteria() -> None:
+    certain = {"success_criteria": {"criteria": [criterion("word_count", "count", 3)], "aggregation": "weighted",
+                                    "minimum_weighted_score": 0.0}}  # fmt: skip
+    alone, gated = checked({**work(), **certain}), checked({**work(science=SOUND), **certain})
+    assert [each.code for each in alone.warnings] == ["success_certain"]
+    assert "success_certain" not in [each.code for each in gated.warnings]
+    assert gated.quote == alone.quote
+    assert gated.quote is not None
+    assert gated.quote.minimum.total == 0
+
+
+def test_money_on_metrics_of_science_is_quoted() -> None:
+    priced = [criterion("values_consistent", bonus="1"), criterion("value_mismatches", "count", 1, penalty="0.5"),
+              criterion("stat.mean_fitness", "numeric", -1, bonus="2")]  # fmt: skip
+    quoted = checked(work(*priced, science=SOUND)).quote
+    assert quoted is not None
+    assert (float(quoted.minimum.total), float(quoted.maximum.total)) == (0, 4)

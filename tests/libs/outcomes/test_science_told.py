@@ -1,0 +1,135 @@
+"""What agents are told of a rejection by the science gate: which claims, and figures at `full` alone."""
+
+import pytest
+
+from aex_models.results import Verdict, VerificationResult
+from aex_models.science import DataProblem, GateReason, ScienceResult
+from aex_models.work import FeedbackLevel
+from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
+from aex_outcomes.xml_text import MAX_BYTES
+from tests.libs.outcomes.engine.builders import criteria, criterion, result
+from tests.libs.outcomes.engine.examinations import LOST, concluded, mismatch, refuted, review, violation
+
+GATE = "The scientific verification is not passed."
+
+
+def rejected(*met: bool, science: ScienceResult) -> VerificationResult:
+    return result(*met, verdict=Verdict.REJECTED, success=False, science=science)
+
+
+def feedback(found: VerificationResult, level: FeedbackLevel = FeedbackLevel.CRITERIA) -> str:
+    return render_feedback(found, attempt=1, max_attempts=3, level=level)
+
+
+def lines(found: VerificationResult, level: FeedbackLevel = FeedbackLevel.CRITERIA) -> list[str]:
+    return feedback(found, level).splitlines()[2:-1]
+
+
+def test_a_rejection_by_the_gate_alone_has_a_code_of_its_own() -> None:
+    assert feedback(rejected(True, science=refuted())).splitlines() == [
+        '<verification_rejected code="science_not_passed" attempt="1" max_attempts="3">',
+        f"Summary: {GATE}",
+        "- value_mismatch: mean_fitness",
+        "- domain_violation: mean_fitness",
+        "</verification_rejected>",
+    ]
+
+
+def test_where_criteria_are_not_met_either_both_are_told_under_their_code() -> None:
+    told = feedback(rejected(True, False, science=refuted())).splitlines()
+    assert told[:3] == [
+        '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">',
+        f"Summary: 1 of 2 criteria not met. {GATE}",
+        "- m1: not met",
+    ]
+    assert told[3] == "- value_mismatch: mean_fitness"
+
+
+def test_criteria_that_are_met_as_a_whole_are_not_what_rejected_it() -> None:
+    found = rejected(True, False, science=refuted())
+    either = criteria(criterion("a"), criterion("b"), aggregation="any")
+    assert rejection_code(found, either) == "science_not_passed"
+    assert rejection_code(found, criteria(criterion("a"), criterion("b"))) == "criteria_not_met"
+    assert rejection_code(rejected(False, science=concluded())) == "criteria_not_met"
+    assert rejection_code(None) == "criteria_not_met"
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_figures_are_told_at_full_alone(secret: bool) -> None:
+    found = rejected(True, science=refuted(secret=secret))
+    assert "0.39" not in feedback(found)
+    assert "11.17" not in feedback(found)
+    assert lines(found, FeedbackLevel.FULL) == [
+        "- value_mismatch: mean_fitness: claimed 11.17, recomputed -0.39 (critical)",
+        "- domain_violation: mean_fitness: 11.17, needs -5 to 2 (domain)",
+    ]
+
+
+def test_a_value_that_is_none_is_told_in_the_violations_words_at_full() -> None:
+    odd = violation("p_value", None, message="not a finite number")
+    found = rejected(science=refuted(domain_violations=(odd,)))
+    assert lines(found, FeedbackLevel.FULL)[1] == "- domain_violation: p_value: not a finite number"
+    assert "finite" not in feedback(found)
+
+
+def test_what_is_wrong_with_the_agents_own_files_is_told_once_for_each_and_in_words_at_full() -> None:
+    problems = (
+        DataProblem(code="not_finite", message="3 cells", name="mean_fitness", artifact="own.csv"),
+        DataProblem(code="not_finite", message="4 cells", name="std_fitness", artifact="own.csv"),
+        DataProblem(code="wrong_delimiter", message="semicolons; use commas", artifact="<b>.csv"),
+        LOST,
+    )
+    nothing = GateReason(code="nothing_recomputed", message="No claim could be recomputed")
+    found = rejected(science=concluded(False, reasons=(nothing,), problems=problems))
+    assert lines(found) == [
+        "- nothing_recomputed",
+        "- own.csv: not_finite (mean_fitness, std_fitness)",
+        "- &lt;b&gt;.csv: wrong_delimiter",
+    ]
+    assert lines(found, FeedbackLevel.FULL)[1:] == [
+        "- own.csv: not_finite (mean_fitness, std_fitness): 3 cells",
+        "- &lt;b&gt;.csv: wrong_delimiter: semicolons; use commas",
+    ]
+
+
+@pytest.mark.parametrize("level", list(FeedbackLevel))
+def test_nothing_of_a_reviewers_words_is_ever_told(level: FeedbackLevel) -> None:
+    words = review(
+        issues=("hush",),
+        missing_for_conclusion=("hush",),
+        domain_violations=("hush",),
+        reasoning="hush",
+        recommendation="reject",
+    )
+    reason = GateReason(code="review_rejected", message="A peer review found it wrong")
+    found = rejected(science=concluded(False, reasons=(reason,), review=words))
+    assert "hush" not in feedback(found, level)
+    assert ("review_rejected" in feedback(found, level)) is (level is not FeedbackLevel.NONE)
+
+
+def test_at_none_the_first_line_is_told_alone() -> None:
+    assert feedback(rejected(science=refuted()), FeedbackLevel.NONE) == (
+        '<verification_rejected code="science_not_passed" attempt="1" max_attempts="3">\n</verification_rejected>'
+    )
+
+
+def test_a_gate_that_passed_is_not_mentioned_however_much_it_warns() -> None:
+    warned = concluded(warnings=(GateReason(code="review_questionable"),))
+    assert lines(rejected(False, science=warned)) == ["- m0: not met"]
+
+
+def test_the_summary_for_events_says_it_too() -> None:
+    assert summary_of(rejected(True, science=refuted()), None) == GATE
+    assert summary_of(rejected(False, science=refuted()), None) == f"1 of 1 criteria not met. {GATE}"
+
+
+@pytest.mark.parametrize("level", list(FeedbackLevel))
+def test_however_much_is_wrong_the_feedback_stays_small(level: FeedbackLevel) -> None:
+    names = tuple(f"{'<' * 40}{number}" for number in range(500))
+    science = refuted(
+        reasons=tuple(GateReason(code=code, names=names) for code in ("value_mismatch", "domain_violation", "other")),
+        value_mismatches=tuple(mismatch(name) for name in names),
+        domain_violations=tuple(violation(name) for name in names),
+        problems=tuple(DataProblem(code="bad", message="&" * 9_000, artifact=name) for name in names),
+    )
+    assert len(feedback(rejected(science=science), level).encode()) <= MAX_BYTES
