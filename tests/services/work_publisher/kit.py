@@ -10,7 +10,7 @@ from aex_models.events import Event
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
 from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.blobs.port import BlobRef, Blobs
+from aex_runtime.blobs.port import BlobReading, BlobRef, Blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.ids import SeededIds
@@ -51,6 +51,9 @@ class RefusingBlobs:
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
         return await self._blobs.get(area, digest, max_bytes)
+
+    async def read(self, area: str, digest: str) -> BlobReading:
+        return await self._blobs.read(area, digest)
 
     async def ping(self) -> None:
         await self._blobs.ping()

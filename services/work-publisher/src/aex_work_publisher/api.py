@@ -1,5 +1,6 @@
 """HTTP in: parse, call one handler, shape the reply."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Response
@@ -8,6 +9,7 @@ from aex_models.audiences import project
 from aex_models.contract import Award, AwardRequest
 from aex_models.events import ContractAwarded
 from aex_models.work import CheckedWork, Work, WorkAnswer, WorkStatus, WorkSubmission, WorkValidation
+from aex_runtime.artifacts.routes import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page, page_request
@@ -22,6 +24,7 @@ from aex_work_publisher.handlers.check_work import validate_work
 from aex_work_publisher.handlers.claim_work import claim_work
 from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract, get_work, list_works
 from aex_work_publisher.handlers.submit_work import submit_work
+from aex_work_publisher.handlers.uploaded_data import size_of_own, uploads_of
 
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Agent = Annotated[Principal, Depends(Allow("agent"))]
@@ -39,6 +42,8 @@ def routes(deps: Deps) -> APIRouter:
     router = service_router(prefix="/v1")
     _work_routes(router, deps)
     _award_routes(router, deps)
+    consumers = Allow("consumer")
+    router.include_router(artifact_routes(uploads_of(deps), consumers, consumers, partial(size_of_own, deps)))
     return router
 
 
@@ -55,7 +60,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
     async def post_validation(body: Submission, size: Size, consumer: Consumer) -> Json:
         """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
-        return project(await validate_work(deps, Submitted(body, size)), consumer.role)
+        return project(await validate_work(deps, consumer, Submitted(body, size)), consumer.role)
 
     @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
     async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Json:
@@ -104,5 +109,5 @@ async def _award(deps: Deps, party: Principal, effect: Effect, response: Respons
 
 
 def _without_secrets(item: Json) -> Json:
-    """Works are kept without their secrets: in a list these fields would say that there are none."""
+    """Works are kept without their secrets: in a list these fields would say that there are none, or not all."""
     return {name: value for name, value in item.items() if name not in {"evaluation", "science"}}

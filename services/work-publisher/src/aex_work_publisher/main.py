@@ -29,12 +29,15 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code
+        if catalog.has_science:
+            _ = catalog.domains  # a domain that cannot be used stops the service, not the first work that names one
+    checked = partial(check_submission, catalog=catalog, verifiers=verifiers, reviewer=bool(chosen.review_model))
     deps = Deps(
         unit_of_work=parts.unit_of_work,
         store=parts.backends.store,
         blobs=parts.backends.blobs,
         ids=parts.backends.ids,
-        check=partial(check_submission, catalog=catalog, verifiers=verifiers),
+        check=checked,
         fee_rate=chosen.fee_rate,
     )
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps))

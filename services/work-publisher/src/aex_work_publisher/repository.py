@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award
 from aex_models.work import EvaluationBlob, EvaluationRef
+from aex_runtime.artifacts.uploads import uploads_table
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.keys import key_of
@@ -21,6 +22,7 @@ class EvaluationLost(Exception):
 
 
 EVALUATION_AREA = "evaluation"
+DATA_AREA = "data"
 _ORDER = "created_at"
 _ID = re.compile(r"[a-z]{1,8}_[0-9a-f]{32}", re.ASCII)
 
@@ -52,8 +54,10 @@ WORKS = Table(
     _work_fields,
 )
 AWARDS = Table(Collection("work-publisher-awards"), Award)
+UPLOADS = uploads_table("work-publisher")
+"""Consumers' raw data; the bytes lie in `DATA_AREA`, where verification reads them too."""
 
-COLLECTIONS = (WORKS.collection, AWARDS.collection)
+COLLECTIONS = (WORKS.collection, AWARDS.collection, UPLOADS.collection)
 """All of them, for the indexes that Firestore needs."""
 
 

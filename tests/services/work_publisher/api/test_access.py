@@ -19,6 +19,8 @@ MAY: dict[tuple[str, str], set[Audience]] = {
     ("POST", "/v1/work/{work_id}/cancel"): {Audience.CONSUMER},
     ("POST", "/v1/work/{work_id}/claim"): {Audience.AGENT},
     ("GET", "/v1/awards/{contract_id}"): {Audience.SERVICE},
+    ("PUT", "/v1/artifacts"): {Audience.CONSUMER},
+    ("GET", "/v1/artifacts/{sha256}"): {Audience.CONSUMER},
 }
 
 
@@ -39,7 +41,7 @@ async def test_a_route_refuses_every_other_role_before_it_reads_the_body(
 ) -> None:
     work_id = (await shared_api.publish(ACME))["work_id"]
     client = shared_api.client(caller)
-    where = path.format(work_id=work_id, contract_id=f"ctr_{'0' * 32}")
+    where = path.format(work_id=work_id, contract_id=f"ctr_{'0' * 32}", sha256="0" * 64)
     answer = await client.request(method, where, content="{")
     if caller.role in MAY[(method, path)]:
         assert answer.status_code not in {401, 403}
@@ -50,7 +52,7 @@ async def test_a_route_refuses_every_other_role_before_it_reads_the_body(
 @pytest.mark.parametrize(("method", "path"), MAY)
 async def test_nothing_answers_without_a_token(shared_api: Api, method: str, path: str) -> None:
     client = shared_api.client()
-    answer = await client.request(method, path.format(work_id="x", contract_id="x"))
+    answer = await client.request(method, path.format(work_id="x", contract_id="x", sha256="x"))
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
 

@@ -50,7 +50,7 @@ async def test_an_agent_reads_an_open_work_without_them(api: Api) -> None:
     work = await api.publish(ACME)
     client = api.client(BOT)
     shown = (await client.get(f"/v1/work/{work['work_id']}")).json()
-    hidden = {"warnings", "quote", "evaluation", "science"}
+    hidden = {"warnings", "quote", "evaluation"}
     assert shown == {name: value for name, value in work.items() if name not in hidden}
 
 

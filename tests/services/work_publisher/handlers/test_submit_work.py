@@ -173,11 +173,11 @@ async def test_no_log_line_tells_evaluation_data(shop: Shop) -> None:
 
 
 async def test_validation_says_the_same_and_keeps_nothing(shop: Shop) -> None:
-    sound = await validate_work(shop.deps, Body(submission(), 0))
+    sound = await validate_work(shop.deps, ACME, Body(submission(), 0))
     _, answer = await publish(shop)
     assert (sound.valid, sound.problems) == (True, ())
     assert (sound.warnings, sound.quote) == (answer.warnings, answer.quote)
-    broken = await validate_work(shop.deps, Body(submission(title=7), 10_000_000))
+    broken = await validate_work(shop.deps, ACME, Body(submission(title=7), 10_000_000))
     assert (broken.valid, broken.quote) == (False, None)
     assert [problem.path for problem in broken.problems] == ["/title"]
     assert len(shop.events) == 1

@@ -1,15 +1,31 @@
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from aex_models.audiences import project_event
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Party
 from aex_models.work import Evaluation, Work, WorkStatus, WorkSubmission
-from aex_work_publisher.rules.publication import published, secrets_of, submitted_event
+from aex_work_publisher.rules.awarding import award_of, awarded_contract
+from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
 from aex_work_publisher.rules.records import WorkRecord
-from tests.services.work_publisher.samples import NOW, REF, WORK_ID, record, submission
+from tests.services.work_publisher.samples import CANARIES, CONTRACT_ID, NOW, REF, WORK_ID, record, submission
 
+DATA_DIGEST = "d" * 64
+SCIENCE = {
+    "question": "How fit?",
+    "domain": "bioinformatics/DMS",
+    "expected_outcome": {"mean": "canaryeleven"},
+    "statistics": [
+        {"name": "mean_fitness", "stat": "mean", "column": "mut_score"},
+        {"name": "slope", "stat": "slope", "columns": ["x", "y"], "where": [{"column": "x", "op": "gt", "value": 0}]},
+        {"name": "p90", "stat": "quantile(0.9)", "column": "mut_score"},
+    ],
+    "output_constraints": {"mean_fitness": {"min": -5}},
+    "data": [{"name": "scores.csv", "sha256": DATA_DIGEST}],
+}
 CUSTOM = {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): return 1"}]}
 
 
@@ -29,18 +45,51 @@ def test_what_is_kept_of_a_work_holds_none_of_its_secrets() -> None:
     assert b"A long text." in kept
 
 
+def test_what_is_kept_says_what_science_demands() -> None:
+    kept = record(science=SCIENCE).work.science
+    assert kept is not None
+    assert (kept.question, kept.statistics[0].name) == ("How fit?", "mean_fitness")
+    assert [(each.name, each.sha256) for each in kept.data] == [("scores.csv", None)]
+    assert record().work.science is None
+
+
 def test_a_record_refuses_to_hold_secrets() -> None:
     work = record().work
-    for secret in ({"evaluation": Evaluation(reference="canary")}, {"science": {"expected_outcome": "canary"}}):
+    for secret in (
+        {"evaluation": Evaluation(reference="canary")},
+        {"science": {"expected_outcome": "canary"}},
+        {"science": {"expected_outcome": False}},
+        {"science": {"data": [{"name": "scores.csv", "sha256": "a" * 64}]}},
+    ):
         with pytest.raises(ValidationError):
             WorkRecord(work=Work.model_validate({**work.model_dump(), **secret}), consumer=Party(id="acme"))
 
 
 def test_all_secrets_of_a_submission_go_into_the_blob() -> None:
-    wanted = WorkSubmission.model_validate(submission(science={"expected_outcome": "canaryeleven"}))
+    for evaluation in (CANARIES, None):
+        wanted = WorkSubmission.model_validate(submission(evaluation=evaluation, science=SCIENCE))
+        secrets = secrets_of(wanted, "5" * 64)
+        assert secrets is not None
+        assert secrets.science is not None
+        assert (secrets.evaluation, secrets.science) == (wanted.evaluation, wanted.science)
+        assert secrets.science.expected_outcome == {"mean": "canaryeleven"}
+
+
+def test_the_award_tells_what_science_demands_and_none_of_its_secrets() -> None:
+    work = record(WorkStatus.OPEN, science=SCIENCE)
+    award = award_of(work, CONTRACT_ID, "bot", Decimal(1), Decimal(0), NOW)
+    carried = canonical_bytes(project_event(awarded_contract(work, award)))
+    assert b"mean_fitness" in carried
+    assert b"canary" not in carried
+    assert DATA_DIGEST.encode() not in carried
+
+
+def test_a_work_goes_into_the_same_submission_that_it_came_from() -> None:
+    wanted = WorkSubmission.model_validate(submission(science=SCIENCE))
     secrets = secrets_of(wanted, "5" * 64)
     assert secrets is not None
-    assert (secrets.evaluation, secrets.science) == (wanted.evaluation, wanted.science)
+    work = whole(record(science=SCIENCE), secrets)
+    assert WorkSubmission.model_validate(resubmission(work)) == wanted
 
 
 def test_what_verification_tries_lies_beside_the_secrets() -> None:

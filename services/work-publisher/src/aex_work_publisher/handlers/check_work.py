@@ -6,7 +6,9 @@ from typing import Any
 
 from aex_models.work import WorkValidation
 from aex_outcomes.submission import Checked
+from aex_runtime.identity.principal import Principal
 from aex_work_publisher.deps import Deps
+from aex_work_publisher.handlers.uploaded_data import with_data_checked
 
 _OFF_LOOP_BYTES = 16_384
 
@@ -19,18 +21,20 @@ class Body:
     size: int
 
 
-async def check_work(deps: Deps, body: Body) -> Checked:
+async def check_work(deps: Deps, consumer: Principal, body: Body) -> Checked:
     """What is wrong and what is odd with a submission, and what it could cost.
 
     A large one may hold megabytes of schemas and keywords: it is looked at off the event loop. For a small one the
     way to a thread and back would cost more than the look.
     """
     if body.size <= _OFF_LOOP_BYTES:
-        return deps.check(body.value)
-    return await asyncio.to_thread(deps.check, body.value)
+        checked = deps.check(body.value)
+    else:
+        checked = await asyncio.to_thread(deps.check, body.value)
+    return await with_data_checked(deps, consumer, body.value, checked)
 
 
-async def validate_work(deps: Deps, body: Body) -> WorkValidation:
+async def validate_work(deps: Deps, consumer: Principal, body: Body) -> WorkValidation:
     """What `submit_work` would say. Stores nothing."""
-    found = await check_work(deps, body)
+    found = await check_work(deps, consumer, body)
     return WorkValidation(valid=not found.problems, problems=found.problems, warnings=found.warnings, quote=found.quote)

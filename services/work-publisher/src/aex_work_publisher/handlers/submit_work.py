@@ -46,7 +46,7 @@ async def submit_work(
         nonlocal accepted, written
         # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
         # Content under its digest that nothing points to is no effect.
-        accepted = accepted or await _accept(deps, body)
+        accepted = accepted or await _accept(deps, consumer, body)
         party = Party(id=consumer.id, org=consumer.org)
         written = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
         create_work(unit, written)
@@ -56,13 +56,13 @@ async def submit_work(
     effect = await run_idempotent(deps.unit_of_work, request, submit)
     if effect.replayed or accepted is None or written is None:
         work = await get_work(deps, consumer, effect.resource_id)
-        return effect, _answer(work, await check_work(deps, Body(resubmission(work), body.size)))
+        return effect, _answer(work, await check_work(deps, consumer, Body(resubmission(work), body.size)))
     _log.info("work_submitted", work_id=work_id)
     return effect, _answer(whole(written, accepted.submission), accepted.checked)
 
 
-async def _accept(deps: Deps, body: Body) -> _Accepted:
-    checked = await check_work(deps, body)
+async def _accept(deps: Deps, consumer: Principal, body: Body) -> _Accepted:
+    checked = await check_work(deps, consumer, body)
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_work", told(checked.problems), checked.problems)

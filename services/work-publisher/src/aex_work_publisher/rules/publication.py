@@ -35,6 +35,7 @@ def published(
         success_criteria=submission.success_criteria,
         budget=submission.budget,
         verification=submission.verification,
+        science=submission.science.without_secrets() if submission.science else None,
         allow_claims=submission.allow_claims,
         status=WorkStatus.CHECKING if checking else WorkStatus.OPEN,
         created_at=now,
@@ -43,7 +44,8 @@ def published(
 
 
 def whole(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
-    """The work as its consumer sees it: with evaluation data, science, and what was found when it was tried."""
+    """The work as its consumer sees it: with evaluation data, the secrets of its science, and what was found when it
+    was tried."""
     work = record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
     if record.check is None:
         return work

@@ -18,7 +18,7 @@ class WorkRecord(Frozen):
     """A work without its secrets, with who owns it, who has it, and where its evaluation data lie."""
 
     work: Work
-    """Never with evaluation data or science: those lie in the evaluation blob alone."""
+    """Never with evaluation data, and with no secret of its science: those lie in the evaluation blob alone."""
     consumer: Party
     evaluation: EvaluationRef | None = None
     check: WorkCheck | None = None
@@ -28,7 +28,8 @@ class WorkRecord(Frozen):
 
     @model_validator(mode="after")
     def _without_secrets(self) -> "WorkRecord":
-        if self.work.evaluation is not None or self.work.science is not None:
+        science = self.work.science
+        if self.work.evaluation is not None or (science is not None and science != science.without_secrets()):
             raise ValueError("evaluation data belong into their blob")
         return self
 
