@@ -85,6 +85,7 @@ def job_payload(request: JudgeRequest, config: dict[str, Any]) -> dict[str, Any]
         "platform_latency_ms": request.platform_latency_ms,
         "reasoning": request.reasoning,
         "earlier": dict(request.earlier),
+        "science": request.science.model_dump(mode="json") if request.science else None,
         "config": config,
     }
 

@@ -13,14 +13,18 @@ from aex_runtime.service import Backends, assemble
 from aex_verification.api import routes
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
+from aex_verification.examiner import ConfinedExaminer
 from aex_verification.followers import Followers
 from aex_verification.judge import ConfinedJudge
 from aex_verification.outcome_config import load_catalog, load_verifiers
-from aex_verification.pools import candidate_pool, sandbox_pool, verifier_pool
+from aex_verification.pool_on_demand import PoolOnDemand
+from aex_verification.pools import candidate_pool, data_limits, sandbox_pool, science_pool, verifier_pool
+from aex_verification.review.factory import build_reviewer
 from aex_verification.rules.policy import Policy
 from aex_verification.sandbox_desk import SandboxDesk
 from aex_verification.settings import Settings
 from aex_verification.silence import Silence
+from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_verification.trials import ConfinedTrials
 from aex_verification.turnstile import Turnstile
@@ -30,8 +34,8 @@ from aex_verification.waits import Waits
 
 SERVICE = "verification"
 SLOW_OF_ONE, SLOW_OF_ALL = 3, 6
-"""Handlers that wait for custom code or a named verifier at once, of one consumer and in all: fewer than handle events,
-and fewer than fire timers, so that contracts without any go on whatever those do."""
+"""Handlers that wait for custom code, a named verifier or an examination at once, of one consumer and in all: fewer
+than handle events, and fewer than fire timers, so that contracts without any go on whatever those do."""
 
 
 def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
@@ -42,7 +46,9 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
     registered = load_verifiers(chosen, config)
     parts = assemble(SERVICE, chosen, backends)
     pool, operators = candidate_pool(chosen), verifier_pool(chosen, registered)
-    limits = config.sections()["custom"].sandbox
+    limits, reading = config.sections()["custom"].sandbox, config.sections()["statistics"].sandbox
+    science, spool = PoolOnDemand(science_pool(chosen, reading)), Spool(parts.backends.blobs, chosen.spool_dir)
+    reviewer = build_reviewer(chosen, parts.backends.ids)
     sandbox = SandboxDesk(
         partial(sandbox_pool, chosen, limits.memory_limit_mb) if chosen.sandbox_workers else None, parts.backends.ids
     )
@@ -55,6 +61,9 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         clock=parts.backends.clock,
         ids=parts.backends.ids,
         judge=ConfinedJudge(*confined),
+        examiner=ConfinedExaminer(science, data_limits(reading)),
+        spool=spool,
+        reviewer=reviewer,
         verifiers=ConfinedVerifiers(
             operators, {name: registered.timeout_ms(name) for name in registered.names}, config.as_json()
         ),
@@ -80,7 +89,15 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         routes(deps),
         subscriptions=subscriptions(deps),
         timers=timers(deps),
-        resources=[lambda: pool, *([lambda: operators] if operators else []), lambda: sandbox, lambda: client],
+        resources=[
+            lambda: pool,
+            *([lambda: operators] if operators else []),
+            lambda: sandbox,
+            lambda: science,
+            lambda: spool,
+            *([lambda: reviewer] if reviewer else []),
+            lambda: client,
+        ],
         dispensable={"sandbox": lambda: sandbox.missing},
         gauges=[
             GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", _up(sandbox)),

@@ -1,18 +1,22 @@
-"""What verification asks of others: verdicts, rulings of named verifiers, trials, governance's word, awards."""
+"""What verification asks of others: verdicts, examinations, rulings of named verifiers, trials, governance's word."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from aex_models.contract import Candidate, ExecutionMetadata
+from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
+from aex_models.domains import Domain
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.results import VerificationResult
+from aex_models.science import DataFile, Examination, Science, ScienceResult
 from aex_models.work import Evaluation
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import Ruling
+from aex_outcomes.science.source import SourceFile
 from aex_verification.rules.checks import Findings
 from aex_verification.rules.records import Facts
 
@@ -34,6 +38,8 @@ class JudgeRequest:
     reasoning: str | None = None
     earlier: Mapping[str, str] = field(default_factory=dict)
     """By output hash, the oldest first: what the contract's earlier judged candidates put out (`Facts.form`)."""
+    science: ScienceResult | None = None
+    """What the science gate concluded of the candidate; None where the work demands no science."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,42 @@ class Judge(Protocol):
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         """Never raises for what a candidate does: a worker that breaks down is an indeterminate judgement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminationRequest:
+    """All that arithmetic over a candidate's claims reads."""
+
+    consumer_id: str
+    """Whose jobs take turns with those of others."""
+    science: Science
+    domain: Domain | None
+    claims: Mapping[str, str]
+    """By name: the number as the agent wrote it."""
+    files: tuple[SourceFile, ...] = ()
+    """Raw data, which stay where they are until the examination has ended."""
+
+
+class RawData(Protocol):
+    """Raw data as files, for whoever reads them."""
+
+    def files(
+        self, data: Sequence[DataFile], artifacts: Sequence[Artifact]
+    ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
+        """The consumer's files, then the agent's, until the block ends. Raises `FileLost`, `SpoolUnavailable`."""
+        ...
+
+
+class ExaminationLost(Exception):
+    """Nothing is known of the claims, through no fault of the candidate. The message names the kind alone."""
+
+
+class Examiner(Protocol):
+    """Holds claims against raw data, away from the event loop."""
+
+    async def examine(self, request: ExaminationRequest) -> Examination:
+        """What arithmetic finds; files that no worker could read are problems in it. Raises `ExaminationLost`."""
         ...
 
 

@@ -6,10 +6,12 @@ from aex_models.contract import Candidate
 from aex_models.contract_events import ContractEvent
 from aex_models.events import ContractAwarded
 from aex_models.outcome import OutcomeRecord
+from aex_runtime.artifacts.uploads import uploads_table
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
+from aex_verification.rules.artifacts import ArtifactUse
 from aex_verification.rules.checks import WorkCheck
 from aex_verification.rules.records import AttemptRow, ContractRow, FinalResult
 
@@ -18,6 +20,8 @@ _PARTIES = (
     Index(("consumer_id",), "created_at", "desc"),
     Index((), "created_at", "desc"),
 )
+
+_PARTIES_OLDEST_FIRST = tuple(Index(index.equal, index.order) for index in _PARTIES)
 
 _PARTIES_BY_STATUS = tuple(Index((*index.equal, "status"), index.order, index.direction) for index in _PARTIES)
 
@@ -47,6 +51,10 @@ def _event_index(event: ContractEvent) -> dict[str, Any]:
     return {"contract_id": event.contract_id, "seq": event.seq}
 
 
+def _use_index(use: ArtifactUse) -> dict[str, Any]:
+    return {"consumer_id": use.consumer_id, "digest": use.digest, "used_at": epoch_micros(use.used_at)}
+
+
 def event_key(contract_id: str, seq: int) -> str:
     """Where the numbered event of a contract lies."""
     return f"{key_of(contract_id)}-{seq:06d}"
@@ -60,12 +68,32 @@ ATTEMPTS = Table(
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
 """What named verifiers returned, under the key of the attempt."""
-OUTCOMES = Table(Collection("verification-outcomes", _PARTIES), OutcomeRecord, _outcome_index)
+OUTCOMES = Table(Collection("verification-outcomes", _PARTIES + _PARTIES_OLDEST_FIRST), OutcomeRecord, _outcome_index)
 EVENTS = Table(
     Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)), ContractEvent, _event_index
 )
 CHECKS = Table(Collection("verification-checks"), WorkCheck)
+UPLOADS = uploads_table("verification")
+"""Agents' artifacts; the bytes lie in `ARTIFACTS_AREA`."""
+ARTIFACTS_AREA = "artifacts"
+ARTIFACT_USES = Table(
+    Collection("verification-artifact-uses", (Index(("consumer_id", "digest"), "used_at", "desc"),)),
+    ArtifactUse,
+    _use_index,
+)
 COLLECTIONS = tuple(
-    table.collection for table in (CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, FINAL_RESULTS, OUTCOMES, EVENTS, CHECKS)
+    table.collection
+    for table in (
+        CONTRACTS,
+        AWARDS,
+        ATTEMPTS,
+        CANDIDATES,
+        FINAL_RESULTS,
+        OUTCOMES,
+        EVENTS,
+        CHECKS,
+        UPLOADS,
+        ARTIFACT_USES,
+    )
 )
 """All of them, for the indexes that Firestore needs."""

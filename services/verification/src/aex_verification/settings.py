@@ -1,12 +1,12 @@
 """Settings of the verification service, beside those that every service has."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
-from aex_runtime.settings import RuntimeSettings
+from aex_runtime.settings import RuntimeSettings, ServiceUrl
 from aex_verification.followers import FollowingBounds
 
 _EMBEDDED = frozenset({"sqlite", "embedded", "file", "memory"})
@@ -24,6 +24,11 @@ class Settings(RuntimeSettings):
     sandbox_workers: Annotated[int, Field(ge=0, le=6)] = 1
     """Confined worker processes for works with custom metrics, beside the others; 0: this instance runs no custom code,
     and what needs it waits for one that does."""
+    science_workers: Annotated[int, Field(ge=1, le=16)] = 2
+    """Confined worker processes that read raw data, started when the first work has science."""
+    spool_dir: Path | None = None
+    """Where raw data are written out for them, up to 1 GB for each of four candidates at once: a folder that any user
+    may pass through. Unset: the system's for temporary files."""
     verifier_workers: Annotated[int, Field(ge=1, le=6)] = 1
     """Confined worker processes for the named verifiers, where any is registered."""
     verifier_network: bool = False
@@ -31,6 +36,22 @@ class Settings(RuntimeSettings):
     worker_memory_mb: Annotated[int, Field(ge=128)] = 1024
     max_system_retries: Annotated[int, Field(ge=0, le=100)] = 5
     governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
+    review_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """The language model that reviews science, by the name its server knows; unset: there are no peer reviews."""
+    review_base_url: ServiceUrl | None = None
+    """Of an OpenAI-compatible server, with its `/v1`; unset: OpenAI's own."""
+    review_api_key: SecretStr | None = None
+    review_output: Literal["tool", "text"] = "tool"
+    """How the model answers: by a function call (or plain JSON), or `text`: plain JSON alone, for servers or models
+    that know no function calls."""
+    review_timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
+    """Of each try."""
+    review_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    review_max_input_chars: Annotated[int, Field(ge=8_000, le=1_000_000)] = 60_000
+    """Of a work and its candidate, in one prompt; more is cut, with a mark."""
+    review_max_output_tokens: Annotated[int, Field(ge=200, le=100_000)] = 4_000
+    review_concurrency: Annotated[int, Field(ge=1, le=100)] = 4
+    """Reviews under way at once in this instance."""
     max_waits: Annotated[int, Field(ge=0)] = 500
     """Requests that may wait for a verdict at once."""
     max_streams: Annotated[int, Field(ge=1)] = 500

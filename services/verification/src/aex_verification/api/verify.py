@@ -1,5 +1,6 @@
 """Verdicts without a contract."""
 
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
@@ -23,12 +24,14 @@ Json = dict[str, Any]
 
 MAX_OF_ONE, MAX_OF_ALL = 16, 200
 """Verifications at once, of one consumer and of all, in this process: contracts' candidates wait in the same queue."""
+SCIENCE_OF_ONE, SCIENCE_OF_ALL = 2, 6
+"""Those of them with science, whose raw data are written out to be read, and which may ask a reviewer."""
 
 
 def verify_routes(deps: Deps) -> APIRouter:
     """`/verify`."""
     router = service_router(tags=["verify"])
-    turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL)
+    turnstile, examinations = Turnstile(MAX_OF_ONE, MAX_OF_ALL), Turnstile(SCIENCE_OF_ONE, SCIENCE_OF_ALL)
 
     @router.post(
         "/verify", summary="Try criteria on an output, store nothing", responses={200: {"model": VerificationResult}}
@@ -37,10 +40,14 @@ def verify_routes(deps: Deps) -> APIRouter:
         """The verdict that a candidate with this output would get from the engine, at no cost.
 
         Governance is not asked (`governance.action` is `skipped`), so bonuses follow success alone; `contract_id` is
-        `none`, and `candidate_hash` that of an attempt with this output and metadata and nothing else. An
-        `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could double.
+        `none`, and `candidate_hash` that of an attempt with this candidate. With `science`, its claims are held
+        against its artifacts, and a reviewer is asked where `checks` say so. An `Idempotency-Key` is taken and changes
+        nothing: there is no effect that a repeat could double.
         """
-        with turnstile.passed(consumer.id):
+        with ExitStack() as places:
+            places.enter_context(turnstile.passed(consumer.id))
+            if isinstance(body, dict) and body.get("science") is not None:
+                places.enter_context(examinations.passed(consumer.id))
             result = await try_candidate(deps, consumer, body, size)
         return project(result, consumer.role, Disclosure(output=True))  # it is the consumer's own
 

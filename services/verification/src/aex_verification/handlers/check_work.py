@@ -1,4 +1,4 @@
-"""A work was submitted: its custom code and its reference are tried, and work-publisher is told what came of it.
+"""A work was submitted: its code, its reference and its data are tried, and work-publisher is told what came of it.
 
 A work with custom code waits for that, however long the sandbox is away; one without was open at once.
 """
@@ -9,17 +9,29 @@ import structlog
 from pydantic import ValidationError
 
 from aex_models.events import WorkChecked, WorkSubmitted
-from aex_models.work import Evaluation, EvaluationBlob, EvaluationRef
+from aex_models.work import EvaluationBlob, EvaluationRef
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobTooLarge
 from aex_runtime.handlers import Poison, RetryLater
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
+from aex_verification.handlers.examine_candidate import Exhibit, examined
 from aex_verification.handlers.slow_place import has_place
 from aex_verification.handlers.timers import CHECK
-from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
+from aex_verification.ports import ExaminationLost, TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS
-from aex_verification.rules.checks import MAX_LOST, UNRUNNABLE, Findings, PendingCheck, WorkCheck, needs_trial
+from aex_verification.rules.checks import (
+    MAX_LOST,
+    UNRUNNABLE,
+    Findings,
+    PendingCheck,
+    WorkCheck,
+    data_warnings,
+    is_slow_trial,
+    needs_trial,
+    tries_criteria,
+    tries_data,
+)
 from aex_verification.rules.evaluation import AREA, read_blob
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 
@@ -41,13 +53,13 @@ async def check_work(deps: Deps, pending: PendingCheck) -> None:
         await _tell(deps, submitted, known.record.findings)
         return
     blob = await _blob(deps, submitted, submitted.evaluation)
-    if blob.evaluation is None or not needs_trial(blob):
+    if not needs_trial(blob):
         return
     with ExitStack() as place:
-        if blob.evaluation.custom_metrics and not has_place(deps, submitted.consumer_id, place):
+        if is_slow_trial(blob) and not has_place(deps, submitted.consumer_id, place):
             await _wait(deps, pending, "others are tried")
             return
-        findings = await _findings(deps, pending, blob, blob.evaluation)
+        findings = await _findings(deps, pending, blob)
     if findings is not None and (submitted.custom_metrics or findings.warnings):
         await _tell(deps, submitted, findings)
 
@@ -64,12 +76,11 @@ async def _blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> Eva
         raise Poison(f"the evaluation data of {submitted.work_id} are not readable") from None
 
 
-async def _findings(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, evaluation: Evaluation) -> Findings | None:
+async def _findings(deps: Deps, pending: PendingCheck, blob: EvaluationBlob) -> Findings | None:
     """What the trial finds; None where the work has to wait, or where there is nothing to tell any more."""
     submitted = pending.submitted
-    request = TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, evaluation)
     try:
-        return await deps.trials.dry_run(request)
+        return await _with_data(deps, pending, blob, await _tried(deps, submitted, blob))
     except TrialUnavailable as error:
         await _wait(deps, pending, str(error))
     except TrialLost as error:
@@ -82,6 +93,33 @@ async def _findings(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, eva
             _log.error("work_not_checked", work_id=submitted.work_id, reason=str(error))
             return Findings()
     return None
+
+
+async def _tried(deps: Deps, submitted: WorkSubmitted, blob: EvaluationBlob) -> Findings:
+    """The dry run of custom code and of the reference, where there are any."""
+    if blob.evaluation is None or not tries_criteria(blob):
+        return Findings()
+    return await deps.trials.dry_run(
+        TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, blob.evaluation)
+    )
+
+
+async def _with_data(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, found: Findings) -> Findings | None:
+    """The findings with what the work's statistics do not find in its own data; None where the work has to wait."""
+    submitted, science = pending.submitted, blob.science
+    if science is None or not tries_data(blob):
+        return found
+    exhibit = Exhibit(f"trials of {submitted.consumer_id}", submitted.work_id, science, submitted.domain, None, {})
+    try:
+        odd = data_warnings(science, await examined(deps, exhibit))
+    except ExaminationLost as error:
+        lost = pending.data_lost + 1
+        if lost < MAX_LOST:
+            await _wait(deps, pending.model_copy(update={"data_lost": lost}), str(error))
+            return None
+        _log.error("work_data_not_tried", work_id=submitted.work_id, reason=str(error))
+        return found
+    return found.model_copy(update={"warnings": (*found.warnings, *odd)})
 
 
 async def _wait(deps: Deps, pending: PendingCheck, reason: str) -> None:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from aex_models.contract import Candidate
 from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.events import ContractAwarded
+from aex_models.science import Science
 from aex_outcomes.engine.combining import under_verifier
 from aex_outcomes.engine.compared import MOST_EARLIER
 from aex_outcomes.lifecycle.ruling import Invalid
@@ -16,11 +17,13 @@ from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
 from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.earlier_attempts import earlier_attempts
-from aex_verification.ports import Judgement, JudgeRequest, VerifierLost, VerifierRequest
+from aex_verification.handlers.examine_candidate import Exhibit, examine_candidate
+from aex_verification.ports import ExaminationLost, Judgement, JudgeRequest, VerifierLost, VerifierRequest
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
 from aex_verification.rules.agent_context import agent_context
+from aex_verification.rules.claims import claim_texts
 from aex_verification.rules.custom_code import needs_custom_code
-from aex_verification.rules.evaluation import AREA, read_evaluation
+from aex_verification.rules.evaluation import AREA, read_blob
 from aex_verification.rules.records import AttemptRow, Facts
 
 log = structlog.get_logger()
@@ -52,9 +55,10 @@ class Job:
 
     @property
     def is_slow(self) -> bool:
-        """Whether a verdict waits for code that may take long: the consumer's own, or the operator's."""
+        """Whether a verdict waits for what may take long: the consumer's code, the operator's, raw data, a reviewer."""
         work = self.awarded.work
-        return work.verification.verifier is not None or needs_custom_code(work.success_criteria)
+        named = work.verification.verifier is not None
+        return named or work.science is not None or needs_custom_code(work.success_criteria)
 
 
 async def find_job(deps: Deps, state: ContractState, attempt_id: str) -> Job:
@@ -92,17 +96,38 @@ async def judge_candidate(deps: Deps, job: Job) -> Judgement:
 
 
 async def _by_criteria(deps: Deps, job: Job) -> Judgement:
-    """The engine's verdict, with the evaluation data at hand. Data that are lost are the platform's failure."""
+    """The engine's verdict, with the evaluation data at hand and the science examined.
+
+    Data that are lost, and an examination that broke down, are the platform's failure.
+    """
     request, named = await _judge_request(deps, job), job.awarded.evaluation
     if named is None:
         return await deps.judge.judge(request)
     try:
-        evaluation = read_evaluation(await deps.blobs.get(AREA, named.digest))
+        secrets = read_blob(await deps.blobs.get(AREA, named.digest))
     except (BlobMissing, BlobCorrupt, ValidationError) as error:
         kind = type(error).__name__  # its text may quote the data, and so may its traceback
         log.critical("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
         return Judgement(None, Facts(), error=f"EvaluationLost ({kind})")
-    return await deps.judge.judge(replace(request, evaluation=evaluation))
+    try:
+        science = await examine_candidate(deps, _exhibit(job, secrets.science)) if secrets.science else None
+    except ExaminationLost as lost:
+        return Judgement(None, Facts(), error=f"ExaminationLost ({lost})")
+    return await deps.judge.judge(replace(request, evaluation=secrets.evaluation, science=science))
+
+
+def _exhibit(job: Job, science: Science) -> Exhibit:
+    """The candidate, under its work's science with all secrets."""
+    return Exhibit(
+        consumer_id=job.consumer_id,
+        attempt_id=job.attempt_id,
+        science=science,
+        domain=job.awarded.work.domain,
+        output=job.candidate.output,
+        claims=claim_texts(job.candidate.claimed_values, job.attempt.claim_texts),
+        reasoning=job.candidate.reasoning,
+        artifacts=job.candidate.artifacts,
+    )
 
 
 def _verifier_request(job: Job, name: str) -> VerifierRequest:

@@ -18,7 +18,7 @@ from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
 from aex_verification.ports import Judgement
 from aex_verification.repository import ATTEMPTS, FINAL_RESULTS
 from aex_verification.rules.bare_result import bare_result
-from aex_verification.rules.custom_code import is_fault_of_custom_code
+from aex_verification.rules.inconclusive import cause_for_good
 from aex_verification.rules.policy import SYSTEM_BACKOFF
 from aex_verification.rules.records import AttemptRow, ContractRow, Facts, FinalResult
 from aex_verification.rules.told import Told, invalid_told, rejection_told, says_fatal
@@ -38,11 +38,7 @@ async def record_verdict(
     passed = result.verdict is Verdict.PASSED
     state = judged(before, result.verdict, result.weighted_score, unit.now, fatal=says_fatal(judgement.ruling))
     result = _of_attempt(result, attempt.record, unit)
-    told = (
-        None
-        if passed
-        else rejection_told(result, judgement.ruling, state.verification, awarded.work.verification.feedback)
-    )
+    told = None if passed else rejection_told(result, judgement.ruling, state.verification, awarded.work)
     counted = state.verification.attempts_used > before.verification.attempts_used
     row = _judged_row(attempt.record, result, judgement, told, counted=counted)
     rejecting = None
@@ -112,13 +108,13 @@ async def record_failure(
     attempt: Stored[AttemptRow],
     judgement: Judgement,
 ) -> ContractState:
-    """Try again in a while, or put it before an operator: at once where it is the consumer's code that fails.
+    """Try again in a while, or put it before an operator: at once where that will not help.
 
     What the named verifier has rejected is not put before anybody: it cannot have passed.
     """
     row, ruling = attempt.record, judgement.ruling
-    fails_again = judgement.result is not None and is_fault_of_custom_code(judgement.result)
-    hopeless = fails_again or isinstance(ruling, Invalid)
+    lasting = cause_for_good(judgement.result) if judgement.result is not None else None
+    hopeless = lasting is not None or isinstance(ruling, Invalid)
     state = failed_to_verify(stored.record.state, 0 if hopeless else deps.policy.max_system_retries, unit.now)
     if state.status is ContractStatus.HELD and isinstance(ruling, Rejected):
         result = rejected_alone(judgement.result or bare_result(row, unit.now))
@@ -126,7 +122,7 @@ async def record_failure(
     contract_id, attempt_id = row.contract_id, row.attempt_id
     held = state.status is ContractStatus.HELD
     if held:
-        cause = HoldCause.CUSTOM_METRIC_FAILED if fails_again else HoldCause.SYSTEM_RETRIES_EXHAUSTED
+        cause = lasting or HoldCause.SYSTEM_RETRIES_EXHAUSTED
         event = OutcomeHeld(contract_id=contract_id, attempt_id=attempt_id, cause=cause)
         unit.emit("outcome.held", contract_id, event, attempt_id)
         unit.cancel_timer(VERIFY, attempt_id)

@@ -18,11 +18,13 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
+from aex_verification.handlers.artifacts import record_uses, uploaded_for
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import VERIFY
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
 from aex_verification.rules.canonical import not_canonical
+from aex_verification.rules.claims import refuse_too_many, texts_to_keep
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
@@ -37,15 +39,15 @@ async def submit_output(
 ) -> tuple[Effect, bool]:
     """Take a candidate in. Answers the effect on the attempt, and whether the candidate was known already.
 
-    Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest`
-    for what I-JSON cannot hold, and for metadata or claims beyond `MAX_SIDE_BYTES`, `RateLimited` for candidates of
-    one contract that are repeated too often, or follow invalid ones too
-    fast. (A repeat under the same idempotency key is none of those.)
+    Raises `Conflict` while another candidate is under way or once the contract is closed, `InvalidRequest` for
+    artifacts that the agent did not upload, for what I-JSON cannot hold, and for metadata or claims beyond
+    `MAX_SIDE_BYTES`, `RateLimited` for candidates of one contract that are repeated too often, or follow invalid ones
+    too fast. (A repeat under the same idempotency key is none of those.)
     """
     row = await contract_row(deps, contract_id)
     if row.agent_id != agent.id:
         raise NotFound("contract_not_found", "No such contract")
-    _refuse_unknown_artifacts(candidate)
+    uploads = await uploaded_for(deps, agent.id, candidate)
     whole, output = await _hashes(candidate)
     attempt_id = deps.ids.new("att")
     known = charged = False
@@ -77,11 +79,13 @@ async def submit_output(
             candidate_hash=whole,
             output_hash=output,
             agent_org=agent.org,
+            claim_texts=texts_to_keep(candidate.claimed_values),
             status=AttemptStatus.QUEUED,
             platform_latency_ms=taken.agent_ms,
             received_at=unit.now,
         )
         unit.create(ATTEMPTS, key_of(attempt_id), attempt)
+        record_uses(unit, stored.record, attempt_id, uploads)
         enqueue(unit, deps, contract_id, attempt_id)
         return attempt_id
 
@@ -113,6 +117,7 @@ async def _hashes(candidate: Candidate) -> tuple[str, str]:
 def _hashed(candidate: Candidate) -> tuple[str, str]:
     hashes = candidate_hash(candidate), output_hash(candidate.output)
     _refuse_oversized(candidate)  # afterwards: by now it is known to be JSON
+    refuse_too_many(candidate.claimed_values)
     return hashes
 
 
@@ -133,13 +138,3 @@ def _refuse_oversized(candidate: Candidate) -> None:
 
 def _size(said: Mapping[str, Any]) -> int:
     return len(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def _refuse_unknown_artifacts(candidate: Candidate) -> None:
-    unknown = [
-        Problem(path=f"/artifacts/{position}/sha256", code="unknown_artifact", message="No such artifact was uploaded")
-        for position, artifact in enumerate(candidate.artifacts)
-        if artifact.sha256 is not None
-    ]
-    if unknown:
-        raise InvalidRequest("unknown_artifact", "The candidate names artifacts that were not uploaded", unknown)

@@ -1,4 +1,4 @@
-"""The trial of a work's custom code and of its reference: what came of it, and what waits for it."""
+"""The trial of a work's custom code, its reference and its raw data: what came of it, and what waits for it."""
 
 from typing import Annotated, Any
 
@@ -6,6 +6,7 @@ from pydantic import Field
 
 from aex_models.events import WorkSubmitted
 from aex_models.frozen import Frozen, Instant
+from aex_models.science import DataProblem, Examination, Science
 from aex_models.work import EvaluationBlob, LintWarning, Problem
 
 MAX_LOST = 3
@@ -35,6 +36,8 @@ class PendingCheck(Frozen):
     submitted: WorkSubmitted
     lost: Annotated[int, Field(ge=0)] = 0
     """How often its worker did not come to an end."""
+    data_lost: Annotated[int, Field(ge=0)] = 0
+    """How often its raw data could not be tried."""
     waited: Annotated[int, Field(ge=0)] = 0
     """How often it was put off, in all."""
 
@@ -51,11 +54,48 @@ UNRUNNABLE = Problem(
 
 
 def needs_trial(blob: EvaluationBlob) -> bool:
-    """Whether there is something to try: custom code, or a reference that the criteria may refuse."""
+    """Whether there is something to try: custom code, a reference that the criteria may refuse, or own raw data."""
+    return tries_criteria(blob) or tries_data(blob)
+
+
+def tries_criteria(blob: EvaluationBlob) -> bool:
+    """Whether custom code is tried, or a reference is held against the criteria."""
     evaluation = blob.evaluation
     if evaluation is None:
         return False
     return bool(evaluation.custom_metrics) or (evaluation.reference is not None and blob.success_criteria is not None)
+
+
+def tries_data(blob: EvaluationBlob) -> bool:
+    """Whether the work's statistics are tried on its own raw data."""
+    return blob.science is not None and bool(blob.science.data)
+
+
+def is_slow_trial(blob: EvaluationBlob) -> bool:
+    """Whether others would have to wait for it too long."""
+    return tries_data(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
+
+
+def data_warnings(science: Science, examination: Examination) -> tuple[LintWarning, ...]:
+    """What the work's own data cannot serve: no candidate is blamed for it, and none could be judged by it."""
+    return tuple(
+        LintWarning(
+            path=_place(science, problem),
+            code=problem.code,
+            message=problem.message[:_MAX_TEXT],
+            suggestion="Until that is mended, no candidate can be held against the work's own data in this",
+        )
+        for problem in examination.problems[:_MAX_FINDINGS]
+    )
+
+
+def _place(science: Science, problem: DataProblem) -> str:
+    """The statistic, or else the file, that a problem is about."""
+    statistics = [
+        f"/science/statistics/{at}" for at, each in enumerate(science.statistics) if each.name == problem.name
+    ]
+    files = [f"/science/data/{at}" for at, each in enumerate(science.data) if each.name == problem.artifact]
+    return next(iter([*statistics, *files]), "/science/data")
 
 
 def read_findings(answer: dict[str, Any]) -> Findings:

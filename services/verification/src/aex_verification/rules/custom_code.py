@@ -1,7 +1,8 @@
 """Which verdicts rest on the consumer's own code, and whose fault it is where there is none."""
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.results import CUSTOM_METRIC_FAILED, Fault, VerificationResult
+from aex_models.faults import Fault
+from aex_models.results import CUSTOM_METRIC_FAILED, VerificationResult
 from aex_models.work import Evaluation
 from aex_outcomes.custom_names import is_custom
 from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE

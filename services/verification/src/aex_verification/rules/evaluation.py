@@ -1,6 +1,6 @@
 """The evaluation data behind a work, out of the salted blob that work-publisher wrote."""
 
-from aex_models.work import Evaluation, EvaluationBlob
+from aex_models.work import EvaluationBlob
 
 AREA = "evaluation"
 """Where the blobs lie."""
@@ -9,8 +9,3 @@ AREA = "evaluation"
 def read_blob(content: bytes) -> EvaluationBlob:
     """The blob. Raises pydantic's `ValidationError`, whose text may quote the data."""
     return EvaluationBlob.model_validate_json(content)
-
-
-def read_evaluation(content: bytes) -> Evaluation | None:
-    """The evaluation data of a blob; None where it holds other secrets alone."""
-    return read_blob(content).evaluation

@@ -63,6 +63,8 @@ class AttemptRow(Frozen):
     """What the named verifier said, while the criteria have yet to be judged: it is not asked twice."""
     result: VerificationResult | None = None
     facts: Facts = Facts()
+    claim_texts: dict[str, str] = {}
+    """Of those claimed values whose own text the candidate's record does not keep: it has numbers."""
     platform_latency_ms: float
     """How long the contract had waited for the agent when this candidate came, all spans together."""
     system_retries: int = 0

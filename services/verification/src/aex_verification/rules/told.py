@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from aex_models.results import VerificationResult
-from aex_models.work import FeedbackLevel
-from aex_outcomes.feedback import CRITERIA_NOT_MET, render_feedback, render_invalid, summary_of
+from aex_models.work import FeedbackLevel, Work
+from aex_outcomes.feedback import rejection_code, render_feedback, render_invalid, summary_of
 from aex_outcomes.lifecycle.ruling import Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import VerificationState
 
@@ -19,11 +19,12 @@ class Told:
 
 
 def rejection_told(
-    result: VerificationResult, ruling: Ruling | None, verification: VerificationState, level: FeedbackLevel
+    result: VerificationResult, ruling: Ruling | None, verification: VerificationState, work: Work
 ) -> Told:
-    """Of a rejected candidate: in the named verifier's words where that rejected it, else what the criteria say."""
+    """Of a rejected candidate: in the named verifier's words where that rejected it, else by criteria and gate."""
+    level = work.verification.feedback
     said = ruling.rejection if isinstance(ruling, Rejected) else None
-    code, message = (said.code, said.message) if said else (CRITERIA_NOT_MET, None)
+    code, message = (said.code, said.message) if said else (rejection_code(result, work.success_criteria), None)
     feedback = render_feedback(
         result,
         attempt=verification.attempts_used,

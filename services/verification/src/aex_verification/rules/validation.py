@@ -6,6 +6,7 @@ from aex_models.contract import Candidate
 from aex_models.events import ContractAwarded
 from aex_models.governance import Party, PreviousAttempt, ValidationRequest
 from aex_verification.rules.records import AttemptRow
+from aex_verification.rules.science_findings import science_findings
 
 
 def validation_request(
@@ -22,6 +23,7 @@ def validation_request(
         consumer=award.consumer,
         extracted_metrics=attempt.facts.extracted_metrics,
         claimed_metrics=candidate.claimed_metrics,
+        science=science_findings(attempt.result.science) if attempt.result and attempt.result.science else None,
         execution_metadata=candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
         platform_latency_ms=attempt.platform_latency_ms,
         output_text=attempt.facts.output_text,

@@ -1,0 +1,48 @@
+"""The reviewer that the settings name."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from aex_runtime.ids import Ids
+from aex_runtime.settings import BadConfiguration
+from aex_verification.review.model_reviewer import Bounds, ModelReviewer
+from aex_verification.settings import Settings
+
+_OPENAI = "https://api.openai.com/v1"
+_CORRECTIONS = 2
+"""How often a model may put right, in one conversation, an answer that cannot be read."""
+
+
+def build_reviewer(
+    settings: Settings, ids: Ids, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> ModelReviewer | None:
+    """A reviewer that is yet to be entered, or None where no model is set. Contacts nobody.
+
+    Raises `BadConfiguration` where a model is set and cannot be asked: the extra is missing, or the key.
+    """
+    if settings.review_model is None:
+        return None
+    key = settings.review_api_key.get_secret_value() if settings.review_api_key else None
+    if settings.review_base_url is None and key is None:
+        raise BadConfiguration(
+            "AEX_REVIEW_MODEL is set without AEX_REVIEW_API_KEY: set the key, or AEX_REVIEW_BASE_URL of a server "
+            "that wants none"
+        )
+    try:
+        from aex_verification.review.chat import ModelChat, openai_model  # noqa: PLC0415 takes seconds: only where on
+    except ImportError as error:
+        raise BadConfiguration(
+            "AEX_REVIEW_MODEL is set, but what asks a model is not installed: install aex-verification[review], or "
+            f"unset it ({error.name or error})"
+        ) from error
+    model, client = openai_model(
+        settings.review_model, settings.review_base_url or _OPENAI, key, settings.review_timeout_s
+    )
+    chat = ModelChat(model, settings.review_output, settings.review_max_output_tokens, _CORRECTIONS)
+    bounds = Bounds(
+        timeout_s=settings.review_timeout_s,
+        attempts=settings.review_attempts,
+        at_once=settings.review_concurrency,
+        max_input_chars=settings.review_max_input_chars,
+    )
+    return ModelReviewer(settings.review_model, chat, bounds, ids, pause, client.close)

@@ -1,0 +1,16 @@
+"""What the tests have reviewed, with words that no log may hold."""
+
+from aex_models.science import Examination, Science
+from aex_outcomes.science.review.port import ReviewBrief
+
+SECRETS = ("CANDIDATE-TEXT", "EXPECTED-OUTCOME", "AGENTS-REASONING", "stub-key-that-no-log-may-hold")
+
+
+def brief(*, reasoning: str = "AGENTS-REASONING", sees_expected: bool = False) -> ReviewBrief:
+    demands = Science(
+        question="Does it bind?",
+        expected_outcome="EXPECTED-OUTCOME",
+        reviewer_sees_expected=sees_expected,
+        checks=("peer_review",),
+    )
+    return ReviewBrief(demands, None, {"mean_fitness": -0.39}, reasoning, "CANDIDATE-TEXT", Examination())

@@ -1,0 +1,75 @@
+"""A submitted work's statistics are tried on its own raw data: what those cannot serve is told, and nothing waits."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from aex_models.canonical import canonical_bytes
+from aex_models.events import WorkSubmitted
+from aex_models.work import EvaluationRef
+from aex_verification.handlers.check_work import check_work
+from aex_verification.rules.checks import MAX_LOST, PendingCheck
+from tests.parts.verification import VerificationBench
+from tests.services.verification.examined import DMS, MEAN, TABLE, science
+
+OTHER = {"name": "mean_of_other", "stat": "mean", "column": "other"}
+
+
+async def submit(bench: VerificationBench, content: bytes | None, **changes: Any) -> None:
+    """A work with these raw data; None: they are lost."""
+    stored = await bench.blobs.put("data", content) if content is not None else None
+    data = [{"name": "own.csv", "sha256": stored.digest if stored else "0" * 64}]
+    blob = {"salt": "0" * 64, "science": science(data=data, statistics=[MEAN, OTHER]), **changes}
+    secrets = await bench.blobs.put("evaluation", canonical_bytes(blob))
+    ref = EvaluationRef(digest=secrets.digest, size=secrets.size)
+    submitted = WorkSubmitted(work_id="work_1", has_cpa=True, consumer_id="acme", domain=DMS, evaluation=ref)
+    await check_work(bench.deps, PendingCheck(submitted=submitted))
+
+
+@pytest.fixture
+def bench() -> VerificationBench:
+    return VerificationBench()
+
+
+async def test_a_statistic_that_the_data_do_not_serve_is_told_with_its_place(bench: VerificationBench) -> None:
+    await submit(bench, TABLE.encode())
+    [told] = bench.emitted("work.checked")
+    assert (told.data["ok"], told.data["problems"]) == (True, [])
+    [warning] = told.data["warnings"]
+    assert (warning["path"], warning["code"]) == ("/science/statistics/1", "column_missing")
+    assert "other" in warning["message"]
+
+
+async def test_data_that_serve_everything_are_not_talked_of(bench: VerificationBench) -> None:
+    await submit(bench, b"mut_score,other\n-0.1,1\n-0.2,2\n")
+    assert bench.events == []
+    assert bench.examiner.asked[-1].consumer_id == "trials of acme"
+    assert bench.trials.asked == []
+
+
+async def test_data_that_cannot_be_read_are_told_once_for_the_file_or_for_each_statistic(
+    bench: VerificationBench,
+) -> None:
+    await submit(bench, b"PK\x03\x04 an archive")
+    [told] = bench.emitted("work.checked")
+    assert {each["code"] for each in told.data["warnings"]} == {"not_csv"}
+
+
+async def test_what_cannot_be_tried_is_tried_again_and_then_left_alone(bench: VerificationBench) -> None:
+    bench.examiner.breaks = lambda: True
+    await submit(bench, TABLE.encode())
+    await bench.pass_time(timedelta(hours=1))
+    assert len(bench.examiner.asked) == MAX_LOST
+    assert bench.events == []
+    lost = VerificationBench()
+    await submit(lost, None)
+    await lost.pass_time(timedelta(hours=1))
+    assert lost.events == []
+
+
+async def test_a_reference_and_data_are_both_tried(bench: VerificationBench) -> None:
+    criterion = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3}
+    changes = {"evaluation": {"reference": "a b"}, "success_criteria": {"criteria": [criterion]}}
+    await submit(bench, TABLE.encode(), **changes)
+    assert (len(bench.trials.asked), len(bench.examiner.asked)) == (1, 1)

@@ -1,0 +1,241 @@
+"""Raw data as files: whole, private, readable by a confined worker, and gone afterwards."""
+
+import asyncio
+import base64
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from aex_models.contract import Artifact
+from aex_models.science import DataFile, DataOwner
+from aex_outcomes.science.source import SourceFile
+from aex_runtime.blobs.factory import open_blobs
+from aex_runtime.blobs.port import Blobs
+from aex_verification.spool import ARTIFACTS_AREA, DATA_AREA, FileLost, Spool, SpoolUnavailable
+
+CSV = b"mut_score\n-0.4\n"
+LARGE = bytes(range(256)) * 20_000
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return open_blobs(f"file:///{tmp_path}/blobs")
+
+
+@pytest.fixture
+def parent() -> Iterator[Path]:
+    """A folder that everybody may pass through, as the system's for temporary files is."""
+    made = Path(tempfile.mkdtemp(prefix="aex-test-"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def spool(blobs: Blobs, parent: Path) -> Spool:
+    return Spool(blobs, parent)
+
+
+def everything(folder: Path) -> list[Path]:
+    """All files and folders below."""
+    return sorted(folder.rglob("*"))
+
+
+def content_of(file: SourceFile) -> bytes:
+    return Path(file.path).read_bytes()
+
+
+def modes_of(places: Iterable[Path]) -> set[int]:
+    return {stat.S_IMODE(place.stat().st_mode) for place in places}
+
+
+def inline(name: str, content: str) -> Artifact:
+    return Artifact(name=name, media_type="text/csv", content=content)
+
+
+async def given(blobs: Blobs, content: bytes = LARGE, name: str = "given.csv") -> DataFile:
+    """A consumer's file."""
+    return DataFile(name=name, sha256=(await blobs.put(DATA_AREA, content)).digest)
+
+
+async def test_each_file_is_written_as_it_is_and_says_whose_it_is(spool: Spool, blobs: Blobs) -> None:
+    uploaded = (await blobs.put(ARTIFACTS_AREA, CSV)).digest
+    artifacts = [
+        inline("text.csv", "ä\n1\n"),
+        Artifact(name="coded.csv", media_type="text/csv", content_base64=base64.b64encode(b"\0\xff").decode()),
+        Artifact(name="sent.csv", media_type="text/csv", sha256=uploaded),
+    ]
+    async with spool.files([await given(blobs)], artifacts) as files:
+        found = [(each.name, each.owner, each.media_type, content_of(each)) for each in files]
+    assert found == [
+        ("given.csv", DataOwner.CONSUMER, "text/csv", LARGE),
+        ("text.csv", DataOwner.AGENT, "text/csv", "ä\n1\n".encode()),
+        ("coded.csv", DataOwner.AGENT, "text/csv", b"\0\xff"),
+        ("sent.csv", DataOwner.AGENT, "text/csv", CSV),
+    ]
+
+
+async def test_names_tell_nothing_and_folders_cannot_be_listed_by_others(
+    spool: Spool, blobs: Blobs, parent: Path
+) -> None:
+    async with spool.files([await given(blobs)], [inline("a.csv", "x")]) as files:
+        names = [Path(each.path).name for each in files]
+        folders = modes_of(place for place in everything(parent) if place.is_dir())
+        modes = modes_of(Path(each.path) for each in files)
+    assert (folders, modes) == ({0o711}, {0o444})
+    assert len(set(names)) == 2
+    assert all(len(name) == 32 for name in names)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_a_worker_that_is_nobody_reads_its_files_and_lists_none(spool: Spool, blobs: Blobs) -> None:
+    code = "import os, sys; os.setuid(65534); print(len(open(sys.argv[1], 'rb').read())); os.listdir(sys.argv[2])"
+    async with spool.files([await given(blobs)], []) as files:
+        path = Path(files[0].path)
+        command = [sys.executable, "-c", code, str(path), str(path.parent)]
+        ran = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, errors = await ran.communicate()
+    assert out == f"{len(LARGE)}\n".encode()
+    assert b"PermissionError" in errors
+
+
+async def test_they_are_gone_afterwards_whatever_happens(spool: Spool, blobs: Blobs, parent: Path) -> None:
+    file = await given(blobs)
+    async with spool.files([file], []):
+        assert len(everything(parent)) == 3
+    with pytest.raises(RuntimeError, match="the worker died"):
+        async with spool.files([file], []):
+            raise RuntimeError("the worker died")
+    assert everything(parent) == []
+
+
+async def test_a_job_that_is_cancelled_while_it_writes_leaves_nothing(spool: Spool, blobs: Blobs, parent: Path) -> None:
+    file = await given(blobs)
+
+    async def job() -> None:
+        async with spool.files([file] * 10, []):
+            await asyncio.Event().wait()
+
+    for pause in (0.0, 0.001, 0.003, 0.01, 0.03, 0.2):
+        running = asyncio.create_task(job())
+        await asyncio.sleep(pause)
+        running.cancel()
+        await asyncio.wait([running])
+        assert everything(parent) == []
+
+
+async def test_without_files_nothing_is_touched(spool: Spool, parent: Path) -> None:
+    async with spool.files([], []) as files:
+        assert files == ()
+    assert everything(parent) == []
+
+
+async def test_a_file_that_is_lost_says_whose_it_was(spool: Spool, parent: Path) -> None:
+    lost = DataFile(name="given.csv", sha256="0" * 64)
+    gone = Artifact(name="sent.csv", media_type="text/csv", sha256="0" * 64)
+    found = []
+    for data, artifacts in (([lost], []), ([], [gone]), ([DataFile(name="unnamed.csv")], [])):
+        with pytest.raises(FileLost) as error:
+            async with spool.files(data, artifacts):
+                pass
+        found.append((error.value.owner, error.value.name))
+    consumer, agent = DataOwner.CONSUMER, DataOwner.AGENT
+    assert found == [(consumer, "given.csv"), (agent, "sent.csv"), (consumer, "unnamed.csv")]
+    assert everything(parent) == []
+
+
+async def test_a_file_that_was_changed_is_lost_too(spool: Spool, blobs: Blobs, tmp_path: Path, parent: Path) -> None:
+    file = await given(blobs)
+    (stored,) = [place for place in everything(tmp_path / "blobs") if place.is_file()]
+    stored.write_bytes(LARGE[:-1] + b"!")
+    with pytest.raises(FileLost, match="the consumer's file is corrupt"):
+        async with spool.files([file], []):
+            pass
+    assert everything(parent) == []
+
+
+async def test_an_attachment_that_nobody_reads_is_not_written_out(spool: Spool, blobs: Blobs) -> None:
+    uploaded = (await blobs.put(ARTIFACTS_AREA, LARGE)).digest
+    plot = Artifact(name="plot.png", media_type="image/png", sha256=uploaded)
+    async with spool.files([], [plot]) as (file,):
+        assert (file.name, content_of(file)) == ("plot.png", b"")
+
+
+async def test_areas_do_not_mix(spool: Spool, blobs: Blobs) -> None:
+    agents = DataFile(name="a.csv", sha256=(await blobs.put(ARTIFACTS_AREA, CSV)).digest)
+    with pytest.raises(FileLost):
+        async with spool.files([agents], []):
+            pass
+
+
+async def test_blobs_that_cannot_be_reached_are_worth_a_retry(
+    spool: Spool, blobs: Blobs, tmp_path: Path, parent: Path
+) -> None:
+    file = await given(blobs)
+    (tmp_path / "blobs").rename(tmp_path / "elsewhere")
+    with pytest.raises(SpoolUnavailable):
+        async with spool.files([file], []):
+            pass
+    with pytest.raises(SpoolUnavailable):
+        async with Spool(blobs, parent / "not there").files([], [inline("a.csv", "x")]):
+            pass
+
+
+async def test_so_many_jobs_at_once_and_no_more(blobs: Blobs, parent: Path) -> None:
+    spool, inside, most = Spool(blobs, parent, at_once=2), 0, 0
+
+    async def job() -> None:
+        nonlocal inside, most
+        async with spool.files([], [inline("a.csv", "x")]):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0.01)
+            inside -= 1
+
+    await asyncio.gather(*(job() for _ in range(10)))
+    assert most == 2
+
+
+_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from aex_models.contract import Artifact
+from aex_outcomes.science.source import SourceFile
+from aex_runtime.blobs.factory import open_blobs
+from aex_verification.spool import Spool
+
+async def main():
+    spool = Spool(open_blobs("memory:"), Path(sys.argv[1]))
+    async with spool, spool.files([], [Artifact(name="a", media_type="text/csv", content="x")]):
+        print("written", flush=True)
+        sys.stdin.read()
+        os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+async def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one_has_is_not(
+    blobs: Blobs, parent: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _KILLED, str(parent), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"written\n"
+    async with Spool(blobs, parent):
+        assert len(everything(parent)) == 3
+    process.stdin.close()
+    await process.wait()
+    assert len(everything(parent)) == 3
+    async with Spool(blobs, parent):
+        assert everything(parent) == []
