@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import aex_outcomes.linter
+import aex_outcomes.science_lint
 from aex_cli.main import call
 from aex_outcomes import reference_check
 from aex_outcomes.sandbox.port import FaultKind
@@ -45,7 +46,8 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_there_is_an_example_for_every_code_that_the_linter_has() -> None:
-    source = Path(aex_outcomes.linter.__file__).read_text(encoding="utf-8")
+    rules = (aex_outcomes.linter, aex_outcomes.science_lint)
+    source = "".join(Path(str(each.__file__)).read_text(encoding="utf-8") for each in rules)
     of_code = {f"custom_metric_{kind}" for kind in FaultKind} - REFUSED
     assert set(EXAMPLES) == {*re.findall(r'code="(\w+)"', source), reference_check.CODE, *of_code}
 
@@ -243,3 +245,27 @@ def test_standard_input_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = plainly(capsys, "-", "--work", "-")
     assert code == 2
     assert "standard input" in err[0]
+
+
+CONSISTENT = "criteria: [{metric: values_consistent, metric_type: boolean, comparison: eq, threshold: true}]"
+
+
+def test_without_a_work_science_is_taken_to_be_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = linted(capsys, written(tmp_path, "criteria.yaml", CONSISTENT))
+    assert (code, found["problems"], found["warnings"]) == (0, [], [])
+
+
+def test_a_work_s_science_is_linted_with_its_criteria(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    criteria = written(tmp_path, "criteria.yaml", CONSISTENT)
+    science = {"checks": ["recompute_statistics", "peer_review"], "question": "?"}
+    body = {"title": "t", "budget": {"max_cpc": "1"}, "science": science}
+    work = written(tmp_path, "work.json", json.dumps(body))
+    code, found = linted(capsys, criteria, "--work", work)
+    assert code == 0
+    assert [each["code"] for each in found["warnings"]] == ["own_data_alone", "own_data_alone"]
+    wrong = written(
+        tmp_path, "wrong.json", json.dumps({**body, "science": {"checks": ["value_ranges"], "domain": "x"}})
+    )
+    code, out, _ = plainly(capsys, criteria, "--work", wrong)
+    assert code == 1
+    assert {line.rpartition("(")[2] for line in out} >= {"unknown_domain)", "check_missing)"}

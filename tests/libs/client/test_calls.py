@@ -38,7 +38,12 @@ PLACES: list[tuple[Call[Any], str, str, str]] = [
     (calls.cancel_contract("c"), "verification", "POST", "/v1/contracts/c/cancel"),
     (calls.list_outcomes(), "verification", "GET", "/v1/outcomes"),
     (calls.get_outcome("c"), "verification", "GET", "/v1/outcomes/c"),
+    (calls.export_outcomes(), "verification", "GET", "/v1/outcomes/export"),
+    (calls.export_rollouts(), "verification", "GET", "/v1/outcomes/export"),
     (calls.metrics_catalog(), "verification", "GET", "/v1/metrics/catalog"),
+    (calls.domains(), "verification", "GET", "/v1/domains"),
+    (calls.domain("bioinformatics/DMS"), "verification", "GET", "/v1/domains/bioinformatics%2FDMS"),
+    (calls.infer_domain("rmsd"), "verification", "POST", "/v1/domains/infer"),
     (calls.list_holds(), "governance", "GET", "/v1/holds"),
     (calls.get_hold("h"), "governance", "GET", "/v1/holds/h"),
     (calls.decide_hold("h", "release", "fine"), "governance", "POST", "/v1/holds/h/decision"),
@@ -59,7 +64,7 @@ PLACES: list[tuple[Call[Any], str, str, str]] = [
 @pytest.mark.parametrize(("call", "service", "method", "path"), PLACES, ids=lambda value: str(value)[:40])
 def test_each_call_goes_to_its_place_and_each_write_once(call: Call[Any], service: str, method: str, path: str) -> None:
     assert (call.service, call.method, call.path) == (service, method, path)
-    assert call.once == (method == "POST" and not path.endswith("/validate"))
+    assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer")))
 
 
 @pytest.mark.parametrize("name", ["../../etc", "a/b", "a?b#c", "ü €", "%2e%2e"])

@@ -48,12 +48,14 @@ def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
         [sys.executable, "-c", script], cwd=tmp_path, env=path, capture_output=True, text=True, check=False, timeout=100
     )
     assert run.returncode == 0, run.stderr
-    lines = run.stdout.splitlines()
+    *lines, received = run.stdout.splitlines()
+    assert received == "35 bytes, once the consumer may read the output"
     assert lines[0] == "costs 0 to 0.15 USD"
     assert lines[1].startswith("rejected <verification_rejected")
-    assert lines[-7:-5] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
-    assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-4])
-    assert lines[-5].endswith(" 0.15")
+    assert lines[-8:-6] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
+    assert lines[-6].endswith(" 0.15")
+    assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-5])
+    assert re.fullmatch(r"out_\w+ \S+", lines[-4])
     assert lines[-3:] == [
         "Passed(result={'text': 'The cat sat on the mat and purred all day.'})",
         "1 verification_rejected 1 of 1 criteria not met.",

@@ -38,6 +38,20 @@ from aex_models.governance import (
 )
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
+from aex_models.science import (
+    DomainViolation,
+    Examination,
+    GateReason,
+    MismatchSeverity,
+    OutcomeVerdict,
+    Recommendation,
+    Reviewer,
+    Science,
+    ScienceResult,
+    ScientificReview,
+    ScientificValidity,
+    ValueMismatch,
+)
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from aex_models.thresholds import MetricType
 from aex_models.work import Budget, Evaluation, FeedbackLevel, Work, WorkStatus
@@ -45,6 +59,9 @@ from tests.libs.models.results import CONTRACT, NOW, a_criterion, a_result
 
 TERMS = Terms(cpc_rate=Decimal("0.1"))
 HASH = "0" * 64
+MISMATCH = ValueMismatch(
+    name="mean", claimed=11.17, actual=-0.39, severity=MismatchSeverity.CRITICAL, relative_error=29.6
+)
 RESULT = a_result(
     metrics={"rougeL": 0.5, "word_count": 12, "has_required_fields": True},
     provenance={"rougeL": Provenance.COMPUTED},
@@ -58,6 +75,28 @@ RESULT = a_result(
     ),
     governance_flags=("r",),
     candidate_hash=HASH,
+    science=ScienceResult(
+        passed=False,
+        reasons=(GateReason(code="value_mismatch", names=("mean",)),),
+        value_mismatches=(MISMATCH, MISMATCH.model_copy(update={"name": "std", "secret": True})),
+        domain_violations=(
+            DomainViolation(name="mean", message="11.17 is outside [-5, 2]", value=11.17, min=-5, max=2, secret=True),
+        ),
+        values_plausible=False,
+        examination=Examination(claims=2, in_range=1, unchecked=("std",)),
+        review=ScientificReview(
+            outcome_verdict=OutcomeVerdict.WRONG_ANSWER,
+            scientific_validity=ScientificValidity.INVALID,
+            confidence=0.9,
+            answers_original_question=False,
+            values_plausible=False,
+            values_consistent=None,
+            reasoning_sound=None,
+            value_mismatches=(MISMATCH,),
+            recommendation=Recommendation.REJECT,
+        ),
+        reviewer=Reviewer(model="m", prompt_version="1"),
+    ),
 )
 COST = cost(TERMS, RESULT)
 CANDIDATE = Candidate(
@@ -72,6 +111,14 @@ WORK = Work(
     domain="general",
     budget=Budget(max_cpc=Decimal("0.1")),
     evaluation=Evaluation(reference="secret"),
+    science=Science.model_validate(
+        {
+            "question": "?",
+            "expected_outcome": "secret",
+            "statistics": [{"name": "n", "stat": "count", "where": [{"column": "fdr", "op": "lt", "value": 0.05}]}],
+            "data": [{"name": "a.csv", "sha256": HASH}],
+        }
+    ),
     status=WorkStatus.OPEN,
     created_at=NOW,
 )
@@ -206,3 +253,25 @@ def test_an_attempt_tells_whether_waiting_longer_is_worth_it(status: str, settle
     at = datetime(2025, 3, 1, tzinfo=UTC)
     attempt = views.AttemptView(attempt_id="a", contract_id="c", status=AttemptStatus(status), received_at=at)
     assert attempt.settled is settled
+
+
+def test_an_agent_reads_a_work_s_science_without_its_secrets() -> None:
+    work = reader(Work)(to_json(project(WORK, Audience.AGENT)))
+    assert WORK.science is not None
+    assert work.science == WORK.science.without_secrets() != WORK.science
+    own = reader(Work)(to_json(project(WORK, Audience.CONSUMER)))
+    assert own.science == WORK.science
+
+
+def test_figures_of_the_consumer_s_own_data_are_none_for_the_agent() -> None:
+    shown = [
+        reader(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
+        for level in (FeedbackLevel.CRITERIA, FeedbackLevel.FULL)
+    ]
+    figures = [
+        [each.actual for each in result.science.value_mismatches] for result in shown if result and result.science
+    ]
+    assert figures == [[-0.39, None], [-0.39, -0.39]]
+    assert shown[0] is not None
+    assert shown[0].science is not None
+    assert (shown[0].science.domain_violations[0].value, shown[0].science.review) == (None, None)

@@ -18,8 +18,10 @@ BUILT_IN = {
     "demo": "aex_cli.commands.demo:app",
     "lint": "aex_cli.commands.lint:app",
     "verify": "aex_cli.commands.verify:app",
+    "domains": "aex_cli.commands.domains:app",
     "token": "aex_cli.commands.token:app",
     "deadletters": "aex_cli.commands.deadletters:app",
+    "outcomes": "aex_cli.commands.outcomes:app",
 }
 Command = TyperCommand | TyperGroup
 

@@ -21,6 +21,8 @@ Examples:
 - `aex token --role consumer --sub acme`: a bearer token for it
 - `aex lint criteria.yaml --work work.json`: what is wrong or odd about success criteria
 - `aex verify --criteria criteria.yaml --work work.json --output output.json`: a verdict, offline
+- `aex domains check my_domain.yaml`: whether a scientific domain of one's own can be used
+- `aex outcomes export --format rollouts --out rollouts.jsonl`: how contracts ended, as trainers read it
 - `aex deadletters list`: what no handler could deal with
 - `aex ledger verify`: whether anybody touched the books
 - `aex rollups rebuild`: what finance reads, made anew from the journal

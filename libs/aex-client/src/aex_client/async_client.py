@@ -5,20 +5,22 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import BinaryIO, Self, TypeVar
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
-from aex_client.endpoints import Endpoints
-from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.endpoints import Endpoints, Service
+from aex_client.exchange import Again, Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.files import PIECE, Content, Receiving, Sending, Target
 from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import AsyncSent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.rows import Rows
 from aex_client.views import Page
+from aex_models.artifacts import UploadedArtifact
 from aex_models.contract_events import ContractEvent
 
 T = TypeVar("T")
@@ -136,6 +138,43 @@ class AsyncAexClient:
         except httpx.RequestError as error:
             following.broken(error)
 
+    async def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
+        """Upload a file; see `AexClient.upload_artifact`."""
+        sending = Sending(self._manner, content, service)
+        while True:
+            with sending.opened() as file:
+                request = sending.request(await self._current_token(), file, _read_pieces(file))
+                try:
+                    step = sending.exchange.answered(await self._http.send(request))
+                except httpx.RequestError as error:
+                    step = sending.exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            await self._sleep(step.pause_s)
+
+    async def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
+        """Download a file; see `AexClient.download_artifact`."""
+        receiving = Receiving(self._manner, sha256, to, service)
+        while True:
+            try:
+                request = receiving.exchange.request(await self._current_token())
+                async with aclosing(await self._http.send(request, stream=True)) as response:
+                    step = await self._received(receiving, response)
+            except httpx.RequestError as error:
+                step = receiving.exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            await self._sleep(step.pause_s)
+
+    async def _received(self, receiving: Receiving, response: httpx.Response) -> Done[int] | Again:
+        if not response.is_success:
+            await response.aread()
+            return receiving.exchange.answered(response)
+        with receiving.received() as part:
+            async for piece in response.aiter_bytes():
+                await asyncio.to_thread(part.take, piece)
+            return part.finish()
+
     async def _current_token(self) -> str:
         token = self._token if isinstance(self._token, str) else self._token()
         return await token if inspect.isawaitable(token) else token
@@ -157,6 +196,9 @@ class AsyncAexClient:
     list_outcomes = AsyncSent(calls.list_outcomes)
     get_outcome = AsyncSent(calls.get_outcome)
     metrics_catalog = AsyncSent(calls.metrics_catalog)
+    domains = AsyncSent(calls.domains)
+    domain = AsyncSent(calls.domain)
+    infer_domain = AsyncSent(calls.infer_domain)
     list_holds = AsyncSent(calls.list_holds)
     get_hold = AsyncSent(calls.get_hold)
     decide_hold = AsyncSent(calls.decide_hold)
@@ -170,3 +212,9 @@ class AsyncAexClient:
     get_account = AsyncSent(calls.get_account)
     list_account_entries = AsyncSent(calls.list_account_entries)
     post_transaction = AsyncSent(calls.post_transaction)
+
+
+async def _read_pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    """What is left of a file."""
+    while piece := await asyncio.to_thread(file.read, PIECE):
+        yield piece

@@ -11,13 +11,15 @@ from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
-from aex_client.endpoints import Endpoints
-from aex_client.exchange import Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.endpoints import Endpoints, Service
+from aex_client.exchange import Again, Done, Exchange, Manner, fresh_key, system_jitter
+from aex_client.files import Content, Receiving, Sending, Target, read_pieces
 from aex_client.following import EVENTS_FOLLOW, Following
 from aex_client.methods import Sent
 from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
 from aex_client.rows import Rows
 from aex_client.views import Page
+from aex_models.artifacts import UploadedArtifact
 from aex_models.contract_events import ContractEvent
 
 T = TypeVar("T")
@@ -141,6 +143,51 @@ class AexClient:
         except httpx.RequestError as error:
             following.broken(error)
 
+    def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
+        """Upload a file (an agent's artifact; with `Service.WORK_PUBLISHER` a consumer's data), in constant memory.
+
+        A candidate, or a work, names it by the answer's `sha256`. Raises like the methods, `OSError` for a path that
+        leads to no file, `ValueError` for a stream that cannot be rewound: what fails is sent again from its beginning.
+        """
+        sending = Sending(self._manner, content, service)
+        while True:
+            with sending.opened() as file:
+                request = sending.request(self._current_token(), file, read_pieces(file))
+                try:
+                    step = sending.exchange.answered(self._http.send(request))
+                except httpx.RequestError as error:
+                    step = sending.exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            self._sleep(step.pause_s)
+
+    def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
+        """Download a file to a path or into an open file, in constant memory, and check its digest; answers its size.
+
+        What breaks off is asked for again, and a path holds the whole file or what it held before. Raises like the
+        methods.
+        """
+        receiving = Receiving(self._manner, sha256, to, service)
+        while True:
+            try:
+                request = receiving.exchange.request(self._current_token())
+                with closing(self._http.send(request, stream=True)) as response:
+                    step = self._received(receiving, response)
+            except httpx.RequestError as error:
+                step = receiving.exchange.unanswered(error)
+            if isinstance(step, Done):
+                return step.value
+            self._sleep(step.pause_s)
+
+    def _received(self, receiving: Receiving, response: httpx.Response) -> Done[int] | Again:
+        if not response.is_success:
+            response.read()
+            return receiving.exchange.answered(response)
+        with receiving.received() as part:
+            for piece in response.iter_bytes():
+                part.take(piece)
+            return part.finish()
+
     def _current_token(self) -> str:
         return self._token if isinstance(self._token, str) else self._token()
 
@@ -161,6 +208,9 @@ class AexClient:
     list_outcomes = Sent(calls.list_outcomes)
     get_outcome = Sent(calls.get_outcome)
     metrics_catalog = Sent(calls.metrics_catalog)
+    domains = Sent(calls.domains)
+    domain = Sent(calls.domain)
+    infer_domain = Sent(calls.infer_domain)
     list_holds = Sent(calls.list_holds)
     get_hold = Sent(calls.get_hold)
     decide_hold = Sent(calls.decide_hold)

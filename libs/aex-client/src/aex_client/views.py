@@ -11,10 +11,21 @@ from pydantic import BaseModel, ConfigDict
 
 from aex_models.contract import AttemptStatus, ContractStatus, Terms
 from aex_models.criteria import SuccessCriteria
+from aex_models.faults import Fault
 from aex_models.governance import Action, DecidedBy, Severity
 from aex_models.money import SumMoney as Amount
 from aex_models.outcome import BillingImpact
-from aex_models.results import Fault, Provenance, Verdict
+from aex_models.results import Provenance, Verdict
+from aex_models.science import (
+    Examination,
+    GateReason,
+    MismatchSeverity,
+    OutcomeVerdict,
+    Recommendation,
+    Reviewer,
+    ReviewFailure,
+    ScientificValidity,
+)
 from aex_models.settlement import Breakdown, SettlementStatus, TransactionKind
 from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_models.work import FeedbackLevel
@@ -116,13 +127,65 @@ class CriterionView(View):
     provenance: Provenance | None = None
 
 
+class MismatchView(View):
+    """A claimed value that the data do not bear out.
+
+    Where the data are the consumer's own, an agent is told their figures at feedback level `full` alone.
+    """
+
+    name: str | None = None
+    claimed: float
+    actual: float | None = None
+    severity: MismatchSeverity | None = None
+    relative_error: float | None = None
+
+
+class ViolationView(View):
+    """A value that the domain, or a constraint of the work, rules out."""
+
+    name: str
+    message: str | None = None
+    value: float | None = None
+    min: float | None = None
+    max: float | None = None
+    source: str = ""
+
+
+class ReviewView(View):
+    """A peer review, for consumers and operators."""
+
+    outcome_verdict: OutcomeVerdict
+    scientific_validity: ScientificValidity
+    confidence: float
+    answers_original_question: bool | None = None
+    values_plausible: bool | None = None
+    values_consistent: bool | None = None
+    reasoning_sound: bool | None = None
+    issues: tuple[str, ...] = ()
+    value_mismatches: tuple[MismatchView, ...] = ()
+    domain_violations: tuple[str, ...] = ()
+    missing_for_conclusion: tuple[str, ...] = ()
+    recommendation: Recommendation
+    reasoning: str = ""
+
+
 class ScienceView(View):
     """What the science gate concluded."""
 
     passed: bool | None = None
-    review: dict[str, Any] | None = None
-    value_mismatches: tuple[dict[str, Any], ...] = ()
-    domain_violations: tuple[str, ...] = ()
+    """None: the gate could not tell."""
+    reasons: tuple[GateReason, ...] = ()
+    """Why it did not pass."""
+    warnings: tuple[GateReason, ...] = ()
+    value_mismatches: tuple[MismatchView, ...] = ()
+    domain_violations: tuple[ViolationView, ...] = ()
+    values_plausible: bool | None = None
+    values_consistent: bool | None = None
+    examination: Examination | None = None
+    """All that arithmetic found: for consumers and operators."""
+    review: ReviewView | None = None
+    review_failure: ReviewFailure | None = None
+    reviewer: Reviewer | None = None
 
 
 class VerificationView(View):

@@ -6,15 +6,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from aex_cli.offline import science_report
 from aex_cli.offline.confined import custom_ms, for_custom, load_catalog, run_confined
 from aex_cli.offline.documents import STDIN, Document, read_document
 from aex_cli.offline.named_verifier import Word, as_json, combined, in_full, in_short, verifiers_word
+from aex_cli.offline.raw_data import RawData, artifacts_of, named_files, reasoning_in
 from aex_cli.offline.requests import Asked, Given, asked_of
 from aex_cli.offline.verdicts import COLUMNS, FOLDED, NUMBERS, amounts, criterion_rows, decided, reasons
 from aex_cli.report import Report, report_on
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
+from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.custom_names import is_custom
 from aex_outcomes.lifecycle.hashing import candidate_hash
@@ -46,6 +49,16 @@ def verify(
     platform_latency_ms: Annotated[
         float | None, typer.Option(min=0, help="What the platform would have measured, for criteria on it.")
     ] = None,
+    claims: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What the agent would claim: a mapping of names to numbers.")
+    ] = None,
+    reasoning: Annotated[str | None, typer.Option(metavar="FILE", help="The agent's reasoning, as text.")] = None,
+    artifact: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="Raw data of the agent's; once for each file.")
+    ] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="Raw data of your own; once for each file.")
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(envvar="AEX_OUTCOME_CONFIG", help="outcome-verification.yaml, as the services use.")
     ] = None,
@@ -59,17 +72,22 @@ def verify(
     Files are JSON or YAML; `-` is standard input. A verifier that the work names is run too, as `--config` or an
     installed package has it, and decides with the criteria. Governance is not asked: bonuses follow success alone.
 
+    Of a work with `science` the claims are held against the raw data, CSV, TSV, JSON lines or Parquet. There is no
+    reviewer here: a work that demands `peer_review` can be rejected by arithmetic, and is else indeterminate.
+
     Exit codes: 0 passed, 1 rejected, 2 a file or an option is wrong, 3 indeterminate: the verifier itself has failed.
     """
-    files = _read(output=output, criteria=criteria, work=work, metadata=metadata)
+    files = _read(output=output, criteria=criteria, work=work, metadata=metadata, claims=claims)
+    raw = RawData(named_files("--artifact", artifact or ()), named_files("--data", data or ()))
     _hint_at_whole_candidate(files["output"])
     catalog = load_catalog(config)
-    given = Given(files["criteria"], files["work"], files["output"], files["metadata"], platform_latency_ms)
+    given = Given(**files, platform_latency_ms=platform_latency_ms, reasoning=reasoning_in(reasoning))
     asked = asked_of(given, catalog)
-    candidate = Candidate(output=asked.trial.output, execution_metadata=asked.trial.execution_metadata)
+    candidate = asked.candidate(artifacts_of(raw.artifacts.items()))
     try:
         word = verifiers_word(asked, candidate, catalog, network=verifier_network)
-        found = _judged(asked.trial, candidate, catalog)
+        examined = _examined(asked, candidate, raw, catalog)
+        found = _judged(asked.trial, candidate, catalog, examined)
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None  # 1 would say that the output was rejected
     result = combined(found, word, asked)
@@ -99,8 +117,19 @@ def _hint_at_whole_candidate(output: Document | None) -> None:
         complain(f"note: {name} looks like a whole candidate; --output takes what stands below `output` there")
 
 
-def _judged(trial: Trial, candidate: Candidate, catalog: Catalog) -> VerificationResult:
-    """What the criteria say: those of a work without any say that it passes as delivered."""
+def _examined(asked: Asked, candidate: Candidate, raw: RawData, catalog: Catalog) -> ScienceResult | None:
+    """What the science gate concludes; None for a work without science."""
+    if asked.trial.science is not None:
+        from aex_cli.offline.examining import concluded  # noqa: PLC0415 for works with science
+
+        return concluded(asked.trial.science, candidate, raw, catalog)
+    if raw.artifacts or raw.data or candidate.claimed_values:
+        raise UserError("the work has no science: nobody would look at claims and raw data", "give it, in --work")
+    return None
+
+
+def _judged(trial: Trial, candidate: Candidate, catalog: Catalog, examined: ScienceResult | None) -> VerificationResult:
+    """What criteria and science gate say: a work without either passes as delivered."""
     criteria = trial.success_criteria
     payload = {
         "contract_id": NO_CONTRACT,
@@ -111,6 +140,7 @@ def _judged(trial: Trial, candidate: Candidate, catalog: Catalog) -> Verificatio
         "output": trial.output,
         "execution_metadata": trial.execution_metadata.model_dump(mode="json", exclude_none=True),
         "platform_latency_ms": trial.platform_latency_ms,
+        "science": examined.model_dump(mode="json") if examined else None,
         "config": catalog.config.as_json(),
     }
     runs = sum(is_custom(each.metric) for each in criteria.criteria) if criteria else 0
@@ -126,7 +156,7 @@ def _tell(
     catalog: Catalog,
     report: Report,
 ) -> None:
-    """`found` by the criteria alone; `result` as it stands under the verifier's word."""
+    """`found` by criteria and science gate; `result` as it stands under the verifier's word."""
     told = decided(asked.trial.success_criteria, found)
     if word is not None:
         told = f"{in_short(str(asked.policy.verifier), word)}; {told}"
@@ -136,7 +166,17 @@ def _tell(
         report.step(result.verdict.value, told)
     for label, text in in_full(word) if word else []:
         report.step(label, text)
+    if result.science is not None:
+        _tell_science(result.science, report)
     if result.criterion_results:
         report.table(COLUMNS, criterion_rows(result), NUMBERS, FOLDED)
     for reason in reasons(result, catalog):
         report.step("not met", reason)
+
+
+def _tell_science(science: ScienceResult, report: Report) -> None:
+    rows = science_report.claim_rows(science)
+    if rows:
+        report.table(science_report.COLUMNS, rows, science_report.NUMBERS, "result")
+    for label, text in science_report.findings(science):
+        report.step(label, text)

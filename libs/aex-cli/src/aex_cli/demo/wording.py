@@ -8,7 +8,7 @@ from aex_client.views import CriterionView
 from aex_models.criteria import SuccessCriteria
 from aex_models.money import format_amount
 from aex_models.settlement import AccountBalance, BreakdownRow
-from aex_outcomes.feedback import needed
+from aex_outcomes.in_words import needed
 
 Rows = list[tuple[str, ...]]
 VERDICT_COLUMNS = ("metric", "value", "needs", "met", "money")

@@ -22,7 +22,7 @@ _RUNS = 3
 """Of each piece of custom code: on an empty candidate, on the reference, once more as the criteria are held to that."""
 _ASSUMED: Mapping[str, Any] = {"title": "untitled", "budget": {"max_cpc": 0}}
 """What a work needs and its criteria do not."""
-_NEEDS_WORK = "evaluation_missing"
+_NEEDS_WORK = frozenset({"evaluation_missing", "science_missing", "check_missing"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,18 @@ class Linted:
 def lint_files(criteria: Document, work: Document | None, catalog: Catalog, *, configured: bool) -> Linted:
     """Lint success criteria, alone or with their work; a file that is a whole work is both.
 
-    Without a work, evaluation data are taken to be there; without a budget there is no quote. `configured`: the
-    catalogue is the services', so that its verifiers are theirs too. Raises `UserError` for a file that holds nothing
-    of the kind.
+    Without a work, evaluation data and science are taken to be there; without a budget there is no quote. Whether the
+    services have a reviewer is not known here: a work may ask for one. `configured`: the catalogue is the services', so
+    that its verifiers are theirs too. Raises `UserError` for a file that holds nothing of the kind.
     """
     given, source = criteria_in(criteria)
     whole = work or (criteria if source.pointer else None)
     fields = work_in(whole)
     known = {name: value for name, value in fields.items() if name in WorkSubmission.model_fields}
     body = {**_ASSUMED, **known, CRITERIA: given}
-    checked = check_submission(body, catalog, verifiers=_verifiers(known, catalog, configured=configured))
-    problems = [*unknown_fields(fields), *(each for each in checked.problems if whole or each.code != _NEEDS_WORK)]
+    verifiers = _verifiers(known, catalog, configured=configured)
+    checked = check_submission(body, catalog, verifiers=verifiers, reviewer=True)
+    problems = [*unknown_fields(fields), *(each for each in checked.problems if whole or each.code not in _NEEDS_WORK)]
     if problems:
         found = WorkValidation(valid=False, problems=tuple(problems))
     elif checked.submission is None:  # there is no work, and nothing is wrong but that

@@ -85,7 +85,7 @@ def in_full(word: Word) -> list[tuple[str, str]]:
     if isinstance(word, Accepted):
         return [("result", _shown(word.final_result))]
     said = word.rejection
-    told = [("verifier", _in_one_line(f"{said.message} ({said.code})"))]
+    told = [("verifier", in_one_line(f"{said.message} ({said.code})"))]
     return [*told, ("metadata", _shown(said.metadata))] if said.metadata else told
 
 
@@ -95,10 +95,10 @@ def as_json(name: str, word: Word) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    text = _in_one_line(json.dumps(value, ensure_ascii=False))
+    text = in_one_line(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _in_one_line(text: str) -> str:
+def in_one_line(text: str) -> str:
     """Without what moves a terminal's cursor: verifiers quote what agents write."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

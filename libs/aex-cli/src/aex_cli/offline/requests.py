@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from aex_cli.offline.documents import BadFile, Document
 from aex_cli.offline.sources import CRITERIA, Source, Sources, criteria_in, unknown_fields, work_in
+from aex_models.contract import Artifact, Candidate
 from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.findings import problems_of
@@ -15,6 +16,8 @@ from aex_outcomes.submission.verify_request import Trial, check_trial
 from aex_runtime.commandline.errors import UserError
 
 _LATENCY = "platform_latency_ms"
+_UPLOADED = "sha256_missing"
+"""What a work's data need once it is posted: files on this machine are named by options."""
 Part = TypeVar("Part", bound=BaseModel)
 
 
@@ -27,6 +30,8 @@ class Given:
     output: Document | None
     metadata: Document | None
     platform_latency_ms: float | None = None
+    claims: Document | None = None
+    reasoning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +46,54 @@ class Asked:
     sources: Sources
     """Where each part comes from."""
 
+    def candidate(self, artifacts: tuple[Artifact, ...] = ()) -> Candidate:
+        """What an agent would post."""
+        trial = self.trial
+        return Candidate(
+            output=trial.output,
+            execution_metadata=trial.execution_metadata,
+            claimed_values=trial.claimed_values,
+            reasoning=trial.reasoning,
+            artifacts=artifacts,
+        )
+
 
 def asked_of(given: Given, catalog: Catalog) -> Asked:
     """What the files ask for. Raises `UserError` with everything that is wrong."""
     work = work_in(given.work)
     budget, wrong = _part(work, "budget", Budget)
     policy, amiss = _part(work, "verification", VerificationPolicy)
-    criteria, source = _criteria(given, work, needed=policy is None or policy.verifier is None)
+    judged_otherwise = (policy is not None and policy.verifier is not None) or work.get("science") is not None
+    criteria, source = _criteria(given, work, needed=not judged_otherwise)
     parts = {
         CRITERIA: source,
         "output": Source("--output", given.output),
         "execution_metadata": Source("--metadata", given.metadata),
+        "claimed_values": Source("--claims", given.claims),
+        "reasoning": Source("--reasoning", None),
         _LATENCY: Source("--platform-latency-ms", None),
     }
     body: dict[str, Any] = {name: work[name] for name in ("input", "evaluation") if name in work}
     body |= {CRITERIA: criteria, "output": given.output.value if given.output else None}
-    body[_LATENCY] = given.platform_latency_ms
+    body |= {_LATENCY: given.platform_latency_ms, "reasoning": given.reasoning, "science": _science(work, catalog)}
     if given.metadata is not None:
         body["execution_metadata"] = given.metadata.value
-    checked = check_trial(body, catalog, Trial)
-    problems = [*unknown_fields(work), *wrong, *amiss, *checked.problems]
+    if given.claims is not None:
+        body["claimed_values"] = given.claims.value
+    checked = check_trial(body, catalog, Trial, reviewer=True)
+    problems = [*unknown_fields(work), *wrong, *amiss, *(each for each in checked.problems if each.code != _UPLOADED)]
     sources = Sources(parts, Source("--work", given.work))
-    if checked.request is None or problems:
+    if problems:
         raise BadFile([sources.told(each.path, each.message) for each in problems])
-    return Asked(checked.request, budget, policy or VerificationPolicy(), sources)
+    return Asked(checked.request or Trial.model_validate(body), budget, policy or VerificationPolicy(), sources)
+
+
+def _science(work: Mapping[str, Any], catalog: Catalog) -> Any:
+    """The work's science, in the work's own domain where it names none and there is such a domain."""
+    science, domain = work.get("science"), work.get("domain")
+    if not isinstance(science, Mapping) or science.get("domain") is not None or not isinstance(domain, str):
+        return science
+    return science if catalog.domain_of(None, domain) is None else {**science, "domain": domain}
 
 
 def _criteria(given: Given, work: Mapping[str, Any], *, needed: bool) -> tuple[Any, Source]:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
+from aex_cli.offline.science_report import gate_in_short
 from aex_models.contract import Terms
 from aex_models.cost import cost
 from aex_models.criteria import Aggregation, SuccessCriteria
+from aex_models.faults import Fault
 from aex_models.money import format_amount
 from aex_models.numbers import is_number, text_of
 from aex_models.results import (
     CUSTOM_METRIC_FAILED,
     METRIC_MISSING,
     CriterionResult,
-    Fault,
     Provenance,
-    Verdict,
     VerificationResult,
 )
 from aex_models.work import Budget
@@ -21,8 +21,10 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.latency import LatencyExtractor
+from aex_outcomes.extractors.science import ScienceExtractor
+from aex_outcomes.extractors.statistics import StatisticsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
-from aex_outcomes.feedback import needed
+from aex_outcomes.in_words import needed
 
 COLUMNS = ("metric", "value", "needs", "met", "must", "weight", "money", "source")
 NUMBERS = ("value", "weight")
@@ -96,16 +98,24 @@ def _absent(result: CriterionResult, catalog: Catalog) -> str:
         return f"the output has no list at {extractor.predictions_pointer or 'its root'}"
     if result.provenance is Provenance.MEASURED:
         return f"nobody has measured it here: see --{result.metric.replace('_', '-')}"
+    if isinstance(extractor, StatisticsExtractor | ScienceExtractor):
+        return "nothing was recomputed or checked that tells it"
     return "the metadata do not tell it" if isinstance(extractor, LatencyExtractor) else "the output does not give it"
 
 
 def decided(criteria: SuccessCriteria | None, result: VerificationResult) -> str:
     """What the engine's verdict rests on."""
-    results = result.criterion_results
+    gate = gate_in_short(result.science) if result.science else None
     if criteria is None:
-        return "no criteria: delivered"
-    if result.verdict is Verdict.INDETERMINATE:
-        unknown = [each.metric for each in results if each.error and each.error.fault is Fault.PLATFORM]
+        return gate or "no criteria: delivered"
+    told = _by_criteria(criteria, result)
+    return f"{gate}; {told}" if gate else told
+
+
+def _by_criteria(criteria: SuccessCriteria, result: VerificationResult) -> str:
+    results = result.criterion_results
+    unknown = [each.metric for each in results if each.error and each.error.fault is Fault.PLATFORM]
+    if unknown:
         return f"not the agent's fault: {_listed(unknown)} could not be computed"
     blocking = [each.metric for each in results if each.required and not each.met]
     if blocking:

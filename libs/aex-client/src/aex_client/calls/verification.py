@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from aex_client.call import Call, get, items_of, json_body, numbers_body, place, post, query_of
@@ -9,6 +10,8 @@ from aex_client.endpoints import Service
 from aex_client.views import AttemptView, OutcomeView, Page
 from aex_models.catalog import MetricEntry
 from aex_models.contract import Artifact, Contract, ContractStatus
+from aex_models.domains import Domain, DomainGuess
+from aex_models.rollout import RolloutResponse
 
 _VERIFICATION = Service.VERIFICATION
 
@@ -83,6 +86,50 @@ def get_outcome(contract_id: str) -> Call[OutcomeView]:
     return get(_VERIFICATION, place("/v1/outcomes/{}", contract_id), OutcomeView)
 
 
+def export_outcomes(
+    *,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    domain: str | None = None,
+    first_day: date | str | None = None,
+    last_day: date | str | None = None,
+) -> Call[OutcomeView]:
+    """Every outcome, oldest first; to be read line by line, by a client's `rows`. Days are UTC and included."""
+    parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
+    days = {"from": first_day, "to": last_day}
+    return get(_VERIFICATION, "/v1/outcomes/export", OutcomeView, format="jsonl", **parties, **days)
+
+
+def export_rollouts(
+    *,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    domain: str | None = None,
+    first_day: date | str | None = None,
+    last_day: date | str | None = None,
+) -> Call[RolloutResponse]:
+    """The same outcomes as rollouts, for trainers; those of which the caller is told no score are left out."""
+    parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
+    days = {"from": first_day, "to": last_day}
+    return get(_VERIFICATION, "/v1/outcomes/export", RolloutResponse, format="rollouts", **parties, **days)
+
+
 def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
     """Every metric that a criterion may name."""
     return items_of(get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
+
+
+def domains() -> Call[tuple[Domain, ...]]:
+    """Every scientific domain that the platform knows, by name."""
+    return items_of(get(_VERIFICATION, "/v1/domains", Page[Domain]))
+
+
+def domain(name: str) -> Call[Domain]:
+    """One domain, by its name or an alias."""
+    return get(_VERIFICATION, place("/v1/domains/{}", name), Domain)
+
+
+def infer_domain(text: str = "", columns: Sequence[str] = ()) -> Call[DomainGuess]:
+    """Which domain a text and columns' names (at most 2,000; 50,000 characters in all) speak of."""
+    body = json_body({"text": text, "columns": list(columns)})
+    return post(_VERIFICATION, "/v1/domains/infer", DomainGuess, body, once=False)

@@ -1,0 +1,44 @@
+"""The science of a candidate, looked at on this machine: arithmetic alone, as there is no reviewer."""
+
+import asyncio
+
+from aex_outcomes.science.limits import DataLimits
+from rich.console import Console
+
+from aex_cli.offline.confined import NotJudged
+from aex_cli.offline.raw_data import RawData
+from aex_models.contract import Candidate
+from aex_models.science import PEER_REVIEW, DataOwner, GateReason, Science, ScienceResult
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.science.given_files import GivenFile, UnusableFile, data_given
+from aex_outcomes.science.local import Claimed, ExaminationLost, LocalScience
+from aex_runtime.commandline.errors import UserError
+from aex_runtime.logs import configure_logging
+
+UNREVIEWED = GateReason(code="reviewer_unreachable", message="The work demands a peer review, and there is none here")
+
+
+def concluded(science: Science, candidate: Candidate, given: RawData, catalog: Catalog) -> ScienceResult:
+    """What the science gate concludes of a candidate. Raises `UserError` for files that are missing or not the ones
+    that are meant, and `NotJudged` where no worker could examine them.
+
+    What arithmetic passes and a reader would still have to see is passed by nobody: the gate cannot tell.
+    """
+    configure_logging("aex", "error", "console")
+    try:
+        theirs = [
+            GivenFile(each.name, each.media_type, given.artifacts[each.name], DataOwner.AGENT)
+            for each in candidate.artifacts
+        ]
+        files = (*data_given(science.data, given.data), *theirs)
+        claimed = Claimed(candidate.output, candidate.claimed_values, candidate.reasoning, files)
+        local = LocalScience(catalog.config.sections()["statistics"].sandbox, DataLimits())
+        with Console(stderr=True).status("examining the data"):
+            found = asyncio.run(local.concluded(science, catalog.domain_of(science.domain), claimed))
+    except UnusableFile as error:
+        raise UserError(str(error), "name the consumer's own files by --data NAME=FILE") from None
+    except ExaminationLost as error:
+        raise NotJudged(str(error)) from None
+    if PEER_REVIEW not in science.checks or not found.passed:
+        return found
+    return found.model_copy(update={"passed": None, "reasons": (UNREVIEWED,)})
