@@ -55,6 +55,10 @@ class Caller:
         headers = {**self._headers(), "Content-Type": media_type}
         return self.live.http.post(self.live.url(service, path), content=content, headers=headers)
 
+    def put(self, service: str, path: str, content: Any) -> httpx.Response:
+        """PUT bytes, or an iterator of bytes, whatever the answer."""
+        return self.live.http.put(self.live.url(service, path), content=content, headers=self._headers())
+
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"}
 

@@ -45,9 +45,9 @@ def read_review(parties: Parties) -> None:
     assert parties.operator.get("governance", f"/review/holds/{hold_id}").is_success
 
 
-def export(reader: Caller, **filters: str) -> None:
+def export(reader: Caller, service: str, what: str, **filters: str) -> None:
     """The export, to its end."""
-    answer = reader.get("settlement", "/v1/settlements/export", format="jsonl", **filters)
+    answer = reader.get(service, f"/v1/{what}/export", format="jsonl", **filters)
     assert answer.is_success, answer.text
 
 
@@ -74,11 +74,16 @@ def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parti
         reader.read("settlement", f"/v1/accounts/{account}")
         reader.read("settlement", f"/v1/accounts/{account}", as_of=past)
         reader.read("settlement", "/v1/settlements/breakdown", group_by=["domain", "day"], to="2099-12-31")
-        export(reader, domain="news", status="settled")
+        export(reader, "settlement", "settlements", domain="news", status="settled")
+        export(reader, "verification", "outcomes", domain="news")
     parties.finance.read("settlement", "/v1/settlements/breakdown", group_by="agent", **{"from": "2020-01-01"})
     for as_of in ({}, {"as_of": past}):
         parties.finance.read("settlement", "/v1/trial-balance", **as_of)
-    export(parties.finance, **filters, **{"from": "2020-01-01", "to": "2099-12-31"})
+    days = {"from": "2020-01-01", "to": "2099-12-31"}
+    export(parties.finance, "settlement", "settlements", **filters, **days)
+    for named in ({}, {"agent_id": parties.agent.id}, {"consumer_id": parties.consumer.id}):
+        export(parties.finance, "verification", "outcomes", **named)
+        export(parties.operator, "verification", "outcomes", **named, **days)
     services = {shape.collection.partition("-")[0] for shape in asked(live)}
     assert services == {"work", "verification", "governance", "settlement"}
     assert len(asked(live)) > 25

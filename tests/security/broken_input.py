@@ -12,7 +12,7 @@ from tests.e2e.jobs import work_body
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, fresh
 from tests.e2e.stores import publish_messages, until_dealt_with
-from tests.security.markers import CRITERIA, EVALUATION, MARKS
+from tests.security.markers import CRITERIA, EVALUATION, MARKS, SCIENCE
 
 _SECRET = MARKS["reference"]
 _NUMBER = int(MARKS["number label"])
@@ -51,10 +51,12 @@ _WRONG: Mapping[str, dict[str, Any]] = {
         "success_criteria": {"criteria": [{**CRITERIA["criteria"][0], "threshold": _SECRET, "scale": _SECRET}]}
     },
     "in an aggregation": {"success_criteria": {**CRITERIA, "aggregation": _SECRET}},
-    "in science": {"science": {"expected_outcome": _SECRET}},
+    "in science": {"science": {**SCIENCE, "domain": _SECRET, "checks": [_SECRET]}},
+    "science of a wrong shape": {"science": {**SCIENCE, "strict": _SECRET, "data": [_SECRET]}},
+    "what is expected in the input": {"input": {"expected_outcome": MARKS["expected outcome"]}},
     "one of many": {**_evaluation(pattern=f"({MARKS['pattern']}", reference=[_NUMBER]), "domain": ""},
 }
-_TRIED = ("success_criteria", "input", "evaluation")
+_TRIED = ("success_criteria", "input", "evaluation", "science")
 _RAW = (
     b'{"evaluation": {"reference": "%s"' % _SECRET.encode(),
     b'{"evaluation": {"reference": "%s", "reference": "%s"}}' % (_SECRET.encode(), _SECRET.encode()),
@@ -84,7 +86,8 @@ def send_wrong_works(parties: Parties) -> dict[str, int]:
 
 def send_broken_events(live: Live) -> int:
     """Events that nobody can handle, full of evaluation data; how many."""
-    work = {"work_id": fresh("work"), "consumer_id": "acme", "evaluation": EVALUATION, "domain": _SECRET}
+    secrets = {"evaluation": EVALUATION, "science": SCIENCE}
+    work = {"work_id": fresh("work"), "consumer_id": "acme", **secrets, "domain": _SECRET}
     wrong: dict[str, dict[str, Any]] = {
         "work.submitted": {"work_id": fresh("work"), "has_cpa": _SECRET, "evaluation": EVALUATION},
         "contract.awarded": {"award": {"contract_id": [_SECRET]}, "work": work, "terms": {"cpc_rate": _SECRET}},

@@ -18,6 +18,7 @@ MARKS: Mapping[str, str] = {
     "schema property": "zqxpropertybird",
     "schema number": "918273645019",
     "field": "zqxfieldbird",
+    "expected outcome": "zqxoutcomebird",
 }
 """A canary for each kind of evaluation data."""
 
@@ -37,6 +38,13 @@ EVALUATION: Mapping[str, Any] = {
     },
     "required_fields": ["text", MARKS["field"]],
 }
+SCIENCE: Mapping[str, Any] = {
+    "question": "What was decided?",
+    "expected_outcome": {"answer": ["carried", MARKS["expected outcome"]]},
+    "output_constraints": {"votes": {"min": 0}},
+    "checks": ["value_ranges"],
+}
+"""Demands that every candidate of the story meets: none claims a value."""
 PREDICTIONS = ["yes", "no", "no"]
 _PLAIN = {"bonus": "0.01", "penalty": "0.01"}
 CRITERIA: Mapping[str, Any] = {

@@ -107,6 +107,8 @@ _DOCS = ("/docs/start.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css")
 _KIT = ("/", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
 RECIPES: Mapping[str, Recipe] = {
     **{f"GET {path}": Recipe() for path in (*_PUBLIC, *_DOCS, "/v1/metrics/catalog", "/v1/rules")},
+    **{f"GET {path}": Recipe() for path in ("/v1/domains", "/v1/domains/{name:path}")},
+    "POST /v1/domains/infer": Recipe(body=lambda _: {"text": "rmsd", "columns": []}),
     "POST /v1/work": Recipe(body=lambda _: plain_work()),
     "POST /v1/work/validate": Recipe(body=lambda _: plain_work()),
     "GET /v1/work [open]": Recipe("open", query=_MANY, shows="work_id"),
@@ -117,6 +119,8 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/work/{work_id}/award": Recipe("open", body=_award, spends=True),
     "POST /v1/work/{work_id}/claim": Recipe("claimable", strange="awarded", spends=True),
     "GET /v1/awards/{contract_id}": Recipe("awarded"),
+    "PUT /v1/artifacts": Recipe(body=lambda _: {"any": "bytes"}),
+    "GET /v1/artifacts/{sha256}": Recipe("filed"),
     "GET /v1/contracts": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/contracts/{contract_id}": Recipe("settled"),
     "POST /v1/contracts/{contract_id}/outputs": Recipe("awarded", body=lambda _: candidate(GOOD), spends=True),
@@ -126,6 +130,7 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/contracts/{contract_id}/finalize": Recipe("judged", spends=True),
     "POST /v1/contracts/{contract_id}/cancel": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),
+    "GET /v1/outcomes/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
     "GET /v1/outcomes/{contract_id}": Recipe("settled"),
     "POST /v1/verify": Recipe(body=lambda _: _trial()),
     "POST /v1/outcomes/validate": Recipe(body=_question),

@@ -82,6 +82,20 @@ def _held(parties: Parties) -> Ids:
     return {**ids, "hold_id": eventually(look, what="a hold")}
 
 
+def _filed(parties: Parties) -> Ids:
+    """A file that the consumer gave, and that the agent delivered, each to its service; the contract is settled."""
+    content = fresh("mut_score\n-0.4\n").encode()
+    uploads = (
+        parties.consumer.put("work-publisher", "/v1/artifacts", content),
+        parties.agent.put("verification", "/v1/artifacts", content),
+    )
+    (digest,) = {str(answer.json()["sha256"]) for answer in uploads}
+    artifact = {"name": "scores.csv", "media_type": "text/csv", "sha256": digest}
+    ids = _attempted(parties, GOOD, artifacts=[artifact])
+    until_settled(parties.finance, ids["contract_id"])
+    return {**ids, "sha256": digest}
+
+
 def _attempted(parties: Parties, text: str, **further: Any) -> Ids:
     ids = _awarded(parties)
     return {**ids, "attempt_id": str(deliver(parties, ids["contract_id"], text, **further)["attempt_id"])}
@@ -95,4 +109,5 @@ MAKERS: Mapping[str, Callable[[Parties], Ids]] = {
     "judged": _judged,
     "settled": _settled,
     "held": _held,
+    "filed": _filed,
 }

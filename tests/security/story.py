@@ -10,7 +10,7 @@ from aex_models.work import FeedbackLevel
 from tests.e2e.jobs import GOOD, POOR, award, eventually, until_settled, until_status, work_body
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
-from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS
+from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS, SCIENCE
 
 DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}}
 DEFICIENT: dict[str, Any] = {"output": {"text": f"{POOR} on the budget of the town", "predictions": PREDICTIONS[:2]}}
@@ -55,14 +55,14 @@ def _contracts(parties: Parties, level: FeedbackLevel) -> Iterator[dict[str, str
 
 
 def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str, str]:
-    body = work_body(evaluation=EVALUATION, success_criteria=CRITERIA, verification={"feedback": level.value, **policy})
+    judged = {"evaluation": EVALUATION, "success_criteria": CRITERIA, "science": SCIENCE}
+    body = work_body(**judged, verification={"feedback": level.value, **policy})
     key = fresh("key")
     answers = [parties.consumer.post("work-publisher", "/v1/work", body, key=key) for _ in range(2)]
     assert [each.status_code for each in answers] == [201, 201], answers[0].text
     assert answers[1].headers["Idempotent-Replayed"] == "true"
     assert parties.consumer.post("work-publisher", "/v1/work/validate", body).json()["valid"] is True
-    tried = {"evaluation": EVALUATION, "success_criteria": CRITERIA, **DEFICIENT}
-    assert parties.consumer.post("verification", "/v1/verify", tried).json()["verdict"] == "rejected"
+    assert parties.consumer.post("verification", "/v1/verify", {**judged, **DEFICIENT}).json()["verdict"] == "rejected"
     work_id = str(answers[0].json()["work_id"])
     return {"work_id": work_id, "contract_id": award(parties, work_id)}
 

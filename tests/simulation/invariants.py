@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aex_models.contract import ContractStatus
 from aex_models.criteria import BonusPolicy
+from aex_models.faults import Fault
 from aex_models.frozen import Frozen
 from aex_models.governance import Action
 from aex_models.outcome import OutcomeRecord
-from aex_models.results import Fault
 from aex_models.settlement import Settlement
 from aex_models.work import WorkStatus
 from aex_runtime.store.keys import key_of

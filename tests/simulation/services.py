@@ -40,7 +40,7 @@ from aex_verification.under_way import UnderWay
 from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.subscriptions import subscriptions as publisher_subscriptions
-from tests.parts.verification import AwardsFrom, EngineJudge
+from tests.parts.verification import AwardsFrom, EngineJudge, ExaminerInHand, PassingSpool
 from tests.parts.verifiers import VERIFIERS, VerifiersInHand
 from tests.simulation.faults import Crash, FaultyStore, Odds, SimulatedBus
 
@@ -194,6 +194,8 @@ class Suite:
             clock=self.around.clock,
             ids=self.verification.ids,
             judge=judge,
+            examiner=ExaminerInHand(),
+            spool=PassingSpool(self.around.blobs),
             verifiers=verifiers,
             trials=SimulatedTrials(self.around),
             slow_places=Turnstile(3, 6),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aex_models.results import CriterionResult, Fault
+from aex_models.faults import Fault
+from aex_models.results import CriterionResult
 from aex_outcomes.confinement.pool import WorkerPool
 from tests.security.sandbox.case import FILE, PORT, Abuse
 from tests.security.sandbox.watch import Listening, MemoryWatch, Pulse

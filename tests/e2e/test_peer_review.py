@@ -1,0 +1,135 @@
+"""A reviewer over real HTTP: it lowers what arithmetic allows and raises nothing; its silence costs no attempt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.holds import decided, waiting_hold
+from tests.e2e.jobs import amounts, eventually, until_settled, until_status
+from tests.e2e.live import Live, live_suite
+from tests.e2e.parties import Parties, parties_of
+from tests.e2e.science import SECRET, TABLE, TRUTH, artifact, claim, claimed, science_contract, science_of
+from tests.parts.openai_stub import ACCEPTS, GARBAGE, OpenAIStub, fails, openai_stub, reviews
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+REVIEWED: dict[str, Any] = {"checks": ["value_ranges", "recompute_statistics", "peer_review"]}
+HONEST = {"mean_fitness": claimed(TRUTH)}
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[OpenAIStub]:
+    with openai_stub() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def reviewed(stub: OpenAIStub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """An embedded suite with a reviewer; nothing of what that one says breaks it."""
+    environment = {**stub.environment(), "AEX_LOG_LEVEL": "debug"}
+    with live_suite(tmp_path_factory.mktemp("reviewed") / ".aex", environment=environment) as running:
+        yield running
+        assert running.breakdowns() == []
+        assert "stub-key" not in str(running.log("verification"))
+
+
+@pytest.fixture
+def judged_by(reviewed: Live, stub: OpenAIStub) -> Parties:
+    """New principals; the reviewer accepts everything until it is told otherwise."""
+    stub.behave(ACCEPTS)
+    stub.asked.clear()
+    return parties_of(reviewed)
+
+
+def test_a_sound_result_that_the_reviewer_accepts_passes(judged_by: Parties, stub: OpenAIStub) -> None:
+    contract_id = science_contract(judged_by, REVIEWED)
+    attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE), reasoning="I took the mean of mut_score.")
+    assert attempt["verdict"] == "passed"
+    until_status(judged_by.agent, contract_id, "passed")
+    found = science_of(judged_by.consumer, contract_id, attempt["attempt_id"])
+    assert found["reviewer"]["model"] == "stub-1"
+    assert found["reviewer"]["prompt_version"]
+    assert "I took the mean of mut_score." in stub.asked[-1].prompt
+
+
+def test_a_reviewer_that_accepts_everything_does_not_make_a_critical_mismatch_pass(
+    judged_by: Parties, stub: OpenAIStub
+) -> None:
+    contract_id = science_contract(judged_by, REVIEWED | {"strict": False})
+    attempt = claim(judged_by, contract_id, {"mean_fitness": 11.17}, artifact(TABLE))
+    assert attempt["verdict"] == "rejected"
+    assert stub.asked
+    review = science_of(judged_by.operator, contract_id, attempt["attempt_id"])["review"]
+    assert (review["outcome_verdict"], review["scientific_validity"]) == ("wrong_answer", "invalid")
+
+
+def test_a_reviewer_that_rejects_is_heard(judged_by: Parties, stub: OpenAIStub) -> None:
+    stub.behave(reviews(outcome_verdict="does_not_answer", recommendation="reject", reasoning="canary words"))
+    contract_id = science_contract(judged_by, REVIEWED | {"strict": False}, verification={"feedback": "full"})
+    attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE))
+    assert attempt["verdict"] == "rejected"
+    told = judged_by.agent.get("verification", f"/v1/contracts/{contract_id}/attempts").text
+    assert "canary words" not in told
+    assert "canary words" in judged_by.operator.get("verification", f"/v1/contracts/{contract_id}/attempts").text
+
+
+def test_a_reviewer_that_talks_nonsense_costs_no_attempt_and_an_operator_decides(
+    judged_by: Parties, stub: OpenAIStub
+) -> None:
+    stub.behave(GARBAGE)
+    contract_id = science_contract(judged_by, REVIEWED)
+    attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE))
+    assert (attempt["status"], attempt["verdict"]) == ("held", None)
+    seen = until_status(judged_by.agent, contract_id, "held")
+    assert seen["attempts_used"] == 0
+    hold = waiting_hold(judged_by.operator, contract_id)
+    assert hold["cause"] == "review_unparsable"
+    decided(judged_by.operator, hold, "release")
+    until_status(judged_by.agent, contract_id, "passed")
+    assert amounts(until_settled(judged_by.finance, contract_id)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
+
+
+def test_a_held_review_can_be_asked_for_again(judged_by: Parties, stub: OpenAIStub) -> None:
+    stub.behave(GARBAGE)
+    contract_id = science_contract(judged_by, REVIEWED)
+    claim(judged_by, contract_id, HONEST, artifact(TABLE))
+    hold = waiting_hold(judged_by.operator, contract_id)
+    stub.behave(ACCEPTS)
+    decided(judged_by.operator, hold, "retry")
+    assert until_status(judged_by.agent, contract_id, "passed")["attempts_used"] == 1
+    assert amounts(until_settled(judged_by.finance, contract_id)["cost"]) == ("0.40", "0.45", "0.00", "0.85")
+
+
+def test_a_reviewer_that_comes_back_is_asked_again_and_nothing_was_counted(
+    judged_by: Parties, stub: OpenAIStub
+) -> None:
+    stub.behave(fails(503))
+    contract_id = science_contract(judged_by, REVIEWED)
+    body = {"output": "x", "claimed_values": HONEST, "artifacts": [artifact(TABLE)]}
+    path = f"/v1/contracts/{contract_id}/outputs"
+    attempt_id = judged_by.agent.post("verification", path, body).json()["attempt_id"]
+
+    def waits() -> bool | None:
+        seen = judged_by.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
+        return seen["status"] == "waiting" or None
+
+    eventually(waits, what="the first retry")
+    stub.behave(ACCEPTS)
+    assert until_status(judged_by.agent, contract_id, "passed")["attempts_used"] == 1
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_reviewer_is_shown_what_is_expected_only_where_the_work_says_so(
+    judged_by: Parties, stub: OpenAIStub, allowed: bool
+) -> None:
+    contract_id = science_contract(judged_by, REVIEWED | {"reviewer_sees_expected": allowed})
+    claim(judged_by, contract_id, HONEST, artifact(TABLE))
+    assert (SECRET in stub.asked[-1].prompt) is allowed
+    assert SECRET not in judged_by.agent.get("verification", f"/v1/contracts/{contract_id}/attempts").text
+
+
+def test_works_that_ask_for_no_review_are_not_reviewed(judged_by: Parties, stub: OpenAIStub) -> None:
+    contract_id = science_contract(judged_by)
+    assert claim(judged_by, contract_id, HONEST, artifact(TABLE))["verdict"] == "passed"
+    assert stub.asked == []
