@@ -13,7 +13,7 @@ from aex_models.events import TOPICS, ContractAwarded
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionResult, VerificationResult
-from aex_models.science import DataFile, Science
+from aex_models.science import DataFile, DataOwner, Examination, Recomputed, Science, ScienceResult
 from aex_models.settlement import Breakdown, Cost, CostLine
 from aex_models.work import (
     EVALUATION_KEYS,
@@ -320,6 +320,16 @@ def test_an_agent_sees_metrics_that_its_criteria_name_and_no_secret_ones() -> No
 def test_a_metric_that_is_secret_in_one_criterion_is_secret_in_all() -> None:
     twice = result(criterion_results=[criterion_result(secret=True), criterion_result(threshold=0.1)])
     assert project(twice, Audience.AGENT)["metrics"] == {}
+
+
+def test_what_was_recomputed_from_the_consumer_s_data_travels_in_no_event() -> None:
+    found = Examination(recomputed=(Recomputed(name="hidden", value=0.777, owner=DataOwner.CONSUMER, artifact="own"),))
+    judged = result(science=ScienceResult(passed=False, examination=found))
+    told = project(judged, Audience.SERVICE)
+    assert "examination" not in told["science"]
+    assert VerificationResult.model_validate(told | {"criterion_results": ()}).science == ScienceResult(passed=False)
+    seen = project(judged, Audience.OPERATOR)["science"]["examination"]
+    assert seen["recomputed"][0]["value"] == 0.777
 
 
 def test_feedback_level_none_tells_the_verdict_and_no_more() -> None:

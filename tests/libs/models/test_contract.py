@@ -4,9 +4,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from aex_models.canonical import canonical_bytes
 from aex_models.contract import Artifact, AwardRequest, Candidate, ExecutionMetadata, Terms
 from aex_models.money import ZERO
 from aex_models.numbers import JsonFloat, text_of
+from aex_models.science import DataFile
 from aex_models.work import Budget
 
 DIGEST = "a" * 64
@@ -70,10 +72,22 @@ def test_claims_are_numbers_and_keep_their_text() -> None:
 
 
 @pytest.mark.parametrize("value", ["1", None, math.nan, [1]])
-def test_a_claim_that_is_no_number_is_refused_by_name(value: Any) -> None:
+def test_a_claimed_metric_that_is_no_number_is_refused_by_name(value: Any) -> None:
     with pytest.raises(ValidationError, match="/a~1b: expected"):
         Candidate(output=None, claimed_metrics={"a/b": value})
-    assert refusals(claimed_values={"x": value}) == {"claimed_values": "invalid_claim"}
+
+
+@pytest.mark.parametrize("value", ["1", "NaN", [1], {}, 10**400])
+def test_a_claimed_value_that_is_no_number_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(ValidationError, match="/a~1b: expected a number or null"):
+        Candidate(output=None, claimed_values={"a/b": value})
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, JsonFloat("nan")])
+def test_a_claim_of_no_number_is_taken_and_stored_as_null(value: Any) -> None:
+    candidate = Candidate(output=None, claimed_values={"x": value, "y": 1})
+    assert candidate.claimed_values == {"x": None, "y": 1}
+    assert canonical_bytes(candidate.model_dump(mode="json")["claimed_values"]) == b'{"x":null,"y":1}'
 
 
 def test_a_claimed_value_is_never_a_boolean() -> None:
@@ -100,3 +114,21 @@ def test_inline_content_that_is_no_base64_is_refused(content: str) -> None:
 @pytest.mark.parametrize("name", ["", "a/b", "a\\b", "a\nb", "x" * 201])
 def test_an_artifact_s_name_is_no_path(name: str) -> None:
     assert set(refusals(artifacts=[{**CSV, "name": name, "content": "x"}])) == {"artifacts.0.name"}
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["text/csv", "Text/CSV", "text/csv; charset=utf-8", 'text/csv;charset="utf-8"; header=present', "a/b ;x=y;"],
+)
+def test_a_media_type_may_have_parameters_and_any_case(media_type: str) -> None:
+    told = {"name": "a.csv", "media_type": media_type}
+    assert Artifact.model_validate({**told, "content": "x"}).media_type == media_type
+    assert DataFile.model_validate({**told, "sha256": DIGEST}).media_type == media_type
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    ["csv", "text/", "/csv", "text/csv\n", "text/csv; charset", 'text/csv; a="\n"', "text/csv, text/tsv", "é/x"],
+)
+def test_what_is_no_media_type_is_refused(media_type: str) -> None:
+    assert set(refusals(artifacts=[{**CSV, "media_type": media_type, "content": "x"}])) == {"artifacts.0.media_type"}

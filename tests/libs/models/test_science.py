@@ -83,7 +83,9 @@ def test_names_are_given_once(change: dict[str, Any]) -> None:
         {"strict": "yes"},
         {"reviewer_sees_expected": 1},
         {"outcome_criteria": 5},
-        {"output_constraints": {"two words": {"min": 1}}},
+        {"output_constraints": {"": {"min": 1}}},
+        {"output_constraints": {"two\nlines": {"min": 1}}},
+        {"output_constraints": {"n" * 301: {"min": 1}}},
         {"output_constraints": {"mean": {"min": 2, "max": 1}}},
         {"output_constraints": {"mean": {"min": "0"}}},
         {"output_constraints": {"mean": {"max": True}}},
@@ -99,6 +101,11 @@ def test_names_are_given_once(change: dict[str, Any]) -> None:
 )
 def test_what_is_no_science_is_refused(change: dict[str, Any]) -> None:
     assert codes({**WHOLE, **change})
+
+
+@pytest.mark.parametrize("name", ["log2 FC_mean", "24h/mean", "σ₁", "n" * 300])
+def test_a_constraint_may_be_of_whatever_a_claim_is_called(name: str) -> None:
+    assert Science.model_validate({"output_constraints": {name: {"min": 1}}}).output_constraints[name].min == 1
 
 
 def test_one_end_of_a_constraint_is_enough_and_both_may_be_equal() -> None:

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from aex_models.numbers import JsonFloat
-from aex_models.statistics import MAX_FILTERS, MAX_LISTED, OF_TWO_COLUMNS, Filter, FilterOp, Statistic, StatisticSpec
+from aex_models.statistics import (
+    MAX_FILTERS,
+    MAX_LISTED,
+    OF_TWO_COLUMNS,
+    DerivedSpec,
+    Filter,
+    FilterOp,
+    Statistic,
+    StatisticSpec,
+)
 
 ONE_COLUMN = sorted(set(Statistic) - OF_TWO_COLUMNS)
 LARGE_CHANGE = {"column": "log2FC", "op": ">", "value": 2, "abs": True}
@@ -138,6 +147,36 @@ def test_what_cannot_be_compared_is_refused(op: str, value: Any) -> None:
 def test_only_numbers_have_an_absolute_value() -> None:
     assert codes(Filter, {"column": "x", "op": "eq", "value": "a", "abs": True}) == {"invalid_filter"}
     assert codes(Filter, {"column": "x", "op": "gt", "value": 1, "abs": 1}) == {"bool_type"}
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "fits"),
+    [
+        ("eq", " x ", False),
+        ("neq", "x\t", False),
+        ("in", ["a", " b"], False),
+        ("eq", "NA", False),
+        ("eq", "", False),
+        ("in", ["a", "null"], False),
+        ("neq", "NA", True),  # what is not missing
+        ("eq", "na", True),
+        ("eq", "two words", True),
+    ],
+)
+def test_a_text_that_no_cell_is_read_as_is_refused(op: str, value: Any, fits: bool) -> None:
+    raw = {"column": "x", "op": op, "value": value}
+    assert Filter.model_validate(raw).value == value if fits else codes(Filter, raw) == {"invalid_filter"}
+
+
+@pytest.mark.parametrize("name", ["read count_mean", "24h_mean", "log2 FC_mean", "Ä/ö", "n" * 300])
+def test_what_no_work_asks_for_may_be_called_as_any_claim(name: str) -> None:
+    assert DerivedSpec(name=name, stat=Statistic.MEAN, column="x").name == name
+    assert codes(StatisticSpec, {"name": name, "stat": "mean", "column": "x"})
+
+
+@pytest.mark.parametrize("name", ["", "n" * 301, "a\nb", "a\x00", "\u202e", "a\u200bb"])
+def test_a_name_that_cannot_be_printed_is_none(name: str) -> None:
+    assert codes(DerivedSpec, {"name": name, "stat": "mean", "column": "x"})
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53) + 1, 2**53 - 1)

@@ -1,5 +1,6 @@
 """Awards, contracts, candidates and attempts."""
 
+import math
 from base64 import b64decode
 from enum import StrEnum
 from typing import Annotated, Any
@@ -8,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.canonical import escape_pointer
-from aex_models.frozen import Frozen, Identifier, Instant, Sha256, StrictInt
+from aex_models.frozen import Frozen, Identifier, Instant, MediaType, Sha256, StrictInt
 from aex_models.governance import Party
 from aex_models.money import ZERO, Currency, Money, Rate
 from aex_models.numbers import is_number
@@ -126,7 +127,7 @@ class Artifact(Frozen):
     """A file of a candidate: inline text, inline base64, or the digest of an upload; exactly one of the three."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
-    media_type: Annotated[str, Field(min_length=3, max_length=100, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")]
+    media_type: MediaType
     content: str | None = None
     content_base64: str | None = None
     sha256: Sha256 | None = None
@@ -154,7 +155,8 @@ class Candidate(Frozen):
     execution_metadata: ExecutionMetadata = ExecutionMetadata()
     claimed_metrics: dict[str, Any] = {}
     claimed_values: dict[str, Any] = {}
-    """Numbers whose own text is kept: 11.170 claims three decimals."""
+    """Numbers whose own text is kept: 11.170 claims three decimals. None claims what is no number, which no domain
+    takes; NaN and infinities, which JSON does not have, become None."""
     reasoning: Annotated[str, Field(max_length=200_000)] | None = None
     artifacts: tuple[Artifact, ...] = Field(default=(), max_length=50)
 
@@ -166,7 +168,12 @@ class Candidate(Frozen):
     @field_validator("claimed_values")
     @classmethod
     def _values_are_numbers(cls, claims: dict[str, Any]) -> dict[str, Any]:
-        return _checked(claims, is_number, "a finite number")
+        numbers = {name: None if _beyond_json(value) else value for name, value in claims.items()}
+        return _checked(numbers, lambda value: value is None or is_number(value), "a number or null")
+
+
+def _beyond_json(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _checked(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:

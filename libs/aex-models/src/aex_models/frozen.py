@@ -33,6 +33,17 @@ Identifier = Annotated[str, StringConstraints(min_length=1, max_length=128, patt
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """The lower-case hexadecimal SHA-256 of some bytes."""
 
+_WORD = r"[A-Za-z0-9!#$&^_.+-]+"
+MediaType = Annotated[
+    str,
+    StringConstraints(
+        min_length=3,
+        max_length=200,
+        pattern=rf'^{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f]*"))*[ \t]*;?[ \t]*$',
+    ),
+]
+"""A media type in any case, with whatever parameters: `text/csv; charset=utf-8`."""
+
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 LongText = Annotated[str, StringConstraints(max_length=20_000)]
 Instant = AwareDatetime

@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.domains import DomainName
 from aex_models.faults import Fault
-from aex_models.frozen import Frozen, LongText, Sha256, ShortText, StrictBool, StrictFloat
-from aex_models.statistics import StatisticName, StatisticSpec
+from aex_models.frozen import Frozen, LongText, MediaType, Sha256, ShortText, StrictBool, StrictFloat
+from aex_models.statistics import ClaimName, StatisticName, StatisticSpec
 
 VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW = "value_ranges", "recompute_statistics", "peer_review"
 CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW)
@@ -37,9 +37,7 @@ class DataFile(Frozen):
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
     sha256: Sha256 | None = None
     """None where the reader may not know it: the data are the consumer's secret."""
-    media_type: Annotated[str, Field(min_length=3, max_length=100, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")] | None = (
-        None
-    )
+    media_type: MediaType | None = None
     """Unset: by the name's ending (.csv, .tsv, .jsonl, .ndjson, .parquet)."""
 
 
@@ -55,7 +53,7 @@ class Science(Frozen):
     reviewer_sees_expected: StrictBool = False
     outcome_criteria: LongText | Annotated[tuple[LongText, ...], Field(max_length=50)] = ()
     """What a good answer has, in words."""
-    output_constraints: Annotated[dict[StatisticName, Constraint], Field(max_length=200)] = {}
+    output_constraints: Annotated[dict[ClaimName, Constraint], Field(max_length=200)] = {}
     statistics: Annotated[tuple[StatisticSpec, ...], Field(max_length=100)] = ()
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data: recomputation prefers them to the agent's."""
@@ -131,7 +129,7 @@ class DataOwner(StrEnum):
 class Recomputed(Frozen):
     """A statistic, recomputed from raw data."""
 
-    name: StatisticName
+    name: ClaimName
     value: float
     owner: DataOwner
     artifact: str
@@ -191,6 +189,8 @@ class DataProblem(Frozen):
     artifact: str | None = None
     fault: Fault = Fault.AGENT
     """A platform fault (a file that is lost, the consumer's own data that cannot be read) leaves no verdict."""
+    secret: bool = False
+    """Whether `message` speaks of the consumer's own data: the agent is told it at feedback level `full` alone."""
 
 
 class Examination(Frozen):
@@ -207,9 +207,9 @@ class Examination(Frozen):
     domain_violations: tuple[DomainViolation, ...] = ()
     """Also failed sanity checks that the work demands."""
     in_range: int = 0
-    """Claimed values that a range or a constraint covers, violated or not."""
+    """Claimed values that were held to an end of a range or of a constraint, or are no numbers; violated or not."""
     unchecked: tuple[str, ...] = ()
-    """Claims that no range and no constraint covers."""
+    """Claims that no range and no constraint covers; a quantity that its domain says is unbounded is none of them."""
     findings: tuple[DomainViolation, ...] = ()
     """Failed sanity checks that the work does not demand."""
     problems: tuple[DataProblem, ...] = ()

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictFloat
@@ -12,6 +12,16 @@ from aex_models.numbers import is_number
 
 StatisticName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 """Names a recomputed value: `stat.NAME` is its metric, and NAME the claim that is held against it."""
+
+
+def _printable(name: str) -> str:
+    if not name.isprintable():
+        raise PydanticCustomError("invalid_name", "Expected 1 to 300 printable characters")
+    return name
+
+
+ClaimName = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_printable)]
+"""Names a claimed value, and what is recomputed to be held against it: wider than what a metric may be called."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -57,6 +67,11 @@ class FilterOp(StrEnum):
     IN = "in"
 
 
+MISSING_WORDS = ("", "NA", "N/A", "null", "NULL", "None")
+"""Texts that stand for a value that is not there."""
+BLANKS = " \t"
+"""What does not count around a cell."""
+
 _SIGNS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "=": "eq", "==": "eq", "!=": "neq", "<>": "neq"}
 _EITHER = frozenset({FilterOp.EQ, FilterOp.NEQ, FilterOp.IN})
 _QUANTILE = re.compile(r"quantile\(\s*([0-9.eE+-]{1,30})\s*\)")
@@ -70,8 +85,14 @@ def _number(text: str) -> float | str:
         return text
 
 
+_EVERY_OP = f"{', '.join(each for each in _SIGNS if each != '==')} or in ({', '.join(FilterOp)})"
+
+
 def _worded(value: Any) -> Any:
-    return _SIGNS.get(value, value) if isinstance(value, str) else value
+    worded = _SIGNS.get(value, value) if isinstance(value, str) else value
+    if worded not in list(FilterOp):
+        raise PydanticCustomError("enum", "Expected one of {ops}", {"ops": _EVERY_OP})
+    return worded
 
 
 class Filter(Frozen):
@@ -94,7 +115,19 @@ class Filter(Frozen):
             raise PydanticCustomError("invalid_filter", "Expected a finite number, a text or a boolean")
         if not numbers and (self.abs or self.op not in _EITHER):
             raise PydanticCustomError("invalid_filter", "Only numbers can be compared by size")
+        for each in listed:
+            self._check_text(each)
         return self
+
+    def _check_text(self, value: Any) -> None:
+        """Refuses a text that no cell is read as: the condition would say something else than it seems to."""
+        if not isinstance(value, str):
+            return
+        if value != value.strip(BLANKS):
+            raise PydanticCustomError("invalid_filter", "Cells are read without blanks around them: leave them out")
+        if value in MISSING_WORDS and self.op is not FilterOp.NEQ:
+            message = "Empty cells, NA, N/A, null, NULL and None are missing values, which meet no condition"
+            raise PydanticCustomError("invalid_filter", message)
 
 
 class StatisticSpec(Frozen):
@@ -137,9 +170,13 @@ class StatisticSpec(Frozen):
     def _complete(self) -> "StatisticSpec":
         if self.stat in OF_TWO_COLUMNS:
             if len(self.columns) != 2 or self.column is not None:
-                raise PydanticCustomError("invalid_statistic", "{stat} takes two columns", {"stat": self.stat.value})
+                raise PydanticCustomError(
+                    "invalid_statistic", "{stat} takes two columns: give them as `columns`", {"stat": self.stat.value}
+                )
         elif self.columns or (self.column is None and self.stat is not Statistic.COUNT):
-            raise PydanticCustomError("invalid_statistic", "{stat} takes one column", {"stat": self.stat.value})
+            raise PydanticCustomError(
+                "invalid_statistic", "{stat} takes one column: give it as `column`", {"stat": self.stat.value}
+            )
         if (self.q is not None) != (self.stat is Statistic.QUANTILE):
             raise PydanticCustomError("invalid_statistic", "quantile, and it alone, takes q from 0 to 1")
         return self
@@ -149,3 +186,9 @@ class StatisticSpec(Frozen):
         """Every column that it reads, each once."""
         read = (*((self.column,) if self.column else ()), *self.columns, *(each.column for each in self.where))
         return tuple(dict.fromkeys(read))
+
+
+class DerivedSpec(StatisticSpec):
+    """A statistic that no work asks for: named by the claim that it is held against, or by its column."""
+
+    name: ClaimName

@@ -131,12 +131,17 @@ class VerificationPolicy(Frozen):
     """Seconds from the award; 7 days unless said otherwise."""
 
 
+GENERAL = "general"
+"""The domain of works that name none."""
+WorkDomain = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._/-]+$")]
+
+
 class WorkSubmission(Frozen):
     """A work as its consumer submits it."""
 
     title: ShortText
     description: LongText = ""
-    domain: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._/-]+$")] = "general"
+    domain: WorkDomain = GENERAL
     input: dict[str, Any] = {}
     evaluation: Evaluation | None = None
     success_criteria: SuccessCriteria | None = None

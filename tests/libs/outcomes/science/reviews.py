@@ -15,7 +15,6 @@ from aex_models.science import (
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
-    Reviewer,
     ReviewFailure,
     Science,
     ScientificReview,
@@ -23,8 +22,8 @@ from aex_models.science import (
 )
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.review.port import Reviewed, ReviewedFile
+from tests.parts.reviewing import accepting, says
 
-REVIEWER = Reviewer(model="a-model", prompt_version="1")
 ALL_CHECKS = ("value_ranges", "recompute_statistics", "peer_review")
 DMS = Domain(
     name="bioinformatics/DMS",
@@ -92,21 +91,12 @@ def review(
     recommendation: Recommendation = Recommendation.ACCEPT,
     **more: Any,
 ) -> ScientificReview:
-    said: dict[str, Any] = {
-        "confidence": 0.9,
-        "answers_original_question": True,
-        "values_plausible": True,
-        "values_consistent": True,
-        "reasoning_sound": True,
-    }
-    return ScientificReview(
-        outcome_verdict=verdict, scientific_validity=validity, recommendation=recommendation, **said | more
-    )
+    return accepting(outcome_verdict=verdict, scientific_validity=validity, recommendation=recommendation, **more)
 
 
 def said(*words: Any, **more: Any) -> Reviewed:
-    return Reviewed(REVIEWER, review=review(*words, **more))
+    return says(review(*words, **more))
 
 
 def silent(failure: ReviewFailure) -> Reviewed:
-    return Reviewed(REVIEWER, failure=failure)
+    return says(failure)

@@ -47,6 +47,13 @@ def test_the_honest_claim_matches_and_a_claims_own_decimals_count(tmp_path: Path
         assert found.domain_violations == ()
 
 
+def test_a_claim_of_null_is_a_violation_and_matches_nothing(tmp_path: Path) -> None:
+    found = examined({"mean_fitness": "null", "novelty": "null"}, written(tmp_path, "scores.csv", TABLE))
+    assert told(found) == {"mean_fitness": "mismatch", "novelty": "not_recomputed"}
+    assert [(each.name, each.value) for each in found.domain_violations] == [("mean_fitness", None), ("novelty", None)]
+    assert (found.claims, found.in_range, found.unchecked) == (2, 2, ())
+
+
 def test_a_claim_of_zero_over_data_whose_mean_is_zero_matches(tmp_path: Path) -> None:
     for claim in ("0", "0.0", "5.5e-17"):
         found = examined({"mean_fitness": claim}, written(tmp_path, "scores.csv", csv_of(-0.1, 0.3, -0.2)))

@@ -27,7 +27,6 @@ from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.review.port import Reviewed
 from tests.libs.outcomes.science.reviews import (
     ALL_CHECKS,
-    REVIEWER,
     examined,
     match,
     mismatch,
@@ -40,6 +39,7 @@ from tests.libs.outcomes.science.reviews import (
     silent,
     violation,
 )
+from tests.parts.reviewing import REVIEWER
 
 ARITHMETIC = ("value_ranges", "recompute_statistics")
 MINOR, MAJOR, CRITICAL = MismatchSeverity.MINOR, MismatchSeverity.MAJOR, MismatchSeverity.CRITICAL
@@ -180,6 +180,20 @@ def test_values_are_consistent_where_all_that_is_demanded_matches(
     names: tuple[str, ...], found: Examination, consistent: bool | None
 ) -> None:
     assert conclude(science(*names), found, None).values_consistent is consistent
+
+
+def test_what_could_have_been_claimed_is_named_without_its_value() -> None:
+    [reason] = conclude(science(), examined(not_recomputed(), not_claimed("std_fitness")), None).reasons
+    assert (reason.code, reason.names) == ("nothing_recomputed", ("std_fitness",))
+    assert "claim at least one" in reason.message
+    [demanded] = conclude(science("mean_fitness", OTHER), examined(match()), None).reasons
+    assert (demanded.code, demanded.names) == ("statistic_not_claimed", (OTHER,))
+
+
+def test_where_no_file_has_anything_to_recompute_from_the_reason_says_so() -> None:
+    [reason] = conclude(science(), examined(not_recomputed()), None).reasons
+    assert (reason.code, reason.names) == ("nothing_recomputed", ())
+    assert "column of numbers" in reason.message
 
 
 def test_mismatches_are_told_with_both_numbers_and_whether_they_are_secret() -> None:

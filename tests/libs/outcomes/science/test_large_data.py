@@ -1,9 +1,6 @@
 """A million rows, in the worker that services use and within its bounds."""
 
 import os
-import resource
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +18,7 @@ STATISTICS = ("mean", "std", "var", "min", "max", "median", "sum", "count", "n_u
 OF_TWO = ("pearson", "spearman", "slope", "r_squared")
 
 
-async def test_a_million_rows_are_recomputed_within_the_workers_memory(
-    tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path: Path) -> None:
     for each in [tmp_path, *tmp_path.parents]:
         if each.stat().st_uid == os.getuid() and each != Path(each.anchor):
             each.chmod(each.stat().st_mode | 0o011)
@@ -40,9 +35,7 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(
     asked += [{"name": "genes", "stat": "count", "where": where}]
     bounds = OutcomeConfig().sections()["statistics"].sandbox
     async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as pool:
-        begun = time.monotonic()
         found = await examined(pool, payload(file, statistics=asked))
-        seconds = time.monotonic() - begun
     assert found.problems == ()
     values = {each.name: each.value for each in found.recomputed}
     assert values["genes"] == int(((abs(change) > 2) & (rate < 0.05)).sum())
@@ -50,7 +43,3 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(
     assert values["std"] == pytest.approx(change.std(ddof=1), rel=1e-9)
     assert values["median"] == pytest.approx(np.median(change), rel=1e-9)
     assert values["pearson"] == pytest.approx(np.corrcoef(change, rate)[0, 1], rel=1e-9)
-    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    record_property("seconds", round(seconds, 1))
-    record_property("peak_mb", peak_mb)
-    assert peak_mb < bounds.memory_limit_mb

@@ -11,9 +11,10 @@ import pytest
 from aex_models.faults import Fault
 from aex_models.science import DataOwner, Science, ScienceResult
 from aex_outcomes.config import READING_DATA, SandboxConfig
+from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.science.given_files import GivenFile, staged
 from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.local import Claimed, ExaminationLost, LocalScience
+from aex_outcomes.science.local import Claimed, LocalScience
 from tests.libs.outcomes.science.fitness import CSV, MEAN, science
 
 CLAIMS = {"mean_fitness": round(MEAN, 2)}
@@ -49,12 +50,13 @@ async def test_a_file_that_kills_its_worker_is_left_out_and_is_its_owners_proble
 ) -> None:
     found = await concluded(huge(owner), bounds=CRAMPED)
     problem = found.examination.problems[0]
-    assert (problem.code, problem.artifact, problem.fault) == ("out_of_memory", "huge.csv", fault)
+    assert problem.code in {"out_of_memory", "crashed"}, "which of them: that is up to whose allocation fails first"
+    assert (problem.artifact, problem.fault) == ("huge.csv", fault)
     assert found.passed is passed
 
 
 async def test_an_examination_that_fails_in_itself_is_lost_and_no_verdict() -> None:
-    with pytest.raises(ExaminationLost, match="broke down"):
+    with pytest.raises(ExaminationLost, match="no worker could examine the claims: TypeError"):
         await concluded(OWN, max_rows="many")
 
 

@@ -22,12 +22,20 @@ DMS, RNASEQ, MD, CORRELATION = (
 
 
 def checked(name: str, value: Any, domain: Domain | None = DMS, **constraints: Constraint) -> str:
-    """What came of one claim: `violated`, `fine` or `unchecked`."""
+    """What came of one claim: `violated`, `fine`, `unchecked`, or `unbounded` where it was neither."""
     found = check_claims({name: value}, domain, constraints)
-    assert found.in_range + len(found.unchecked) == 1
+    assert found.in_range + len(found.unchecked) <= 1
     assert all(each.name == name for each in found.violations)
     assert not (found.violations and found.unchecked)
-    return "violated" if found.violations else "unchecked" if found.unchecked else "fine"
+    return (
+        "violated"
+        if found.violations
+        else "unchecked"
+        if found.unchecked
+        else "fine"
+        if found.in_range
+        else "unbounded"
+    )
 
 
 def test_the_motivating_failure_is_a_violation_that_tells_figure_and_range() -> None:
@@ -104,9 +112,20 @@ def test_each_domain_holds_its_quantities(domain: Domain, name: str, good: float
     assert (checked(name, good, domain), checked(name, bad, domain)) == ("fine", "violated")
 
 
-def test_a_range_without_ends_takes_every_finite_number_and_nothing_else() -> None:
-    assert [checked("energy", value, MD) for value in (-1e300, 0, 1e300)] == ["fine"] * 3
-    assert checked("energy", math.nan, MD) == "violated"
+def test_a_quantity_without_bounds_is_neither_checked_nor_unchecked() -> None:
+    for name in ("energy", "mean_energy", "energy_max"):
+        assert [checked(name, value, MD) for value in (-1e300, 0, 1e300)] == ["unbounded"] * 3
+        assert checked(name, math.nan, MD) == "violated"
+    assert checked("std_energy", 1, MD) == "fine"
+    assert checked("energy", 1, MD, energy=Constraint(typical=1)) == "unbounded"
+    assert checked("energy", 1, MD, energy=Constraint(max=5)) == "fine"
+    found = check_claims({"energy": -3, "rmsd": 2, "novelty": 1}, MD, {})
+    assert (found.in_range, found.unchecked) == (1, ("novelty",))
+
+
+def test_a_constraint_without_ends_checks_nothing() -> None:
+    assert checked("yield", 5, None, **{"yield": Constraint(typical=5)}) == "unchecked"
+    assert checked("mean_fitness", 1, mean_fitness=Constraint(typical=5)) == "fine"
 
 
 def test_units_are_told() -> None:

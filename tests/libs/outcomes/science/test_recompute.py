@@ -1,15 +1,22 @@
 """Which file a statistic is computed from, whose fault a problem is, and what is computed where nobody asks."""
 
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aex_models.domains import Domain
 from aex_models.faults import Fault
+from aex_models.numbers import JsonFloat
 from aex_models.science import DataOwner
-from aex_models.statistics import Statistic
+from aex_models.statistics import OF_TWO_COLUMNS, Statistic
 from aex_outcomes import DataLimits, DomainRegistry, SourceFile, recompute
-from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, CSV, spec, written
+from aex_outcomes.science.reconcile import reconcile
+from aex_outcomes.science.statistics.scale import Scale
+from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, CSV, recomputed, spec, written
 
 DMS = DomainRegistry.load().get("bioinformatics/DMS")
 OWN, FORGED = "x,y\n1,1\n3,3\n", "x,y,z\n10,1,7\n30,3,9\n"
@@ -88,7 +95,7 @@ def test_a_domain_says_what_is_computed_where_nobody_asks(tmp_path: Path) -> Non
 
 
 def test_without_a_domain_the_first_five_columns_of_numbers_have_means(tmp_path: Path) -> None:
-    table = "odd name,words,a,b,c,d,e,f\n1,w,1,2,3,4,5,6\n"
+    table = "words,a,b,c,d,e,f\nw,1,2,3,4,5,6\n"
     found = recompute([written(tmp_path, "a.csv", table)], [])
     assert [each.name for each in found.values] == ["a_mean", "b_mean", "c_mean", "d_mean", "e_mean"]
     assert recompute([], []).values == ()
@@ -111,11 +118,84 @@ def test_the_default_statistics_are_of_the_consumers_file(tmp_path: Path) -> Non
     assert {(each.owner, each.artifact) for each in found.values} == {(CONSUMER, "b.csv")}
 
 
-def test_scales_say_how_large_the_values_are(tmp_path: Path) -> None:
+def test_scales_say_what_zero_is_and_what_rounding_explains(tmp_path: Path) -> None:
     file = written(tmp_path, "a.csv", "x,y\n-4,1\n2,3\n")
-    specs = [spec(each.value, name=each.value) for each in (Statistic.MEAN, Statistic.VAR, Statistic.COUNT)]
-    found = recompute([file], [*specs, spec("slope", ("x", "y"), name="slope")])
-    assert found.scales == {"mean": 4, "var": 16, "count": 0, "slope": 0.75}
+    of_one, of_two = set(Statistic) - OF_TWO_COLUMNS, sorted(OF_TWO_COLUMNS)
+    specs = [spec(each, name=each, q=0.5 if each == "quantile" else None) for each in sorted(of_one)]
+    found = recompute([file], [*specs, *(spec(each, ("x", "y"), name=each) for each in of_two)])
+    values = Scale(zero=4e-9)
+    assert found.scales == {
+        "mean": Scale(4e-9, 4e-13), "sum": Scale(4e-9, 8e-13), "std": values, "var": values, "min": values,
+        "max": values, "median": values, "quantile": values, "count": Scale(), "n_unique": Scale(),
+        "pearson": Scale(1e-9, 1e-13), "spearman": Scale(1e-9, 1e-13), "r_squared": Scale(1e-9, 1e-13),
+        "slope": Scale(float(Fraction(1, 3 * 10**9)), float(Fraction(1, 3 * 10**13))),
+    }  # fmt: skip
+
+
+CANCELLING = "x\n0.1\n0.2\n-0.3\n"
+SMALL = "x\n0.9\n1e-50\n1.0\n"
+LATE = "x\n100000\n100001\n100002\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "stat", "claim", "status", "severity"),
+    [
+        (CANCELLING, "mean", "1.850371707708594e-17", "match", None),  # numpy's; 9e-18 is exact
+        (CANCELLING, "sum", "5.551115123125783e-17", "match", None),
+        (CANCELLING, "mean", "1e-12", "mismatch", "critical"),
+        (SMALL, "min", "9e-14", "mismatch", "critical"),
+        (SMALL, "min", "-9e-14", "mismatch", "critical"),
+        (SMALL, "min", "1.0e-50", "match", None),
+        (SMALL, "min", "0", "match", None),  # nothing, beside 1
+        ("x\n1e-20\n0.9\n1\n", "min", "1e-50", "mismatch", "critical"),
+        ("x\n-9e-14\n1\n", "min", "9e-14", "mismatch", "critical"),
+        ("x\n-0.4\n-0.39\n-0.38\n1e15\n", "median", "11.17", "mismatch", "critical"),
+        ("x\n1700000000\n1700000001\n1700000005\n", "var", "250000", "mismatch", "critical"),
+        (LATE, "std", "0", "mismatch", "critical"),
+        (LATE, "var", "0", "mismatch", "critical"),
+        ("x\n1\n1\n", "std", "0", "match", None),
+        ("x\n1\n1\n", "std", "1e-17", "mismatch", "critical"),
+        ("x\n1e10\n2e10\n", "count", "0", "mismatch", "critical"),
+        ("x\n1e10\n2e10\n", "n_unique", "0", "mismatch", "critical"),
+    ],
+)
+def test_a_claim_may_be_off_by_rounding_only_where_summands_cancel(
+    tmp_path: Path, table: str, stat: str, claim: str, status: str, severity: str | None
+) -> None:
+    found = recompute([written(tmp_path, "a.csv", table)], [spec(stat)])
+    (held,) = reconcile({"it": JsonFloat(claim)}, found.values, found.specs, scales=found.scales)
+    assert (held.status.value, held.severity and held.severity.value) == (status, severity)
+
+
+@pytest.mark.parametrize(
+    ("stat", "y", "claim", "status"),
+    [
+        ("pearson", [1.0, -1.0, -1.0, 1.0], "3e-17", "match"),
+        ("pearson", [1.0, -1.0, -1.0, 1.0], "1e-12", "mismatch"),
+        ("pearson", [1.0, -1.0, -1.0, 1.0001], "0", "mismatch"),
+        ("r_squared", [1.0, -1.0, -1.0, 1.0], "0", "match"),
+        ("slope", [1.7e18, 1.7e18 + 1024, 1.7e18 + 2048, 1.7e18 + 3072], "-1024", "mismatch"),
+        ("slope", [1e9, -1e9, -1e9, 1e9], "1e-5", "match"),
+        ("slope", [1e9, -1e9, -1e9, 1e9], "0.1", "mismatch"),
+    ],
+)
+def test_correlations_and_slopes_have_the_noise_of_the_deviations(
+    tmp_path: Path, stat: str, y: list[float], claim: str, status: str
+) -> None:
+    rows = "".join(f"{place},{each!r}\n" for place, each in enumerate(y))
+    found = recompute([written(tmp_path, "a.csv", f"x,y\n{rows}")], [spec(stat, ("x", "y"))])
+    (held,) = reconcile({"it": JsonFloat(claim)}, found.values, found.specs, scales=found.scales)
+    assert held.status.value == status
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40), st.sampled_from(["mean", "sum", "min", "median"]))
+@settings(max_examples=25, deadline=None)
+def test_what_numpy_makes_of_the_values_always_matches(values: list[float], stat: str) -> None:
+    cancelling = [*values, *(-each for each in values[1:])]
+    found = recomputed("x\n" + "".join(f"{each!r}\n" for each in cancelling), spec(stat))
+    claim = float(getattr(np, stat)(cancelling))
+    (held,) = reconcile({"it": claim}, found.values, found.specs, scales=found.scales)
+    assert held.status == "match"
 
 
 def test_limits_are_the_callers(tmp_path: Path) -> None:

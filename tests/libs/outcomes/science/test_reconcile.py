@@ -9,15 +9,18 @@ from hypothesis import strategies as st
 from aex_models.numbers import JsonFloat
 from aex_models.science import DataOwner, Recomputed, Reconciliation
 from aex_outcomes.science.reconcile import reconcile
+from aex_outcomes.science.statistics.scale import Scale
 from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, spec
 
 EDGE = 1 + 1e-12
 LITTLE = 0.05 * EDGE
+OF_MEAN = Scale(zero=1e-9, noise=1e-13)
+"""Of values up to 1."""
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def held(
-    claim: Any, actual: float, scale: float = 1.0, tolerance: float = 0.01, owner: DataOwner = AGENT
+    claim: Any, actual: float, scale: Scale = OF_MEAN, tolerance: float = 0.01, owner: DataOwner = AGENT
 ) -> Reconciliation:
     """A claim as it is written, against a value."""
     if isinstance(claim, str):
@@ -45,9 +48,14 @@ def held(
         ("13", 12.5, "match", None),
         ("0.12", 0.12500000000000003, "match", None),
         ("0.15", 0.12500000000000003, "mismatch", "major"),
-        ("1.0e3", 1049.0, "match", None),
-        ("1.0e3", 1051.0, "mismatch", "minor"),
+        ("1.0e3", 1009.0, "match", None),
+        ("1.0e3", 1049.0, "mismatch", "minor"),  # an exponent rounds nothing away
+        ("1.2e5", 124999.0, "mismatch", "minor"),
+        ("10E1", 104.0, "mismatch", "minor"),
+        ("1.00e2", 104.9, "mismatch", "minor"),
+        ("1.20e1", 12.4, "mismatch", "minor"),
         ("1e3", 1049.0, "mismatch", "minor"),
+        ("1.2e1", 12.4, "match", None),
         ("1.20E-7", 1.2049e-7, "match", None),
         ("127", 127.0, "match", None),
         ("127", 126.0, "match", None),  # 0.8 %
@@ -76,9 +84,28 @@ def test_claims_match_as_the_specification_says(claim: str, actual: float, statu
 
 
 def test_the_size_of_the_values_says_what_zero_is() -> None:
-    assert held("0", 1e-4, scale=1e6).status == "match"
-    assert held("0", 1e-4, scale=1e4).status == "mismatch"
-    assert held("0", 1e-300, scale=0.0).status == "mismatch"
+    assert held("0", 1e-4, scale=Scale(zero=1e-3)).status == "match"
+    assert held("0", 1e-4, scale=Scale(zero=1e-5)).status == "mismatch"
+    assert held("0", 1e-300, scale=Scale()).status == "mismatch"
+
+
+def test_rounding_explains_a_difference_only_where_there_is_noise() -> None:
+    assert held("1.85e-17", 9e-18).status == "match"
+    assert held("-1.85e-17", 9e-18).status == "match"
+    for claim in ("1.85e-17", "-9e-18", "1e-50", "9e-14"):
+        assert held(claim, 9e-18, scale=Scale(zero=1e-9)).severity == "critical"
+
+
+def test_a_recomputed_zero_has_no_relative_error() -> None:
+    found = held("0.5", 0.0)
+    assert (found.status.value, found.severity, found.relative_error) == ("mismatch", "critical", None)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_with_a_tolerance_of_zero_a_count_is_exact(claimed: int, actual: int) -> None:
+    for claim in (claimed, float(claimed), JsonFloat(f"{claimed:.6e}")):
+        matches = held(claim, float(actual), scale=Scale(), tolerance=0).status == "match"
+        assert matches == (float(claim) == actual)
 
 
 def test_a_tolerance_is_the_specifications_own() -> None:
@@ -119,24 +146,32 @@ def test_the_value_itself_always_matches(actual: float) -> None:
     assert held(JsonFloat(repr(actual)), actual).status == "match"
 
 
-@given(NUMBERS, st.integers(2, 15))
-def test_the_value_rounded_to_two_digits_or_more_matches(actual: float, digits: int) -> None:
+@given(NUMBERS, st.integers(0, 30))
+def test_the_value_rounded_to_some_decimals_matches_with_two_digits_or_more(actual: float, decimals: int) -> None:
+    written = f"{actual:.{decimals}f}"
+    assume(len(written.lstrip("-0.").replace(".", "")) >= 2)
+    assert held(JsonFloat(written), actual, scale=Scale(), tolerance=0).status == "match"
+
+
+@given(st.floats(10, 1e300), st.integers(2, 15))
+def test_digits_after_an_exponent_claim_no_more_than_they_would_in_plain(actual: float, digits: int) -> None:
     written = f"{actual:.{digits - 1}e}"
-    assume(float(written) not in (0.0, float("inf"), float("-inf")))
-    assert held(written, actual).status == "match"
+    plain = f"{JsonFloat(written):.{max(0, digits - 1 - int(written.partition('e')[2]))}f}"
+    found = [held(JsonFloat(each), actual, scale=Scale(), tolerance=0).status for each in (written, plain)]
+    assert found[0] == found[1]
 
 
 @given(NUMBERS, NUMBERS)
 def test_a_changed_sign_never_matches_and_is_critical(claimed: float, actual: float) -> None:
     assume(claimed * actual < 0 or (claimed < 0 < actual) or (actual < 0 < claimed))
-    found = held(JsonFloat(repr(claimed)), actual, scale=0.0)
+    found = held(JsonFloat(repr(claimed)), actual, scale=Scale())
     assume(abs(claimed - actual) > 1e-300)
     assert (found.status.value, found.severity) == ("mismatch", "critical")
 
 
 @given(NUMBERS, NUMBERS)
 def test_a_match_is_close_and_a_severity_says_how_far(claimed: float, actual: float) -> None:
-    found = held(JsonFloat(repr(claimed)), actual, scale=0.0)
+    found = held(JsonFloat(repr(claimed)), actual, scale=Scale())
     error = found.relative_error
     if found.status == "mismatch" and error is not None and claimed * actual > 0:
         assert found.severity == ("minor" if error <= LITTLE else "major" if error <= 0.5 * EDGE else "critical")

@@ -21,6 +21,7 @@ from aex_outcomes.confinement.errors import (
 )
 from aex_outcomes.confinement.frames import BrokenFrame
 from aex_outcomes.confinement.lanes import Lanes
+from aex_outcomes.confinement.processor import cpu_seconds
 from aex_outcomes.confinement.staff import Hiring, Staff
 
 _log = structlog.get_logger(__name__)
@@ -47,6 +48,8 @@ class Running:
 
     assignment: Assignment
     deadline: asyncio.TimerHandle
+    cpu_before: float | None
+    """Seconds of the processor that its worker had used when it took the job."""
 
 
 class Desk:
@@ -120,7 +123,7 @@ class Desk:
             assignment, child = self.waiting.take(), self._idle.pop()
             allowed = assignment.timeout_s + self._grace_s
             deadline = asyncio.get_running_loop().call_later(allowed, self._expired, child)
-            self.busy[child] = Running(assignment, deadline)
+            self.busy[child] = Running(assignment, deadline, cpu_seconds(child.pid))
             child.ask(assignment.body)
 
     def _ready(self, child: Child) -> None:
@@ -132,9 +135,11 @@ class Desk:
             assignment.fail(WorkersUnavailable(reason))
 
     def _expired(self, child: Child) -> None:
-        assignment = self.busy.pop(child).assignment
+        running, cpu_after = self.busy.pop(child), cpu_seconds(child.pid)
+        assignment, before = running.assignment, running.cpu_before
         self.staff.dismiss(child)
-        assignment.fail(JobTimeout(f"{assignment.job} ran past its {assignment.timeout_s:g} s"))
+        used = None if before is None or cpu_after is None else cpu_after - before
+        assignment.fail(JobTimeout(f"{assignment.job} ran past its {assignment.timeout_s:g} s", used))
         self._assign()
 
     async def _conclude_big(self, child: Child, body: bytes) -> None:

@@ -6,7 +6,15 @@ class ConfinementError(Exception):
 
 
 class JobTimeout(ConfinementError):
-    """The job ran past its deadline; its worker was killed and replaced."""
+    """The job ran past its deadline; its worker was killed and replaced.
+
+    `cpu_seconds`: what it had used of the processor by then, less where others kept it busy; None: the system does not
+    tell.
+    """
+
+    def __init__(self, message: str, cpu_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.cpu_seconds = cpu_seconds
 
 
 class JobCrashed(ConfinementError):

@@ -106,15 +106,23 @@ def _incomplete(
     """What was not claimed, and what could not be recomputed through nobody's fault but the agent's."""
     if not demanded:
         compared = any(each.status in {_MATCH, _MISMATCH} for each in held.values())
-        nothing = GateReason(code="nothing_recomputed", message="No claim could be recomputed")
-        return () if compared or not complete else (nothing,)
+        return () if compared or not complete else (_nothing_recomputed(held),)
     status = {name: held[name].status if name in held else ReconciliationStatus.NOT_CLAIMED for name in demanded}
     unclaimed = [name for name, each in status.items() if each is ReconciliationStatus.NOT_CLAIMED]
     lost = [name for name, each in status.items() if each is ReconciliationStatus.NOT_RECOMPUTED and complete]
     return (
-        *_reason("statistic_not_claimed", "The work demands these statistics", unclaimed),
+        *_reason("statistic_not_claimed", "The work demands these statistics: claim each of them", unclaimed),
         *_reason("statistic_not_recomputed", "These claims could not be recomputed from the data", lost),
     )
+
+
+def _nothing_recomputed(held: dict[str, Reconciliation]) -> GateReason:
+    """With the names of what could have been claimed. What was computed of it is not told."""
+    names = tuple(name for name, each in held.items() if each.recomputed is not None)
+    message = "No claim could be recomputed: claim at least one of these"
+    if not names:
+        message = "No file that could be read has a column of numbers to recompute a claim from"
+    return GateReason(code="nothing_recomputed", names=names, message=message)
 
 
 def _unavailable(science: Science, examination: Examination) -> tuple[GateReason, ...]:

@@ -1,9 +1,11 @@
 """What arithmetic alone says of a candidate's claims: ranges, recomputation, reconciliation, sanity (spec file 4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aex_models.domains import Domain
+from aex_models.faults import Fault
 from aex_models.science import (
     PEER_REVIEW,
     RECOMPUTE_STATISTICS,
@@ -18,7 +20,9 @@ from aex_models.science import (
     Science,
 )
 from aex_models.statistics import StatisticSpec
+from aex_outcomes.science.choosing import of_one_owner
 from aex_outcomes.science.default_statistics import default_specs, score_of
+from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.ranges import RangeCheck, check_claims
 from aex_outcomes.science.recompute import Recomputation, open_files, recomputed
@@ -77,11 +81,14 @@ class _DataExamination:
     def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
         """Recompute, reconcile, and look at the domain's sanity checks."""
         opened = open_files(files, limits)
-        specs, sanity = self._specs(opened), self._sanity(opened)
+        unnamed = of_one_owner(opened)
+        specs, sanity = self._specs(unnamed), self._sanity(unnamed)
         found = recomputed(opened, [*specs, *sanity])
         checks = {each.name for each in sanity}
         self.values = tuple(each for each in found.values if each.name not in checks)
-        self.problems = tuple(each for each in found.problems if self._matters(each, checks))
+        lost = (*found.problems, *self._unserved(unnamed, specs, sanity))
+        found = replace(found, problems=lost)
+        self.problems = tuple(each for each in lost if self._matters(each))
         if RECOMPUTE_STATISTICS in self._science.checks:
             self.reconciliation = reconcile(self._claims, self.values, specs, scales=found.scales)
         self._judge_sanity(found, checks)
@@ -89,14 +96,31 @@ class _DataExamination:
     def _specs(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if RECOMPUTE_STATISTICS not in self._science.checks:
             return ()
-        return self._science.statistics or default_specs(self._domain, files)
+        return self._science.statistics or default_specs(self._domain, files, self._claims)
 
     def _sanity(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
+        if self._domain is None or not self._domain.sanity_checks or not self._domain.common_columns:
+            return ()  # before a file is looked at
         score = score_of(self._domain, files)
-        if self._domain is None or score is None:
+        if score is None:
             return ()
         taken = {each.name for each in self._science.statistics}
         return tuple(each for each in sanity_specs(self._domain, score[1]) if each.name not in taken)
+
+    def _unserved(
+        self, files: Sequence[OpenedFile], specs: Sequence[StatisticSpec], sanity: Sequence[StatisticSpec]
+    ) -> Iterator[DataProblem]:
+        """What the consumer's data cannot serve though the work rests on them: no agent could mend that."""
+        if not any(each.file.owner is DataOwner.CONSUMER for each in files) or any(each.failed for each in files):
+            return
+        checks, domain = self._science.checks, self._domain
+        if RECOMPUTE_STATISTICS in checks and not specs:
+            yield _of_own_data("nothing_to_recompute", "no file of the work's own data has a column of numbers")
+        if domain is not None and domain.common_columns and not sanity:
+            message = f"no file of the work's own data has a score column of {domain.name}"
+            for check in domain.sanity_checks:
+                if check.name in checks:
+                    yield _of_own_data("column_missing", message, SANITY_PREFIX + check.name)
 
     def _judge_sanity(self, found: Recomputation, checks: set[str]) -> None:
         if self._domain is None:
@@ -112,13 +136,16 @@ class _DataExamination:
         self.violations = tuple(each for each in failed if each.name in self._science.checks)
         self.findings = tuple(each for each in failed if each.name not in self._science.checks)
 
-    def _matters(self, problem: DataProblem, checks: set[str]) -> bool:
+    def _matters(self, problem: DataProblem) -> bool:
         """Not where nobody demanded or claimed what could not be computed."""
-        if problem.name is None or problem.name in self._claims:
+        name, demanded = problem.name, {each.name for each in self._science.statistics}
+        if name is None or name in self._claims or name in demanded:
             return True
-        if problem.name in checks:
-            return problem.name.removeprefix("sanity.") in self._science.checks
-        return bool(self._science.statistics)
+        return name.startswith(SANITY_PREFIX) and name.removeprefix(SANITY_PREFIX) in self._science.checks
+
+
+def _of_own_data(code: str, message: str, name: str | None = None) -> DataProblem:
+    return DataProblem(code=code, message=message, name=name, fault=Fault.PLATFORM, secret=True)
 
 
 def _told_first(found: Sequence[Reconciliation], demanded: set[str]) -> tuple[Reconciliation, ...]:

@@ -102,7 +102,7 @@ def staged(files: Sequence[GivenFile], most_bytes: int) -> Iterator[tuple[Source
         yield tuple(
             SourceFile(
                 name=each.name,
-                media_type=each.media_type or media_type_of(each.name),
+                media_type=media_type_of(each.name, each.media_type),
                 path=str(_copied(each, Path(folder) / str(number), most_bytes)),
                 owner=each.owner,
             )

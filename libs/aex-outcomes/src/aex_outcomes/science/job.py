@@ -19,9 +19,9 @@ _WARMED = duckdb.__version__
 def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     """Examine one candidate.
 
-    `payload`: `science`, `domain` (or None), `claimed_values` (`{name: the number's text}`), `files` (`name`,
-    `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Returns `{"examination": …}`, which tells
-    what is wrong with files and claims; raises for a payload that is none.
+    `payload`: `science`, `domain` (or None), `claimed_values` (`{name: the number's text, or "null"}`), `files`
+    (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Returns `{"examination": …}`, which
+    tells what is wrong with files and claims; raises for a payload that is none.
     """
     domain = payload["domain"]
     found = examine(

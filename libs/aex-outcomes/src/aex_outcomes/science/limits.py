@@ -1,8 +1,18 @@
 """How much raw data one examination reads."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aex_models.artifacts import MAX_UPLOAD_BYTES
+
+if TYPE_CHECKING:
+    from aex_outcomes.config import SandboxConfig
+
+_BESIDE_DATA_MB = 384
+"""Of a worker's memory, what is left to its end: one that dies tells nothing."""
+_READING_SHARE = 1 / 4
+"""Of a worker's time by the clock, what the files of one owner may take of the processor. The files of both leave half
+of it: a machine that does something else, too, ends nobody's examination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +33,11 @@ class DataLimits:
     max_name: int = 300
     """Characters of a column's name."""
     memory_mb: int = 640
-    cpu_seconds: float = 40.0
-    """Of a whole examination, all of its files together."""
+    cpu_seconds: float = 30.0
+    """For all files of one owner: the agent's cannot use up what the consumer's need."""
+
+    @classmethod
+    def within(cls, bounds: "SandboxConfig") -> "DataLimits":
+        """What reading keeps to by itself in a worker with these bounds: it then tells what was too much."""
+        memory_mb = max(bounds.memory_limit_mb - _BESIDE_DATA_MB, bounds.memory_limit_mb // 2)
+        return cls(memory_mb=memory_mb, cpu_seconds=bounds.timeout_ms / 1_000 * _READING_SHARE)

@@ -1,40 +1,24 @@
 """Scientific verification on one machine: no service and no store, a confined worker for each examination."""
 
 import asyncio
-import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from aex_models.domains import Domain
 from aex_models.faults import Fault
-from aex_models.numbers import text_of
-from aex_models.science import (
-    PEER_REVIEW,
-    DataOwner,
-    DataProblem,
-    Examination,
-    Science,
-    ScienceResult,
-)
+from aex_models.science import PEER_REVIEW, Examination, Science, ScienceResult
+from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.config import SandboxConfig
+from aex_outcomes.science.confined import ConfinedExaminer, ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.given_files import GivenFile, staged
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.review.port import PeerReviewer, ReviewBrief, Reviewed, ReviewedFile
-from aex_outcomes.science.source import SourceFile
 
-JOB = "aex_outcomes.science.job:examine_candidate"
 _MAX_RESULT_BYTES = 16 * 1024 * 1024
-_log = structlog.get_logger(__name__)
-
-
-class ExaminationLost(RuntimeError):
-    """No worker could examine the claims, with the data or without: nothing is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +26,7 @@ class Claimed:
     """What is examined of a candidate."""
 
     output: Any
-    values: Mapping[str, float]
+    values: Mapping[str, float | None]
     reasoning: str | None = None
     files: tuple[GivenFile, ...] = ()
     """The consumer's own data, then the candidate's artifacts."""
@@ -62,53 +46,15 @@ class LocalScience:
         with ExitStack() as stack:
             copies = staged(claimed.files, self.limits.max_bytes)
             files = await asyncio.to_thread(stack.enter_context, copies)
-            examination = await self._examined(science, domain, claimed, files)
+            request = ExaminationRequest("", science, domain, claim_texts(claimed.values), files)
+            examination = await self._examined(request)
         return conclude(science, examination, await self._reviewed(science, domain, claimed, examination))
 
-    async def _examined(
-        self, science: Science, domain: Domain | None, claimed: Claimed, files: Sequence[SourceFile]
-    ) -> Examination:
-        """Files that no worker can read within its bounds are left out, the candidate's first, and are a problem."""
-        payload = {
-            "science": science.without_secrets().model_dump(mode="json"),
-            "domain": domain.model_dump(mode="json") if domain else None,
-            "claimed_values": {name: text_of(value) for name, value in claimed.values.items()},
-            "limits": dataclasses.asdict(self.limits),
-        }
-        problems: tuple[DataProblem, ...] = ()
-        while True:
-            found = await self._tried({**payload, "files": [dataclasses.asdict(each) for each in files]})
-            if isinstance(found, Examination):
-                return found.model_copy(update={"problems": (*problems, *found.problems)})
-            if not files:
-                raise ExaminationLost(f"no worker could examine the claims: {found}")
-            problems, files = (_blamed(files, found),), _without(files)
-            _log.warning("data_not_read", code=problems[0].code, files_left=len(files))
-
-    async def _tried(self, payload: dict[str, Any]) -> Examination | str:
-        """What a worker of its own finds; the code of a problem where it does not outlive the data."""
-        from aex_outcomes.confinement.errors import (  # noqa: PLC0415 the pool is for those who examine something
-            ConfinementError,
-            JobCrashed,
-            JobOutOfMemory,
-            JobTimeout,
-        )
-        from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415
-
-        timeout_s, memory_mb = self.bounds.timeout_ms / 1_000, self.bounds.memory_limit_mb
-        pool = WorkerPool(1, timeout_s, memory_mb, jobs=[JOB], spares=0, max_result_bytes=_MAX_RESULT_BYTES)
+    async def _examined(self, request: ExaminationRequest) -> Examination:
         try:
-            async with pool:
-                answer = await pool.run(JOB, payload)
-        except JobTimeout:
-            return "timed_out"
-        except JobOutOfMemory:
-            return "out_of_memory"
-        except JobCrashed:
-            return "crashed"
-        except ConfinementError as error:
-            raise ExaminationLost(f"the worker broke down: {type(error).__name__}: {error}") from None
-        return Examination.model_validate(answer["examination"])
+            return await ConfinedExaminer(_WorkerForEach(self.bounds), self.limits).examine(request)
+        except ExaminationLost as lost:  # in its own words: the data are the caller's own
+            raise ExaminationLost(f"no worker could examine the claims: {lost.told or lost}") from None
 
     async def _reviewed(
         self, science: Science, domain: Domain | None, claimed: Claimed, examination: Examination
@@ -130,26 +76,18 @@ class LocalScience:
         return await self.reviewer.review(brief)
 
 
-def _without(files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
-    """The files that are tried next: the consumer's alone, and after those none."""
-    own = tuple(each for each in files if each.owner is DataOwner.CONSUMER)
-    return own if len(own) < len(files) else ()
+class _WorkerForEach:
+    """A confined worker of its own for every job, and nothing left behind."""
 
+    def __init__(self, bounds: SandboxConfig) -> None:
+        self._bounds = bounds
 
-_WHY = {
-    "timed_out": "reading the data took longer than it may; give fewer rows or columns",
-    "out_of_memory": "reading the data took more memory than there is for it; give fewer rows or columns",
-    "crashed": "the data could not be read to an end; give them as plain CSV",
-}
+    async def run(
+        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
+    ) -> dict[str, Any]:
+        """See `WorkerPool.run`."""
+        from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415 for those who examine something
 
-
-def _blamed(files: Sequence[SourceFile], code: str) -> DataProblem:
-    """The candidate's files are to blame where there are any; else the consumer's, which is not the agent's fault."""
-    theirs = [each for each in files if each.owner is DataOwner.AGENT]
-    suspects = theirs or files
-    return DataProblem(
-        code=code,
-        message=_WHY[code],
-        artifact=suspects[0].name if len(suspects) == 1 else None,
-        fault=Fault.AGENT if theirs else Fault.PLATFORM,
-    )
+        most_s, memory_mb = self._bounds.timeout_ms / 1_000, self._bounds.memory_limit_mb
+        async with WorkerPool(1, most_s, memory_mb, jobs=[job], spares=0, max_result_bytes=_MAX_RESULT_BYTES) as pool:
+            return await pool.run(job, payload, timeout_s, lane=lane)

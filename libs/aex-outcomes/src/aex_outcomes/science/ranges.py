@@ -16,13 +16,13 @@ _LOST = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RangeCheck:
-    """What came of it. Every claim is either counted in `in_range` or named in `unchecked`."""
+    """What came of it. A claim is counted in `in_range`, or named in `unchecked`, or of a quantity without bounds."""
 
     violations: tuple[DomainViolation, ...]
     in_range: int
     """Claims that were held to something, violated or not."""
     unchecked: tuple[str, ...]
-    """Claims that no range and no constraint says anything of."""
+    """Claims of which no range and no constraint says anything. That a quantity is unbounded is a word too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,11 @@ class _Bounds:
     source: str
     unit: str = ""
     slack: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is any finite number that they rule out."""
+        return self.low is not None or self.high is not None
 
     def violated_by(self, value: float) -> bool:
         below = self.low is not None and value < self.low - self.slack * max(1.0, abs(self.low))
@@ -56,17 +61,20 @@ def check_claims(claims: Mapping[str, Any], domain: Domain | None, constraints: 
     lie where the values lie; what values in [min, max] imply holds of the rest: a standard deviation lies in
     [0, (max - min)/√2], which a sample of two reaches, a variance in the square of that, an interquartile range in
     [0, max - min], an absolute value below the larger |end|. Counts of a ranged quantity are whole and not negative;
-    being so does not make them checked. What is no finite number (a boolean is none) is a violation under any name.
+    being so does not make them checked. A claim that only unbounded ranges speak for is neither checked nor unchecked.
+    What is no finite number (a boolean is none) is a violation under any name.
     """
     known = quantities(domain) if domain is not None else {}
     violations: list[DomainViolation] = []
     unchecked: list[str] = []
+    held = 0
     for name, claimed in claims.items():
         meaning = meaning_of(name, domain, known) if domain is not None else None
         value = _finite(claimed)
         if value is None:
             source = OUTPUT_CONSTRAINTS if meaning is None and name in constraints else DOMAIN
             violations.append(DomainViolation(name=name, message="it is no finite number", source=source))
+            held += 1
             continue
         bounds = list(_bounds(name, meaning, domain, constraints))
         found = [_violation(name, value, each) for each in bounds if each.violated_by(value)]
@@ -74,8 +82,11 @@ def check_claims(claims: Mapping[str, Any], domain: Domain | None, constraints: 
             message = f"{_text(value)} is no count: a whole number, not negative"
             found.append(DomainViolation(name=name, message=message, value=value, min=0.0, source=DOMAIN))
         violations += found
-        unchecked += [name] if not bounds and not found else []
-    return RangeCheck(tuple(violations), len(claims) - len(unchecked), tuple(unchecked))
+        if found or any(each.holds for each in bounds):
+            held += 1
+        elif not any(each.source == DOMAIN for each in bounds):
+            unchecked.append(name)
+    return RangeCheck(tuple(violations), held, tuple(unchecked))
 
 
 def _bounds(

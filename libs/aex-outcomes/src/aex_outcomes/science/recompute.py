@@ -1,20 +1,21 @@
 """Statistics recomputed from raw data (spec file 4)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aex_models.domains import Domain
-from aex_models.science import DataProblem, Recomputed
+from aex_models.science import DataOwner, DataProblem, Recomputed
 from aex_models.statistics import Statistic, StatisticSpec
-from aex_outcomes.science.choosing import Unserved, chosen, in_order, problem_of
+from aex_outcomes.science.choosing import Unserved, chosen, in_order, of_one_owner, problem_of
 from aex_outcomes.science.default_statistics import default_specs
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.source import SourceFile
-from aex_outcomes.science.statistics.compute import computed
+from aex_outcomes.science.statistics.compute import Computed, computed
 from aex_outcomes.science.statistics.conditions import reads_numbers
+from aex_outcomes.science.statistics.scale import Scale
 from aex_outcomes.science.tables.database import Deadline
-from aex_outcomes.science.tables.errors import DataError
+from aex_outcomes.science.tables.errors import DataError, out_of_memory
 from aex_outcomes.science.tables.opened import OpenedFile
 
 
@@ -27,8 +28,8 @@ class Recomputation:
     """Of statistics that were not computed, and of whole files (`name` is None), each once."""
     specs: tuple[StatisticSpec, ...]
     """As used: those that were asked for, else the default ones."""
-    scales: Mapping[str, float] = field(default_factory=dict)
-    """How large the values are that a statistic comes of, in its own unit: max|x| for a mean. 0 for counts."""
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    """Of each value: up to where it may be claimed to be 0, and what rounding explains."""
 
 
 def recompute(
@@ -36,22 +37,27 @@ def recompute(
     specs: Sequence[StatisticSpec],
     *,
     domain: Domain | None = None,
+    claims: Collection[str] = (),
     limits: DataLimits | None = None,
 ) -> Recomputation:
-    """Compute statistics from files of raw data; without `specs` the default ones of the domain and the columns.
+    """Compute statistics from files of raw data; without `specs` the default ones of the domain and the columns, and
+    those of the score column that `claims`, names of claimed values, speak of.
 
     Reads the files in this very process, in a locked database, within `limits`. Files from strangers belong into a
     confined worker: that is how services run it, by the job `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
     opened = open_files(files, bounds)
-    return recomputed(opened, tuple(specs) or default_specs(domain, opened))
+    return recomputed(opened, tuple(specs) or default_specs(domain, of_one_owner(opened), claims))
 
 
 def open_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFile]:
-    """The files in the order in which they are asked, with one allowance of time for all. Nothing is read yet."""
-    deadline = Deadline(limits.cpu_seconds)
-    return in_order([OpenedFile(each, limits, deadline) for each in files])
+    """The files in the order in which they are asked, with an allowance of time for each owner's. Nothing is read yet.
+
+    The agent's files cannot use up what the consumer's need.
+    """
+    deadlines = {owner: Deadline(limits.cpu_seconds) for owner in DataOwner}
+    return in_order([OpenedFile(each, limits, deadlines[each.owner]) for each in files])
 
 
 def recomputed(files: Sequence[OpenedFile], specs: Sequence[StatisticSpec]) -> Recomputation:
@@ -64,7 +70,7 @@ def recomputed(files: Sequence[OpenedFile], specs: Sequence[StatisticSpec]) -> R
         except Unserved as unserved:
             problems.append(unserved.problem)
     values: dict[str, Recomputed] = {}
-    scales: dict[str, float] = {}
+    scales: dict[str, Scale] = {}
     for place, wanted in sorted(served.items()):
         file = files[place]
         for spec, result in _of_file(file, wanted):
@@ -79,23 +85,26 @@ def recomputed(files: Sequence[OpenedFile], specs: Sequence[StatisticSpec]) -> R
 
 def _of_file(
     file: OpenedFile, specs: Sequence[StatisticSpec]
-) -> Iterator[tuple[StatisticSpec, tuple[float, float] | DataProblem]]:
+) -> Iterator[tuple[StatisticSpec, tuple[float, Scale] | DataProblem]]:
     """Value and scale of each statistic, or why there is none."""
     wanted = {name for spec in specs for name in spec.needed_columns}
     done = 0
+    known: dict[str, Computed] = {}
     try:
         with file.table(wanted, _read_as_text(specs)) as table:
             for spec in specs:
+                asked = spec.model_dump_json(exclude={"name", "artifact", "tolerance"})
                 try:
-                    found = computed(table, spec)
+                    found = known.get(asked) or computed(table, spec)  # many claims may name the same mean
+                    known[asked] = found
                 except DataError as error:
                     yield spec, problem_of(error, file, spec.name)
                 else:
                     yield spec, (found.value, found.scale)
                 done += 1
-    except DataError as error:
-        file.failed = error
-        yield from ((spec, problem_of(error, file, spec.name)) for spec in specs[done:])
+    except (DataError, MemoryError) as error:
+        file.failed = error if isinstance(error, DataError) else out_of_memory()
+        yield from ((spec, problem_of(file.failed, file, spec.name)) for spec in specs[done:])
 
 
 def _read_as_text(specs: Sequence[StatisticSpec]) -> set[str]:

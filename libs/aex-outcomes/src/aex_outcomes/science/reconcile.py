@@ -14,13 +14,10 @@ from aex_models.science import (
     ReconciliationStatus,
 )
 from aex_models.statistics import StatisticSpec
+from aex_outcomes.science.statistics.scale import Scale
 
 TOLERANCE = 0.01
 """The relative error up to which a claim matches, where its specification says nothing else."""
-_ZERO = 1e-9
-"""Of max|x|: what a claim of 0 may stand for."""
-_NOISE = 1e-13
-"""Of max|x|: below this a sum in doubles is rounding, and two of them are the same nothing."""
 _MINOR, _MAJOR = 0.05, 0.5
 _EDGE = 1 + 1e-12
 """1.05 for 1 is 5 % off, though the double nearest to it is 5.000000000000004 % off."""
@@ -33,12 +30,12 @@ def reconcile(
     recomputed: Iterable[Recomputed],
     specs: Iterable[StatisticSpec] = (),
     *,
-    scales: Mapping[str, float] | None = None,
+    scales: Mapping[str, Scale] | None = None,
 ) -> tuple[Reconciliation, ...]:
     """Every name that is a specification's, recomputed or claimed, in this order, each once.
 
-    `claims`: numbers; those that are `JsonFloat`s claim as many decimals as their text has. `scales`: max|x| of the
-    values behind each recomputed one, for claims of 0; what is not there counts as 0, so that only 0 matches 0.
+    `claims`: numbers; those that are `JsonFloat`s claim as many decimals as their text has. `scales`: of each
+    recomputed value, up to where it may be claimed to be 0 and what rounding explains; without, 0 alone matches 0.
     A claim that is no finite number mismatches critically.
     """
     known = {each.name: each for each in recomputed}
@@ -47,14 +44,14 @@ def reconcile(
     return tuple(
         _reconciled(
             name, claims.get(name), name in claims, known.get(name), tolerances.get(name, TOLERANCE),
-            (scales or {}).get(name, 0.0),
+            (scales or {}).get(name, Scale()),
         )
         for name in names
     )  # fmt: skip
 
 
 def _reconciled(
-    name: str, claim: Any, is_claimed: bool, found: Recomputed | None, tolerance: float, scale: float
+    name: str, claim: Any, is_claimed: bool, found: Recomputed | None, tolerance: float, scale: Scale
 ) -> Reconciliation:
     claimed = float(claim) if is_number(claim) else None
     actual = found.value if found else None
@@ -95,21 +92,25 @@ def severity_of(claimed: float | None, actual: float) -> MismatchSeverity:
     return MismatchSeverity.MINOR if error <= _MINOR * _EDGE else MismatchSeverity.MAJOR
 
 
-def _matches(claim: int | float, claimed: float, actual: float, tolerance: float, scale: float) -> bool:
+def _matches(claim: int | float, claimed: float, actual: float, tolerance: float, scale: Scale) -> bool:
     if claimed == 0:
-        return abs(actual) <= _ZERO * scale
-    if max(abs(claimed), abs(actual)) <= _NOISE * scale:
+        return abs(actual) <= scale.zero
+    if abs(claimed - actual) <= scale.noise:
         return True  # 5e-17 for the mean of values that cancel out
     error = relative_error(claimed, actual)
     return (error is not None and error <= tolerance * _EDGE) or _rounds_to(claim, actual)
 
 
 def _rounds_to(claim: int | float, actual: float) -> bool:
-    """Whether the value is the claim at the claim's own number of decimals. Needs two significant digits."""
+    """Whether the value is the claim at the claim's own number of decimals. Needs two significant digits.
+
+    1.2e5 has no decimals, as 120000 has none: an exponent rounds nothing away.
+    """
     written = Decimal(text_of(claim))
     _, digits, exponent = written.as_tuple()
     if len(digits) < 2 or not isinstance(exponent, int):
         return False
+    decimals = max(0, -exponent)
     with localcontext(prec=1_200):  # exact: a double has at most 767 significant digits
-        half = Decimal((0, (5,), exponent - 1))
+        half = Decimal((0, (5,), -decimals - 1))
         return abs(Decimal(actual) - written) <= half * (1 + _LOST)

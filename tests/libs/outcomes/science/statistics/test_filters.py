@@ -1,5 +1,6 @@
 """Filters: all must hold, a missing value meets none, and what cannot be compared is told."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ def test_numbers_are_compared_and_missing_ones_meet_nothing(where: dict[str, Any
         ({"column": "group", "op": "eq", "value": "a"}, 3),
         ({"column": "group", "op": "neq", "value": "a"}, 1),
         ({"column": "group", "op": "in", "value": ["a", "b"]}, 4),
-        ({"column": "group", "op": "eq", "value": "NA"}, 0),
+        ({"column": "group", "op": "neq", "value": "NA"}, 4),
         ({"column": "group", "op": "eq", "value": "A"}, 0),
         ({"column": "flag", "op": "eq", "value": True}, 2),
         ({"column": "group", "op": "eq", "value": "a' OR '1'='1"}, 0),
@@ -84,3 +85,29 @@ def test_no_row_that_is_left_is_no_zero() -> None:
     nothing = [{"column": "x", "op": "gt", "value": 100}]
     assert code(TABLE, spec("sum", where=nothing)) == "no_rows"
     assert value(TABLE, spec("count", where=nothing)) == 0
+
+
+NESTED = "\n".join(
+    ('{"x": 1, "g": [1], "k": "a"}', '{"x": 2, "g": {"y": 1}, "k": "b"}', '{"x": 3, "g": "a", "k": "a"}', "")
+)
+
+
+@pytest.mark.parametrize("op", ["eq", "neq"])
+def test_no_text_is_compared_with_bytes_lists_or_objects(op: str) -> None:
+    where: list[dict[str, Any]] = [{"column": "g", "op": op, "value": "a"}]
+    for column in ([b"a", b"b"], [["a"], []], [{"y": 1}, None], [[Decimal("0.1")], None]):
+        table = parquet({"g": column, "k": ["a", "b"]})
+        assert code(table, spec("count", None, where=where), "data.parquet") == "not_comparable"
+        assert code(table, spec("n_unique", "g"), "data.parquet") == "not_comparable"
+    assert code(NESTED, spec("count", None, where=where), "data.jsonl") == "not_comparable"
+    assert code(NESTED, spec("n_unique", "g"), "data.jsonl") == "not_comparable"
+    assert code(NESTED, spec("mean", "g"), "data.jsonl") == "not_numeric"
+
+
+def test_what_another_condition_rules_out_need_not_be_comparable() -> None:
+    where: list[dict[str, Any]] = [{"column": "g", "op": "eq", "value": "a"}, {"column": "x", "op": "gt", "value": 2}]
+    assert count(where, NESTED, "data.jsonl") == 1
+
+
+def test_lists_and_objects_are_there_and_are_counted_as_such() -> None:
+    assert value(NESTED, spec("count", "g"), "data.jsonl") == 3

@@ -34,7 +34,7 @@ OF_TWO: dict[str, Any] = {
     "slope": lambda x, y: scipy.stats.linregress(x, y).slope,
     "r_squared": lambda x, y: scipy.stats.linregress(x, y).rvalue ** 2,
 }
-SAMPLES = {
+SAMPLES: dict[str, Any] = {
     "normal": lambda: RNG.normal(0.3, 2, 20_001),
     "far from zero": lambda: 1e9 + RNG.normal(0, 1, 5_000),
     "very large": lambda: RNG.normal(3, 1, 1_000) * 1e150,

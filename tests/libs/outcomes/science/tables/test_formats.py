@@ -4,14 +4,19 @@ import gzip
 import io
 import sqlite3
 import zipfile
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value
+from aex_models.science import DataOwner
+from aex_outcomes.science.recompute import recompute
+from aex_outcomes.science.source import Format, SourceFile, foreign_charset, format_of
+from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value, written
 
 
 def zipped() -> bytes:
@@ -124,6 +129,10 @@ BAD_TEXT: dict[str, tuple[str, bytes]] = {
     "an endless line": ("too_large", b"x\n" + b"1" * (1 << 20) + b"0\n"),
     "an endless header": ("too_large", b"x" * (2 << 20)),
     "too many columns": ("too_many_columns", b",".join(b"c%d" % place for place in range(1001)) + b"\n"),
+    "JSON": ("not_csv", b'{"x": 1, "y": 2}\n{"x": 3, "y": 4}\n'),
+    "a JSON array": ("not_csv", b'[{"x": 1}, {"x": 3}]'),
+    "JSON over many lines": ("not_csv", b'[\n  {"x": 1},\n  {"x": 3}\n]\n'),
+    "a JSON object over many lines": ("not_csv", b'\xef\xbb\xbf{\n  "x": [1]\n}\n'),
     "another column": ("column_missing", b"y,z\n1,2\n"),
 }
 
@@ -132,6 +141,17 @@ BAD_TEXT: dict[str, tuple[str, bytes]] = {
 def test_bad_text_files_have_an_error_each(kind: str) -> None:
     expected, content = BAD_TEXT[kind]
     assert code(content) == expected
+
+
+def test_json_that_is_sent_as_csv_is_told_to_be_json() -> None:
+    (problem, *_) = recomputed('{"x": 1, "y": 2}\n').problems
+    assert "looks like JSON" in problem.message
+    assert "application/jsonl" in problem.message
+
+
+@pytest.mark.parametrize("header", ["{x}", "[x]", "{}x", '"{""x"": 1}"'])
+def test_a_header_with_braces_is_no_json(header: str) -> None:
+    assert recomputed(f"{header},y\n1,2\n", spec(column="y")).values[0].value == 2
 
 
 BAD_JSON: dict[str, tuple[str, bytes | str]] = {
@@ -218,3 +238,44 @@ def test_a_column_may_be_called_anything(name: str) -> None:
 def test_only_what_is_needed_is_read() -> None:
     columns = {f"c{place}": ["word"] * 10 for place in range(50)} | {"x": [1.0] * 10}
     assert value(parquet(columns), name="data.parquet") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type", "form"),
+    [
+        ("a", "text/csv; charset=utf-8", Format.CSV),
+        ("a", 'Text/CSV;header=present;charset="US-ASCII"', Format.CSV),
+        *(("a", each, Format.CSV) for each in ("text/x-csv", "application/csv", "text/comma-separated-values")),
+        *(("a", each, Format.TSV) for each in ("text/tsv", "TEXT/TAB-SEPARATED-VALUES; charset=utf-8")),
+        *(
+            ("a", f"application/{each}", Format.JSON_LINES)
+            for each in ("json-lines", "x-json-lines", "jsonl", "x-jsonl")
+        ),
+        *(
+            ("a", f"application/{each}", Format.JSON_LINES)
+            for each in ("jsonlines", "x-jsonlines", "ndjson", "x-ndjson")
+        ),
+        *(("a", each, Format.JSON_LINES) for each in ("text/jsonl", "text/x-ndjson")),
+        *(("a.JSONL", f"application/{each}", Format.JSON_LINES) for each in ("json", "octet-stream")),
+        *((f"a.{each}", "text/plain; charset=utf-8", Format(each.upper())) for each in ("csv", "tsv")),
+        ("a.parquet", "Application/JSON", Format.PARQUET),
+        ("a.csv", "application/jsonl", Format.JSON_LINES),
+        ("a.json", "application/json", None),
+        ("a.csv", "image/png", None),
+        ("a.csv", "text/html", None),
+    ],
+)
+def test_the_media_type_tells_the_format_and_the_ending_where_that_tells_none(
+    name: str, media_type: str, form: Format | None
+) -> None:
+    file = SourceFile(name, media_type, "", DataOwner.AGENT)
+    assert (format_of(file), foreign_charset(file)) == (form, None)
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "UTF-16", '"iso-8859-1"'])
+def test_texts_in_another_character_set_are_refused_by_their_media_type(tmp_path: Path, charset: str) -> None:
+    read = replace(written(tmp_path, "x.csv", "x\n1\n"), media_type=f"text/csv; charset={charset}")
+    [problem] = [each for each in recompute([read], [spec()]).problems if each.name == "it"]
+    assert problem.code == "not_utf8"
+    assert f'says charset "{charset.lower().strip(chr(34))}": save the file as UTF-8' in problem.message
+    assert foreign_charset(SourceFile("a", f"application/x-parquet; charset={charset}", "", DataOwner.AGENT)) is None

@@ -16,13 +16,14 @@ def infer_domain(text: str, columns: Sequence[str] = (), registry: DomainRegistr
     A domain scores a point for each of its keywords (and its own names) in the text, however often it stands there,
     and one for each keyword or name of its score column among the columns. Keywords match as whole words and phrases,
     case-folded and NFKC-normalised; between the words of a phrase may stand blanks, hyphens, slashes and underscores:
-    `rna-seq` is found in "RNA seq", and `rmsd` in `rmsd_backbone`, but not in "rmsds". Phrases do not reach across
-    the end of a sentence or line. Takes time linear in the input. `registry`: the packaged domains unless given.
+    `rna-seq` is found in "RNA seq", and `rmsd` in `rmsd_backbone`, but not in "rmsds". Phrases reach across the end of
+    a line, and not across that of a sentence or a blank line. Takes time linear in the input. `registry`: the packaged
+    domains unless given.
     """
     known = registry or DomainRegistry.load()
     in_text = [(each, _phrases(each, columns=False)) for each in known.domains]
     in_columns = [(each, _phrases(each, columns=True)) for each in known.domains]
-    said = _Index.of(in_text).found([_words(clause) for clause in clauses_of(text.replace("/", " "))])
+    said = _Index.of(in_text).found([_words(clause) for clause in clauses_of(_unwrapped(text.replace("/", " ")))])
     named = _Index.of(in_columns).found([_flat(column) for column in columns])
     scores = {
         domain.name: float(points)
@@ -57,6 +58,17 @@ class _Index:
                     if tuple(clause[place : place + len(phrase)]) == phrase:
                         hits.setdefault(domain, set()).add(phrase)
         return hits
+
+
+def _unwrapped(text: str) -> str:
+    """One line for each paragraph."""
+    paragraphs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip():
+            paragraphs[-1].append(line)
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return "\n".join(map(" ".join, paragraphs))
 
 
 def _phrases(domain: Domain, *, columns: bool) -> set[_Phrase]:

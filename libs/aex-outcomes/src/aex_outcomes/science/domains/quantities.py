@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from unicodedata import normalize
 
 from aex_models.domains import Domain, ValueRange
 
@@ -69,10 +70,7 @@ def meaning_of(claim: str, domain: Domain, known: Mapping[str, str]) -> Meaning 
 
     Of several quantities the one with the longest name is meant.
     """
-    if len(claim) > _LONGEST_NAME:
-        return None
-    words = _cut(claim)
-    for name, around in _readings(words):
+    for name, around in readings(claim):
         quantity = known.get(name)
         kind = _kind(around) if quantity is not None else None
         if quantity is not None and kind is not None:
@@ -80,12 +78,16 @@ def meaning_of(claim: str, domain: Domain, known: Mapping[str, str]) -> Meaning 
     return None
 
 
+def readings(claim: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """The key of each quantity that the claim may be of, the longest first, and the words of statistics around it."""
+    return _readings(_cut(claim)) if len(claim) <= _LONGEST_NAME else iter(())
+
+
 def _cut(name: str) -> list[str]:
-    return [word.casefold() for word in _CUTS.split(name) if word]
+    return [word.casefold() for word in _CUTS.split(normalize("NFKC", name)) if word]
 
 
 def _readings(words: list[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each name that the claim may hold, the longest first, and the words of statistics around it."""
     first = _length(words)
     last = _length(words[::-1])
     cuts = [(front, back) for front in range(first + 1) for back in range(last + 1) if front + back < len(words)]

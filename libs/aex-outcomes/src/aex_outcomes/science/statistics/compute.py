@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic, StatisticSpec
 from aex_outcomes.science.statistics import moments, order
 from aex_outcomes.science.statistics.conditions import Condition
-from aex_outcomes.science.statistics.picked import Values, checked, count_by_kind, picked
+from aex_outcomes.science.statistics.picked import Values, checked, count_by_kind, picked, refuse_unreadable
+from aex_outcomes.science.statistics.scale import Scale, of_one_column, of_two_columns
 from aex_outcomes.science.statistics.sums import as_double, exact_mean, exact_sum
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT
 from aex_outcomes.science.tables.errors import DataError, quoted
@@ -17,10 +18,10 @@ from aex_outcomes.science.tables.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A finite value, and how large the values are that it comes of, in its own unit: what rounding is held to."""
+    """A finite value, and what the values that it comes of make of a claim that is nearly the same."""
 
     value: float
-    scale: float
+    scale: Scale
 
 
 _OF_ONE: dict[Statistic, Callable[[Values, float], float]] = {
@@ -45,17 +46,17 @@ def computed(table: Table, spec: StatisticSpec) -> Computed:
     """The statistic of the rows that the filters keep. Raises `DataError`, never returns what is not finite."""
     if spec.stat in OF_TWO_COLUMNS:
         x, y = picked(table, spec.columns, spec.where)
-        scale = 1.0 if spec.stat is not Statistic.SLOPE else y.largest / x.largest if x.largest else 0.0
-        return Computed(_OF_TWO[spec.stat](x, y), scale)
+        value = _OF_TWO[spec.stat](x, y)
+        ratio = moments.furthest(y) / moments.furthest(x) if spec.stat is Statistic.SLOPE else None
+        return Computed(value, of_two_columns(ratio))
     if spec.stat is Statistic.COUNT:
-        return Computed(float(_count(table, spec)), 0.0)
+        return Computed(float(_count(table, spec)), Scale())
     column = spec.column or ""
     if spec.stat is Statistic.N_UNIQUE:
-        return Computed(float(_distinct(table, column, spec)), 0.0)
+        return Computed(float(_distinct(table, column, spec)), Scale())
     (x,) = picked(table, [column], spec.where)
-    largest = x.largest
-    scale = largest * largest if spec.stat is Statistic.VAR else largest
-    return Computed(_OF_ONE[spec.stat](x, spec.q if spec.q is not None else 0.5), scale)
+    value = _OF_ONE[spec.stat](x, spec.q if spec.q is not None else 0.5)
+    return Computed(value, of_one_column(spec.stat, x.largest, x.count))
 
 
 def _count(table: Table, spec: StatisticSpec) -> int:
@@ -69,6 +70,7 @@ def _count(table: Table, spec: StatisticSpec) -> int:
 def _distinct(table: Table, name: str, spec: StatisticSpec) -> int:
     """Different numbers; where any value of the column is a text, different texts."""
     rows = checked(table, spec.where)
+    refuse_unreadable(table, name, rows)
     column = table.columns[name]
     cell = column.text if TEXT in _kinds(table, name, rows) else column.number
     return int(table.database.row(f"SELECT count(DISTINCT {cell}) FROM cells WHERE {rows.sql}", rows.values)[0])

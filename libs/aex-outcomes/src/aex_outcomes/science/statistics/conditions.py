@@ -6,7 +6,7 @@ from typing import Any
 
 from aex_models.numbers import is_number
 from aex_models.statistics import Filter, FilterOp
-from aex_outcomes.science.tables.cells import MISSING, NUMBER
+from aex_outcomes.science.tables.cells import MISSING, NUMBER, UNREADABLE
 from aex_outcomes.science.tables.table import Column
 
 _SIGNS = {
@@ -60,6 +60,15 @@ def undecided(filters: Sequence[Filter], name: str, columns: Mapping[str, Column
     return found
 
 
+def unreadable(filters: Sequence[Filter], name: str, columns: Mapping[str, Column]) -> Condition:
+    """Rows that may be kept although nothing can be compared with this column's cell, not even a text."""
+    found = Condition(f"{columns[name].kind} = {UNREADABLE}")
+    for each in filters:
+        if each.column != name:
+            found = found & _perhaps_met(each, columns[each.column])
+    return found
+
+
 def _met(each: Filter, column: Column) -> Condition:
     if reads_numbers(each):
         cell = f"abs({column.number})" if each.abs else column.number
@@ -76,9 +85,8 @@ def _met(each: Filter, column: Column) -> Condition:
 def _perhaps_met(each: Filter, column: Column) -> Condition:
     """That the condition holds, or that its own cell does not tell."""
     met = _met(each, column)
-    if not reads_numbers(each):
-        return met
-    return Condition(f"({met.sql}) OR {column.kind} NOT IN ({MISSING}, {NUMBER})", met.values)
+    untold = f"NOT IN ({MISSING}, {NUMBER})" if reads_numbers(each) else f"= {UNREADABLE}"
+    return Condition(f"({met.sql}) OR {column.kind} {untold}", met.values)
 
 
 def _compared(cell: str, op: FilterOp, values: Sequence[Any]) -> Condition:

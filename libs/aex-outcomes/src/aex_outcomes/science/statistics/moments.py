@@ -8,6 +8,7 @@ vanishes; their compensated sums; and a correction for what rounding the mean le
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from aex_outcomes.science.statistics.picked import Values
 from aex_outcomes.science.statistics.sums import as_double, exact_mean, too_large
@@ -44,7 +45,7 @@ def correlation(x: Values, y: Values) -> float:
     for each in (x, y):
         if each.least == each.greatest:
             raise DataError("undefined", "a column is constant, and has no correlation with anything")
-    xx, yy, xy = _products(x, y)
+    xx, yy, xy = _products(x, _deviations(x), _deviations(y))
     return max(-1.0, min(1.0, xy / math.sqrt(xx * yy)))
 
 
@@ -53,8 +54,15 @@ def slope(x: Values, y: Values) -> float:
     _two_rows(x)
     if x.least == x.greatest:
         raise DataError("undefined", "the first column is constant: there is no slope over it")
-    xx, _, xy = _products(x, y)
-    return _unscaled(xy / xx, _deviations(y).exponent - _deviations(x).exponent)
+    of_x, of_y = _deviations(x), _deviations(y)
+    xx, _, xy = _products(x, of_x, of_y)
+    return _unscaled(xy / xx, of_y.exponent - of_x.exponent)
+
+
+def furthest(values: Values) -> Fraction:
+    """The largest |x - mean|, exactly."""
+    mean = exact_mean(values)
+    return max(Fraction(values.greatest) - mean, mean - Fraction(values.least))
 
 
 def _two_rows(values: Values) -> None:
@@ -72,9 +80,8 @@ def _scaled_variance(values: Values) -> tuple[float, int]:
     return max(0.0, squares - total * total / values.count) / (values.count - 1), each.exponent
 
 
-def _products(x: Values, y: Values) -> tuple[float, float, float]:
-    """Σdx², Σdy² and Σdxdy, each scaled."""
-    of_x, of_y = _deviations(x), _deviations(y)
+def _products(x: Values, of_x: _Deviations, of_y: _Deviations) -> tuple[float, float, float]:
+    """Σdx², Σdy² and Σdxdy, each scaled; `x`: for its table, which is y's too."""
     sql = (
         "SELECT fsum(dx), fsum(dy), fsum(dx * dx), fsum(dy * dy), fsum(dx * dy) "
         f"FROM (SELECT {of_x.sql} AS dx, {of_y.sql} AS dy FROM {x.table})"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_models.statistics import Filter
-from aex_outcomes.science.statistics.conditions import Condition, kept, reads_numbers, undecided
-from aex_outcomes.science.tables.cells import NOT_FINITE, NUMBER, TEXT
+from aex_outcomes.science.statistics.conditions import Condition, kept, reads_numbers, undecided, unreadable
+from aex_outcomes.science.tables.cells import MISSING, NUMBER, TEXT, UNREADABLE
 from aex_outcomes.science.tables.database import Database
 from aex_outcomes.science.tables.errors import DataError, quoted
 from aex_outcomes.science.tables.table import Table
@@ -35,6 +35,8 @@ def checked(table: Table, where: Sequence[Filter]) -> Condition:
     """The rows that the filters keep. Raises `DataError` where cells keep that from being told."""
     for name in dict.fromkeys(each.column for each in where if reads_numbers(each)):
         _refuse(table, name, undecided(where, name, table.columns))
+    for name in dict.fromkeys(each.column for each in where if not reads_numbers(each)):
+        refuse_unreadable(table, name, unreadable(where, name, table.columns))
     return kept(where, table.columns)
 
 
@@ -60,14 +62,28 @@ def count_by_kind(table: Table, name: str, rows: Condition) -> dict[int, int]:
     return dict(found)
 
 
+def refuse_unreadable(table: Table, name: str, rows: Condition) -> None:
+    """Raises `DataError` where one of these rows has something in the column that has no text either."""
+    kind = table.columns[name].kind
+    sql = f"SELECT count(*), min(rowid) FROM cells WHERE ({rows.sql}) AND {kind} = {UNREADABLE}"
+    count, first = table.database.row(sql, rows.values)
+    if count:
+        where = f"of the column {quoted(name)}: {count}, the first in data row {first + 1}"
+        message = f"cells {where}, are lists, objects or bytes; give numbers or texts"
+        raise DataError("not_comparable", message)
+
+
 def _refuse(table: Table, name: str, rows: Condition) -> None:
     """Raises `DataError` where one of these rows has something in the column that is no finite number."""
     kind = table.columns[name].kind
-    sql = f"SELECT {kind}, count(*), min(rowid) FROM cells WHERE ({rows.sql}) AND {kind} IN ({NOT_FINITE}, {TEXT})"
-    found = table.database.rows(f"{sql} GROUP BY 1 ORDER BY 1 DESC LIMIT 1", rows.values)
-    for worst, count, first in found:
+    is_text = f"{kind} IN ({TEXT}, {UNREADABLE})"
+    sql = (
+        f"SELECT {is_text}, count(*), min(rowid) FROM cells "
+        f"WHERE ({rows.sql}) AND {kind} NOT IN ({MISSING}, {NUMBER}) GROUP BY 1 ORDER BY 1 DESC LIMIT 1"
+    )
+    for no_number, count, first in table.database.rows(sql, rows.values):
         where = f"of the column {quoted(name)}: {count}, the first in data row {first + 1}"
-        if worst == TEXT:
+        if no_number:
             raise DataError("not_numeric", f"cells {where}, are no numbers; a number is written like -1.5 or 2e-8")
         raise DataError("not_finite", f"cells {where}, are NaN or infinite; leave out what is not known")
 

@@ -9,8 +9,10 @@ make a text. The database's own cast would take `1_000`, which is why the patter
 
 from collections.abc import Sequence
 
-MISSING, NUMBER, NOT_FINITE, TEXT = 0, 1, 2, 3
-MISSING_WORDS = ("", "NA", "N/A", "null", "NULL", "None")
+from aex_models.statistics import MISSING_WORDS
+
+MISSING, NUMBER, NOT_FINITE, TEXT, UNREADABLE = 0, 1, 2, 3, 4
+"""Unreadable: it is there, and is neither a number nor a text but a list, an object, bytes."""
 NOT_FINITE_WORDS = ("nan", "+nan", "-nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 
 TEXT_MARK = '"'
@@ -19,10 +21,15 @@ TEXT_MARK = '"'
 _PATTERN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def kind_of(cell: str) -> str:
+NESTED_MARK = "{"
+"""Instead of a JSON array or object, beside marked texts alone."""
+
+
+def kind_of(cell: str, *, marked: bool = False) -> str:
     """SQL: the kind of the trimmed text that the SQL `cell` gives."""
+    nested = f"WHEN {cell} = '{NESTED_MARK}' THEN {UNREADABLE} " if marked else ""
     return (
-        f"CASE WHEN {cell} IN {MISSING_WORDS} THEN {MISSING} "
+        f"CASE {nested}WHEN {cell} IN {MISSING_WORDS} THEN {MISSING} "
         f"WHEN regexp_full_match({cell}, '{_PATTERN}') "
         f"THEN CASE WHEN isinf(TRY_CAST({cell} AS DOUBLE)) THEN {NOT_FINITE} ELSE {NUMBER} END "
         f"WHEN lower({cell}) IN {NOT_FINITE_WORDS} THEN {NOT_FINITE} ELSE {TEXT} END"
@@ -38,7 +45,7 @@ def insertion(with_text: Sequence[bool], *, marked: bool) -> str:
     places = range(len(with_text))
     split = ", ".join(f"unnest(string_split(${place + 1}, chr({ord(SEPARATOR)}))) AS r{place}" for place in places)
     trimmed = ", ".join(f"trim(r{place}, ' ' || chr(9)) AS c{place}" for place in places)
-    kinds = ", ".join(f"c{place}, {kind_of(f'c{place}')} AS k{place}" for place in places)
+    kinds = ", ".join(f"c{place}, {kind_of(f'c{place}', marked=marked)} AS k{place}" for place in places)
     stored = ", ".join(_stored(place, text, marked) for place, text in enumerate(with_text))
     return (
         f"INSERT INTO cells WITH split AS (SELECT {split}), trimmed AS MATERIALIZED (SELECT {trimmed} FROM split), "
@@ -51,7 +58,8 @@ def _stored(place: int, with_text: bool, marked: bool) -> str:
     if not with_text:
         return f"k{place}, {number}, NULL"
     plain = f"CASE WHEN starts_with(c{place}, '{TEXT_MARK}') THEN substr(c{place}, 2) ELSE c{place} END"
-    return f"k{place}, {number}, CASE WHEN k{place} <> {MISSING} THEN {plain if marked else f'c{place}'} END"
+    text = plain if marked else f"c{place}"
+    return f"k{place}, {number}, CASE WHEN k{place} NOT IN ({MISSING}, {UNREADABLE}) THEN {text} END"
 
 
 SEPARATOR = "\x1f"

@@ -5,30 +5,46 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import duckdb
 
 from aex_outcomes.confinement.lockdown import address_space
 from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.tables.errors import DataError
+from aex_outcomes.science.tables.errors import DataError, out_of_memory
 
 _LOOK_S = 0.1
 _LEAST_MB = 16
-_SHARE = 0.7
+_SHARE = 0.6
 """Of the memory that this process may still take: the rest is for what is handed to the database."""
 
 
 class Deadline:
-    """Processor time that is left to an examination, from its construction on."""
+    """Processor time for the files of one owner: it passes while one of them is read."""
 
     def __init__(self, cpu_seconds: float) -> None:
-        self._end = time.process_time() + cpu_seconds
+        self._left = cpu_seconds
+        self._since: float | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Within the block time passes. Blocks may lie in each other."""
+        if self._since is not None:
+            yield
+            return
+        self._since = time.process_time()
+        try:
+            yield
+        finally:
+            self._left -= time.process_time() - self._since
+            self._since = None
 
     @property
     def over(self) -> bool:
         """Whether nothing is left."""
-        return time.process_time() >= self._end
+        since = self._since
+        return self._left <= (0 if since is None else time.process_time() - since)
 
     def check(self) -> None:
         """Raises `DataError` when it is over."""
@@ -49,8 +65,7 @@ class Database:
         try:
             return self._connection.execute(sql, list(values)).fetchall()
         except (duckdb.OutOfMemoryException, MemoryError):
-            message = "reading the data took more memory than there is for it; give fewer rows or columns"
-            raise DataError("out_of_memory", message) from None
+            raise out_of_memory() from None
         except duckdb.InterruptException:
             self._deadline.check()
             raise
@@ -80,8 +95,13 @@ def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterat
             yield Database(connection, deadline)
 
 
+@cache
 def _affordable_mb(most: int) -> int:
-    """So much that the database says that it has too little before the process is refused memory."""
+    """So much that the database says that it has too little before the process is refused memory.
+
+    By what was there for the first examination of this process: what that gives back stays its address space, counts
+    against its bound, and serves the next one.
+    """
     bound, _ = resource.getrlimit(resource.RLIMIT_AS)
     used = address_space()
     if bound == resource.RLIM_INFINITY or used is None:

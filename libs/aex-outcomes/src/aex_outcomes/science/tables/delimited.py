@@ -20,11 +20,14 @@ _OTHERS = {";": "semicolons", ",": "commas", "\t": "tabs", "|": "bars"}
 BATCH_CELLS = 200_000
 _BLANK = " \t"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_JSON = re.compile(r'\s*(?:\{\s*(?:"|\}?\s*$)|\[\s*(?:[\[{"]|\]?\s*$))')
+"""How a first line begins that is an object or an array, and hardly a header."""
 
 
 def header_of(path: str, form: Format, limits: DataLimits) -> tuple[str, ...]:
     """The names of the columns, without blanks around them. Raises `DataError`."""
     check_is_text(path, form)
+    _check_is_no_json(path, form, limits)
     _check_delimiter(path, form, limits)
     for row in _rows(path, form, limits):
         return _checked(row, limits)
@@ -78,6 +81,13 @@ def check_names(names: tuple[str, ...], limits: DataLimits) -> None:
     long = [name for name in names if len(name) > limits.max_name]
     if long:
         raise DataError("name_too_long", f"{quoted(long[0])} has more than {limits.max_name} characters: shorten it")
+
+
+def _check_is_no_json(path: str, form: Format, limits: DataLimits) -> None:
+    with lines_of(path, limits, "not_csv") as lines:
+        if _JSON.match(next(lines, "")):
+            what = "give one object a line, as application/jsonl"
+            raise DataError("not_csv", f"this looks like JSON, not {form}: {what}, or give {form} with a header")
 
 
 def _check_delimiter(path: str, form: Format, limits: DataLimits) -> None:

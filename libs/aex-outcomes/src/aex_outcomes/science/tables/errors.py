@@ -14,6 +14,13 @@ class DataError(Exception):
         self.message = message
 
 
+def out_of_memory() -> DataError:
+    """The error of data that need more memory than an examination has."""
+    return DataError(
+        "out_of_memory", "reading the data took more memory than there is for it; give fewer rows or columns"
+    )
+
+
 def quoted(name: str) -> str:
     """A name of somebody's choice, in a message: short and on one line."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in name[: _CHARACTERS + 1])

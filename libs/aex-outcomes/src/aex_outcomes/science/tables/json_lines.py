@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from aex_models.statistics import MISSING_WORDS
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.source import Format
 from aex_outcomes.science.tables.bytes_of_file import check_is_text
-from aex_outcomes.science.tables.cells import MISSING_WORDS, SEPARATOR, TEXT_MARK
+from aex_outcomes.science.tables.cells import NESTED_MARK, SEPARATOR, TEXT_MARK
 from aex_outcomes.science.tables.delimited import BATCH_CELLS, check_names
 from aex_outcomes.science.tables.errors import DataError, quoted
 from aex_outcomes.science.tables.lines import lines_of
@@ -96,6 +97,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return TEXT_MARK + str(value).lower()
     if not isinstance(value, str):
-        return TEXT_MARK
+        return NESTED_MARK
     plain = value.replace(SEPARATOR, "\ufffd").encode("utf-8", "replace").decode().strip(_BLANK)
     return "" if plain in MISSING_WORDS else TEXT_MARK + plain

@@ -7,11 +7,11 @@ from functools import cached_property
 import duckdb
 
 from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.source import Format, SourceFile, format_of
+from aex_outcomes.science.source import Format, SourceFile, foreign_charset, format_of
 from aex_outcomes.science.tables import cells, delimited, json_lines, parquet
 from aex_outcomes.science.tables.bytes_of_file import real_path
 from aex_outcomes.science.tables.database import Database, Deadline, locked_database
-from aex_outcomes.science.tables.errors import DataError
+from aex_outcomes.science.tables.errors import DataError, out_of_memory, quoted
 from aex_outcomes.science.tables.table import Column, Table, creation
 
 _GLOB = frozenset("*?[")
@@ -34,10 +34,11 @@ class OpenedFile:
         if self.failed is not None:
             raise self.failed
         try:
-            return self._looked_up()
-        except DataError as error:
-            self.failed = error
-            raise
+            with self._deadline.running():
+                return self._looked_up()
+        except (DataError, MemoryError) as error:
+            self.failed = error if isinstance(error, DataError) else out_of_memory()
+            raise self.failed from None
 
     def _looked_up(self) -> tuple[str, ...]:
         self._deadline.check()
@@ -53,7 +54,7 @@ class OpenedFile:
     def table(self, wanted: Collection[str], texts: Collection[str]) -> Iterator[Table]:
         """The rows of the columns that are wanted, `texts` with their texts, for as long as the block lasts."""
         names = [name for name in self.columns if name in wanted] or [self.columns[0]]
-        with locked_database(self._path, self._limits, self._deadline) as database:
+        with self._deadline.running(), locked_database(self._path, self._limits, self._deadline) as database:
             with_text = [name in texts for name in names]
             whole = self._filled(database, names, with_text)
             (rows,) = database.row("SELECT count(*) FROM cells")
@@ -67,6 +68,9 @@ class OpenedFile:
         form = format_of(self.file)
         if form is None:
             raise DataError("unsupported_media_type", f"the media type is none that is read: {_READ_AS}")
+        charset = foreign_charset(self.file)
+        if charset is not None:
+            raise DataError("not_utf8", f"the media type says charset {quoted(charset)}: save the file as UTF-8")
         return form
 
     @cached_property

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import duckdb
 
+from aex_models.statistics import MISSING_WORDS
 from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.tables.cells import MISSING, MISSING_WORDS, NOT_FINITE, NUMBER, TEXT
+from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, NUMBER, TEXT, UNREADABLE
 from aex_outcomes.science.tables.database import Database
 from aex_outcomes.science.tables.delimited import check_names
 from aex_outcomes.science.tables.errors import DataError
@@ -76,6 +77,8 @@ def filling(kinds: Sequence[str], wanted: Sequence[int], with_text: Sequence[boo
 def _stored(cell: str, kind: str, with_text: bool) -> str:
     """Kind, number and text of a column. What is nested or binary is neither number nor text."""
     missing = f"WHEN {cell} IS NULL THEN {MISSING}"
+    if kind.endswith("]"):  # a list, also of DECIMAL(9,2)[] and ENUM(...)[]
+        return f"CASE {missing} ELSE {UNREADABLE} END, NULL, NULL"
     if is_whole(kind) or kind.startswith("DECIMAL"):
         held = "HUGEINT" if is_whole(kind) else "DOUBLE"
         text = f"CAST({cell} AS VARCHAR)" if with_text else "NULL"
@@ -89,5 +92,6 @@ def _stored(cell: str, kind: str, with_text: bool) -> str:
         plain = f"trim(CAST({cell} AS VARCHAR), ' ' || chr(9))"
         text = f"CASE WHEN {plain} NOT IN {MISSING_WORDS} THEN {plain} END" if with_text else "NULL"
         return f"CASE {missing} WHEN {plain} IN {MISSING_WORDS} THEN {MISSING} ELSE {TEXT} END, NULL, {text}"
-    worded = with_text and kind.startswith(_WORDED) and not kind.endswith("]")
-    return f"CASE {missing} ELSE {TEXT} END, NULL, {f'CAST({cell} AS VARCHAR)' if worded else 'NULL'}"
+    if kind.startswith(_WORDED):
+        return f"CASE {missing} ELSE {TEXT} END, NULL, {f'CAST({cell} AS VARCHAR)' if with_text else 'NULL'}"
+    return f"CASE {missing} ELSE {UNREADABLE} END, NULL, NULL"

@@ -1,0 +1,37 @@
+"""What a process has used of the processor, as another one sees it; and a killed job, with what it had used."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aex_outcomes.confinement.errors import JobTimeout
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.processor import cpu_seconds
+from tests.libs.outcomes.confinement.service import JOBS
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="a system that does not tell")
+
+
+def test_use_grows_with_work_and_of_nobody_nothing_is_known() -> None:
+    before = cpu_seconds(os.getpid())
+    assert before is not None
+    sum(place * place for place in range(3_000_000))
+    after = cpu_seconds(os.getpid())
+    assert after is not None
+    assert after > before
+    assert cpu_seconds(2**22 + 1) is None
+
+
+async def test_a_killed_job_is_told_with_what_it_used_and_not_with_what_others_kept_from_it() -> None:
+    used = []
+    jobs = [JOBS + "who", JOBS + "loop"]
+    async with WorkerPool(1, jobs=jobs, memory_mb=128, grace_s=0.05) as pool:
+        for job, payload in ((jobs[1], {}), (jobs[0], {"sleep_s": 60})):
+            with pytest.raises(JobTimeout) as killed:
+                await pool.run(job, payload, timeout_s=0.5)
+            used.append(killed.value.cpu_seconds)
+    busy, kept_waiting = used
+    assert busy is not None
+    assert kept_waiting is not None
+    assert kept_waiting < 0.05 < busy
