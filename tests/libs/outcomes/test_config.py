@@ -97,3 +97,22 @@ def test_what_is_no_yaml_is_refused_with_the_file_named(tmp_path: Path) -> None:
     path.write_text("a: [")
     with pytest.raises(InvalidConfig, match=r"broken\.yaml"):
         load_config(path)
+
+
+def test_workers_that_read_data_have_more_time_and_memory_unless_it_is_set() -> None:
+    assert parse_config({}).sections()["statistics"].sandbox.memory_limit_mb == 1_024
+    assert (
+        parse_config({"extractors": {"statistics": {"enabled": True}}}).sections()["statistics"].sandbox.timeout_ms
+        == 120_000
+    )
+    chosen = {"extractors": {"statistics": {"sandbox": {"memory_limit_mb": 512}}}}
+    sandbox = parse_config(chosen).sections()["statistics"].sandbox
+    assert (sandbox.memory_limit_mb, sandbox.timeout_ms) == (512, 120_000)
+
+
+def test_too_little_memory_to_read_data_is_refused_with_what_is_enough() -> None:
+    for memory_mb in (16, 255):
+        with pytest.raises(InvalidConfig, match=r"statistics\.sandbox\.memory_limit_mb: at least 256"):
+            parse_config({"extractors": {"statistics": {"sandbox": {"memory_limit_mb": memory_mb}}}})
+    parse_config({"extractors": {"statistics": {"sandbox": {"memory_limit_mb": 256}}}})
+    parse_config({"extractors": {"custom": {"sandbox": {"memory_limit_mb": 64}}}})

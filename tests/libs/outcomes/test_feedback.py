@@ -120,7 +120,7 @@ def test_metadata_is_told_at_full_in_the_order_of_its_keys() -> None:
         "Summary: No.",
         "- late: true",
         "- share: 0.25",
-        "- where: {&quot;a&quot;: &quot;ü&quot;, &quot;b&quot;: [1, null]}",
+        '- where: {"a": "ü", "b": [1, null]}',
         "- why: too &lt;long&gt;",
         "- words: 812",
     ]

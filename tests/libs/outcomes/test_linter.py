@@ -189,7 +189,13 @@ def test_a_statistic_of_a_file_that_is_not_the_consumers_rests_on_the_agents() -
     theirs = [{"name": "n", "stat": "count", "artifact": "theirs.csv"}, {"name": "m", "stat": "count"}]
     wanted = criteria(criterion("stat.n", "gte", 5), criterion("stat.m", "gte", 5))
     found = lint(wanted, science=science(statistics=theirs, **DATA))
-    assert [(each.code, each.path) for each in found] == [("own_data_alone", "/success_criteria/criteria/0")]
+    assert [(each.code, each.path) for each in found] == [
+        ("own_data_alone", "/success_criteria/criteria/0"),
+        ("own_data_alone", "/science/statistics/0/artifact"),
+    ]
+    assert "own.csv" in found[1].suggestion
+    unread = lint(criteria(criterion("word_count", "gte", 3)), science=science(statistics=theirs, checks=[], **DATA))
+    assert "own_data_alone" not in {each.code for each in unread}
     named = [{**theirs[0], "artifact": "own.csv"}, theirs[1]]
     assert codes(wanted, science=science(statistics=named, **DATA)) == []
 
@@ -215,6 +221,8 @@ def test_beside_a_science_gate_criteria_need_not_decide_anything() -> None:
         ({"domain": None, "output_constraints": {"n": {"typical": 3}}}, None, ("nothing_in_range", "/science/domain")),
         ({"output_constraints": {"n": {"typical": 3}}}, None,
          ("unbounded_constraint", "/science/output_constraints/n")),
+        ({"output_constraints": {"reads/cell": {"typical": 3}}}, None,
+         ("unbounded_constraint", "/science/output_constraints/reads~1cell")),
         ({"checks": ["value_ranges"]}, None, ("unread", "/science/statistics")),
         ({"checks": ["value_ranges"]}, None, ("unread", "/science/data")),
         ({"checks": ["recompute_statistics"], "output_constraints": {"n": {"min": 1}}}, None,

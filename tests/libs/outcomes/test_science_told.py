@@ -72,7 +72,8 @@ def test_a_value_that_is_none_is_told_in_the_violations_words_at_full() -> None:
     assert "finite" not in feedback(found)
 
 
-def test_what_is_wrong_with_the_agents_own_files_is_told_once_for_each_and_in_words_at_full() -> None:
+@pytest.mark.parametrize("level", [FeedbackLevel.CRITERIA, FeedbackLevel.FULL])
+def test_what_is_wrong_with_the_agents_own_files_is_told_once_for_each_and_in_words(level: FeedbackLevel) -> None:
     problems = (
         DataProblem(code="not_finite", message="3 cells", name="mean_fitness", artifact="own.csv"),
         DataProblem(code="not_finite", message="4 cells", name="std_fitness", artifact="own.csv"),
@@ -81,14 +82,35 @@ def test_what_is_wrong_with_the_agents_own_files_is_told_once_for_each_and_in_wo
     )
     nothing = GateReason(code="nothing_recomputed", message="No claim could be recomputed")
     found = rejected(science=concluded(False, reasons=(nothing,), problems=problems))
-    assert lines(found) == [
-        "- nothing_recomputed",
-        "- own.csv: not_finite (mean_fitness, std_fitness)",
-        "- &lt;b&gt;.csv: wrong_delimiter",
-    ]
-    assert lines(found, FeedbackLevel.FULL)[1:] == [
+    assert lines(found, level) == [
+        "- nothing_recomputed: No claim could be recomputed",
         "- own.csv: not_finite (mean_fitness, std_fitness): 3 cells",
         "- &lt;b&gt;.csv: wrong_delimiter: semicolons; use commas",
+    ]
+
+
+def test_words_about_the_consumers_own_data_are_told_at_full_alone_and_its_own_failures_never() -> None:
+    lacks = DataProblem(code="column_missing", message="hush", name="mean_fitness", artifact="raw.csv", secret=True)
+    found = rejected(science=concluded(False, problems=(lacks, LOST)))
+    assert lines(found) == ["- raw.csv: column_missing (mean_fitness)"]
+    assert lines(found, FeedbackLevel.FULL) == ["- raw.csv: column_missing (mean_fitness): hush"]
+
+
+def test_a_reason_that_names_nothing_is_told_by_its_message() -> None:
+    reason = GateReason(code="review_questionable", message="A peer review did not find it sound")
+    bare = GateReason(code="review_rejected")
+    assert lines(rejected(science=concluded(False, reasons=(reason, bare)))) == [
+        "- review_questionable: A peer review did not find it sound",
+        "- review_rejected",
+    ]
+
+
+def test_an_agent_that_claimed_nothing_of_use_is_told_what_to_claim() -> None:
+    could = GateReason(code="nothing_recomputed", names=("mean_fitness", "std_fitness"), message="Claim one of these")
+    should = GateReason(code="statistic_not_claimed", names=("hits",), message="The work demands these")
+    assert lines(rejected(science=concluded(False, reasons=(could, should)))) == [
+        "- nothing_recomputed: claim at least one of: mean_fitness, std_fitness",
+        "- statistic_not_claimed: claim each of: hits",
     ]
 
 

@@ -38,8 +38,9 @@ class SandboxConfig(Frozen):
     memory_limit_mb: Annotated[StrictInt, Field(ge=16, le=16_384)] = 256
 
 
-READING_DATA = SandboxConfig(timeout_ms=60_000, memory_limit_mb=1_024)
+READING_DATA = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
 """Of workers that read raw data (`extractors.statistics.sandbox`): five million rows, of a file of 100 MB."""
+LEAST_READING_MB = 256
 
 
 class ExtractorConfig(Frozen):
@@ -110,8 +111,8 @@ class OutcomeConfig(Frozen):
         """Every extractor's section: the built-in ones unless said otherwise, then the others."""
         sections = {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
         statistics = sections["statistics"]
-        if "sandbox" not in statistics.model_fields_set:
-            sections["statistics"] = statistics.model_copy(update={"sandbox": READING_DATA})
+        said = statistics.sandbox.model_dump(exclude_unset=True) if "sandbox" in statistics.model_fields_set else {}
+        sections["statistics"] = statistics.model_copy(update={"sandbox": READING_DATA.model_copy(update=said)})
         return sections
 
     def as_json(self) -> dict[str, Any]:
@@ -129,13 +130,16 @@ def parse_config(raw: Any) -> OutcomeConfig:
         config = OutcomeConfig.model_validate(raw)
     except ValidationError as error:
         raise InvalidConfig([_explained(each) for each in error.errors()]) from None
-    nameless = [
+    problems = [
         (f"extractors.{name}.class", "required: this is no built-in extractor")
         for name, section in config.extractors.items()
         if section.class_ is None and name not in BUILT_IN
     ]
-    if nameless:
-        raise InvalidConfig(nameless)
+    if config.sections()["statistics"].sandbox.memory_limit_mb < LEAST_READING_MB:
+        path = "extractors.statistics.sandbox.memory_limit_mb"
+        problems.append((path, f"at least {LEAST_READING_MB}: with less, workers die of data that are not too large"))
+    if problems:
+        raise InvalidConfig(problems)
     return config
 
 

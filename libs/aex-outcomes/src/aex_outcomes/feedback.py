@@ -11,7 +11,7 @@ from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.engine.aggregating import Scale
 from aex_outcomes.in_words import needed, short, written
 from aex_outcomes.science_told import science_lines, science_rejects
-from aex_outcomes.xml_text import element, escaped, one_line
+from aex_outcomes.xml_text import attribute, element, escaped, one_line
 
 CRITERIA_NOT_MET = "criteria_not_met"
 """The code of a rejection by the criteria."""
@@ -42,7 +42,7 @@ def render_feedback(
     """
     code = rejection_code(result) if code is None else code
     opening = (
-        f'<verification_rejected code="{escaped(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
+        f'<verification_rejected code="{attribute(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
     )
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from aex_models.canonical import escape_pointer
 from aex_models.criteria import SuccessCriterion
 from aex_models.domains import Domain
 from aex_models.science import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES, Science
@@ -18,7 +19,12 @@ def science_warnings(science: Science, domain: str | None, catalog: Catalog) -> 
     if not catalog.has_science:
         return ()
     known = catalog.domain_of(science.domain, domain)
-    return (*_unchecked(science, domain, known, catalog), *_gated_by_own_data(science), *_unread(science))
+    return (
+        *_unchecked(science, domain, known, catalog),
+        *_gated_by_own_data(science),
+        *_not_uploaded(science),
+        *_unread(science),
+    )
 
 
 def rests_on_own_data(criterion: SuccessCriterion, science: Science) -> bool:
@@ -54,7 +60,7 @@ def _unchecked(science: Science, domain: str | None, known: Domain | None, catal
     for name in science.output_constraints.keys() - set(bounded):
         yield LintWarning(
             code="unbounded_constraint",
-            path=f"{ROOT}/output_constraints/{name}",
+            path=f"{ROOT}/output_constraints/{escape_pointer(name)}",
             message=f"The constraint on {name} has neither min nor max: it rules nothing out",
             suggestion="Give min, max or both",
         )
@@ -62,13 +68,37 @@ def _unchecked(science: Science, domain: str | None, known: Domain | None, catal
 
 def _gated_by_own_data(science: Science) -> Iterator[LintWarning]:
     """A success that rests on statistics of files that the agent hands in itself."""
-    if RECOMPUTE_STATISTICS in science.checks and not science.data:
+    if RECOMPUTE_STATISTICS not in science.checks:
+        return
+    own = {each.name for each in science.data}
+    for position, each in enumerate(science.statistics if own else ()):
+        if each.artifact is not None and each.artifact not in own:
+            yield LintWarning(
+                code="own_data_alone",
+                path=f"{ROOT}/statistics/{position}/artifact",
+                message=f"{each.name} is recomputed from {each.artifact}, which is the agent's own file: "
+                "none of science.data is called so",
+                suggestion=f"Name a file of yours ({', '.join(sorted(own))}), or leave artifact out",
+            )
+    if not own:
         yield LintWarning(
             code="own_data_alone",
             path=f"{ROOT}/data",
             message="Success rests on statistics that are recomputed from the agent's own files",
             suggestion="Upload your own raw data (PUT /v1/artifacts) and name them in science.data: they are preferred",
         )
+
+
+def _not_uploaded(science: Science) -> Iterator[LintWarning]:
+    """Raw data without a digest: of a work that was not posted yet, since the services refuse it so."""
+    for position, each in enumerate(science.data):
+        if each.sha256 is None:
+            yield LintWarning(
+                code="not_uploaded",
+                path=f"{ROOT}/data/{position}/sha256",
+                message=f"{each.name} has no sha256: the work is refused before the file is uploaded",
+                suggestion="Upload the file (PUT /v1/artifacts), and give the sha256 of the answer",
+            )
 
 
 def _unread(science: Science) -> Iterator[LintWarning]:

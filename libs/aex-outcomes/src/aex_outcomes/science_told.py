@@ -1,18 +1,21 @@
 """What the science gate held against a candidate, in lines that its agent may read.
 
-Names and codes at any level; figures in full alone, as some of them come from the consumer's own data. Of a review
-nothing but what the gate made of it: a reviewer's words may quote what was shown in confidence.
+Names and codes at any level, and in words what is wrong with the agent's own files; figures, some of which come from
+the consumer's own data, in full alone. Of a review nothing but what the gate made of it: a reviewer's words may quote
+what was shown in confidence.
 """
 
 from collections.abc import Iterator
 
 from aex_models.faults import Fault
 from aex_models.results import VerificationResult
-from aex_models.science import DataProblem, DomainViolation, ScienceResult, ValueMismatch
+from aex_models.science import DataProblem, DomainViolation, GateReason, ScienceResult, ValueMismatch
 from aex_outcomes.in_words import bounds, short, written
 
 VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"
 """The reasons that are told by their figures in full."""
+_TO_DO = {"nothing_recomputed": "claim at least one of", "statistic_not_claimed": "claim each of"}
+"""The reasons whose names are what the agent should have claimed."""
 
 
 def science_rejects(result: VerificationResult | None) -> bool:
@@ -49,11 +52,21 @@ def _reasons(science: ScienceResult, in_full: bool) -> Iterator[str]:
         elif in_full and reason.code == DOMAIN_VIOLATION and science.domain_violations:
             yield from (f"{DOMAIN_VIOLATION}: {violation_told(each)}" for each in science.domain_violations)
         else:
-            yield f"{reason.code}: {short(', '.join(reason.names))}" if reason.names else reason.code
+            yield _named(reason)
+
+
+def _named(reason: GateReason) -> str:
+    """Its code, what it is about, and what to do where that is a claim; where it is about nothing, its message."""
+    names, to_do = short(", ".join(reason.names)), _TO_DO.get(reason.code)
+    told = f"{to_do}: {names}" if names and to_do else names or short(reason.message)
+    return f"{reason.code}: {told}" if told else reason.code
 
 
 def _problems(science: ScienceResult, in_full: bool) -> Iterator[str]:
-    """What is wrong with the candidate's own files: each kind once for each file, in full in its own words."""
+    """What is wrong with what the candidate handed in: each kind once for each file, in its own words.
+
+    Those quote no cell; where they speak of the consumer's own data, they are told in full alone.
+    """
     told: dict[tuple[str | None, str], list[DataProblem]] = {}
     for each in science.examination.problems:
         if each.fault is Fault.AGENT:
@@ -61,4 +74,5 @@ def _problems(science: ScienceResult, in_full: bool) -> Iterator[str]:
     for (artifact, code), problems in told.items():
         names = ", ".join(each.name for each in problems if each.name)
         what = f"{short(artifact or 'artifacts')}: {code}{f' ({short(names)})' if names else ''}"
-        yield f"{what}: {short(problems[0].message)}" if in_full and problems[0].message else what
+        words = next((each.message for each in problems if in_full or not each.secret), "")
+        yield f"{what}: {short(words)}" if words else what

@@ -4,12 +4,21 @@ from collections.abc import Callable, Sequence
 
 MAX_BYTES = 4_096
 """Of all feedback together."""
-_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_IN_TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_IN_ATTRIBUTE = {**_IN_TEXT, '"': "&quot;"}
 
 
 def escaped(text: str, max_bytes: int) -> str:
-    """Text for XML 1.0 in one line: what XML cannot hold becomes U+FFFD, line breaks and tabs become blanks."""
-    return _bounded(text, max_bytes, lambda character: _ESCAPES.get(character) or _allowed(character))
+    """The text of an element, in one line: what XML 1.0 cannot hold becomes U+FFFD, line breaks and tabs blanks.
+
+    Quotes stay as they are, for whoever reads it as it stands: in an attribute they would end it.
+    """
+    return _bounded(text, max_bytes, lambda character: _IN_TEXT.get(character) or _allowed(character))
+
+
+def attribute(text: str, max_bytes: int) -> str:
+    """The same for what stands between an attribute's double quotes."""
+    return _bounded(text, max_bytes, lambda character: _IN_ATTRIBUTE.get(character) or _allowed(character))
 
 
 def one_line(text: str, max_bytes: int) -> str:

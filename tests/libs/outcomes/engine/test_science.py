@@ -98,6 +98,11 @@ async def test_penalties_of_unmet_criteria_stay_as_they_are_under_the_gate() -> 
     assert found.weighted_score == 0.5
 
 
+@pytest.mark.parametrize(("science", "score"), [(None, 1), (concluded(), 1), (refuted(), 0), (UNKNOWN, 0)])
+async def test_without_criteria_the_score_is_what_the_gate_says(science: ScienceResult | None, score: float) -> None:
+    assert (await assessed(None, science)).weighted_score == score
+
+
 async def test_what_governance_allows_later_does_not_make_a_success_of_what_the_gate_rejected() -> None:
     found = await assessed(criteria(LONG, bonus_policy="per_criterion"), refuted())
     allowed = apply_governance(found, GovernanceResult(action=Action.ALLOW))

@@ -1,15 +1,18 @@
 """Claims held against raw data with no service at all: files in, a verdict out."""
 
 import hashlib
+import math
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aex_models.canonical import canonical_bytes
 from aex_models.numbers import JsonFloat
 from aex_models.results import Provenance, Verdict, VerificationResult
-from aex_models.science import Reviewer, ReviewFailure
+from aex_models.science import MismatchSeverity, Reviewer, ReviewFailure
 from aex_outcomes import VerificationEngine
 from aex_outcomes.science.given_files import UnusableFile
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed
@@ -21,7 +24,7 @@ WRONG, HONEST = {"mean_fitness": 11.17}, {"mean_fitness": round(MEAN, 2)}
 REVIEWED = science(checks=["value_ranges", "recompute_statistics", "peer_review"])
 
 
-async def judged(claims: dict[str, float], demanded: Any = None, **more: Any) -> VerificationResult:
+async def judged(claims: Mapping[str, float | None], demanded: Any = None, **more: Any) -> VerificationResult:
     wanted = more.pop("wanted", None)
     return await verify(
         wanted, {"text": "The mean fitness."}, claimed_values=claims, science=demanded or science(), **more
@@ -42,6 +45,19 @@ async def test_a_mean_that_the_data_do_not_bear_out_is_rejected_by_arithmetic_an
 async def test_the_honest_claim_passes() -> None:
     found = await judged(HONEST, artifacts=[artifact()])
     assert (found.verdict, found.success) == (Verdict.PASSED, True)
+
+
+@pytest.mark.parametrize("claim", [None, math.nan, math.inf, -math.inf])
+async def test_a_claim_of_no_number_is_a_violation_and_matches_nothing(claim: float | None) -> None:
+    found = await judged({"mean_fitness": claim}, artifacts=[artifact()])
+    assert found.verdict is Verdict.REJECTED
+    assert found.science is not None
+    [violation] = found.science.domain_violations
+    assert (violation.name, violation.value, violation.message) == ("mean_fitness", None, "it is no finite number")
+    [held] = found.science.examination.reconciliation
+    assert (held.status.value, held.claimed, held.severity) == ("mismatch", None, MismatchSeverity.CRITICAL)
+    assert {each.code for each in found.science.reasons} == {"value_mismatch", "domain_violation"}
+    assert canonical_bytes(found.model_dump(mode="json"))
 
 
 async def test_a_claim_of_exactly_0_over_data_with_mean_0_passes() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from aex_models.catalog import Requirement
 from aex_models.results import Provenance
-from aex_models.science import ScienceResult
+from aex_models.science import Reconciliation, ReconciliationStatus, ScienceResult
 from aex_outcomes import ScienceExtractor
 from aex_outcomes.extractors.examined import SCIENCE
 from aex_outcomes.extractors.protocol import MetricValue, PlatformFault, Sourced
@@ -20,7 +20,7 @@ async def metrics(science: ScienceResult) -> dict[str, MetricValue]:
     return await ScienceExtractor().extract({}, {}, {SCIENCE: science.model_dump(mode="json")})
 
 
-def value(found: MetricValue) -> Any:
+def value(found: MetricValue | None) -> Any:
     return found.value if isinstance(found, Sourced) else found
 
 
@@ -37,8 +37,20 @@ async def test_what_was_found_is_told_by_its_counts() -> None:
 
 async def test_where_nothing_was_checked_or_recomputed_nothing_is_known_and_no_count_is_zero() -> None:
     found = await metrics(concluded())
-    assert set(found) == set(BY_REVIEW)
-    assert all(isinstance(each, PlatformFault) for each in found.values())
+    assert set(found) == {*BY_REVIEW, "claims_not_recomputed"}
+    assert all(isinstance(found[name], PlatformFault) for name in BY_REVIEW)
+
+
+async def test_of_no_claims_there_are_none_that_nobody_could_recompute_where_recomputation_is_on() -> None:
+    for check, told in (("recompute_statistics", 0), ("value_ranges", None)):
+        found = await metrics(concluded(checks=(check,)))
+        assert value(found.get("claims_not_recomputed")) == told
+
+
+async def test_a_claim_of_no_number_counts_as_a_mismatch() -> None:
+    listed = (Reconciliation(name="a", status=ReconciliationStatus.MISMATCH, recomputed=1.0),)
+    found = await metrics(concluded(False, values_consistent=False, claims=1, reconciliation=listed))
+    assert value(found["value_mismatches"]) == 1
 
 
 async def test_claims_that_nobody_could_recompute_are_counted_and_are_not_consistent() -> None:

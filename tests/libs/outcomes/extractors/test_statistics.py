@@ -40,6 +40,11 @@ async def test_only_wanted_statistics_are_told() -> None:
     }
 
 
+async def test_a_value_whose_name_no_metric_can_have_is_no_metric() -> None:
+    science = concluded(recomputed=(recomputed(), recomputed("read count_mean", 1.1)))
+    assert set(await StatisticsExtractor().extract({}, {}, found_in(science))) == {"stat.mean_fitness"}
+
+
 async def test_a_statistic_that_nothing_computes_is_missing() -> None:
     assert await extracted(concluded(recomputed=(recomputed(),)), "stat.other") == {}
 

@@ -110,7 +110,7 @@ def test_criteria_that_cannot_be_judged_by_are_refused_at_construction(wanted: A
         CriteriaVerifier(wanted, evaluation=evaluation)
 
 
-def claiming(mean: float, **more: Any) -> Candidate:
+def claiming(mean: float | None, **more: Any) -> Candidate:
     given = {"output": GOOD, "claimed_values": {"mean_fitness": mean}, "artifacts": [artifact()], **more}
     return Candidate.model_validate(given)
 
@@ -124,6 +124,15 @@ async def test_claims_are_held_against_the_candidates_own_files() -> None:
         "science_not_passed",
         "The scientific verification is not passed.",
     )
+
+
+@pytest.mark.parametrize("claim", [None, float("nan"), float("inf")])
+async def test_a_claim_of_no_number_is_rejected_and_never_overlooked(claim: float | None) -> None:
+    with pytest.raises(CriteriaNotMet) as rejection:
+        await CriteriaVerifier(None, science=science())(GOOD, claiming(claim), None)
+    told = rejection.value.result.science
+    assert told is not None
+    assert {each.code for each in told.reasons} == {"value_mismatch", "domain_violation"}
 
 
 async def test_the_consumers_data_count_where_there_are_any() -> None:

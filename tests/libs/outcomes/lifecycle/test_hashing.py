@@ -2,8 +2,10 @@
 
 import pytest
 
-from aex_models.canonical import NotCanonical
+from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.contract import Artifact, Candidate
+from aex_models.numbers import JsonFloat
+from aex_outcomes.claim_texts import claims_restored, texts_to_keep
 from aex_outcomes.lifecycle.hashing import candidate_hash, output_hash
 
 
@@ -27,6 +29,7 @@ def test_a_corrected_claim_makes_a_new_candidate_with_the_same_output() -> None:
         {"execution_metadata": {"anything": "else"}},
         {"reasoning": "because"},
         {"claimed_values": {"mean": 1.5}},
+        {"claimed_values": {"mean": JsonFloat("1.50")}},
         {"artifacts": (Artifact(name="a.csv", media_type="text/csv", content="1"),)},
     ],
 )
@@ -47,7 +50,43 @@ def test_the_same_bytes_are_the_same_artifact_however_they_came() -> None:
     assert len(hashes) == 1
 
 
+def with_artifacts(*artifacts: tuple[str, str, str]) -> str:
+    files = tuple(Artifact(name=name, media_type=kind, content=content) for name, kind, content in artifacts)
+    return candidate_hash(Candidate(output=1, artifacts=files))
+
+
+def test_how_a_file_is_read_and_which_comes_first_is_part_of_the_candidate() -> None:
+    one, other = ("a.csv", "text/csv", "1"), ("b.csv", "text/csv", "2")
+    assert with_artifacts(one) != with_artifacts(("a.csv", "text/tab-separated-values", "1"))
+    assert with_artifacts(one, other) != with_artifacts(other, one)
+    assert with_artifacts(one, other) == with_artifacts(one, other)
+
+
+def test_a_claim_with_another_number_of_decimals_is_another_claim_and_another_spelling_is_not() -> None:
+    hashes = {
+        text: candidate_hash(Candidate(output=1, claimed_values={"mean": JsonFloat(text)}))
+        for text in ("11.17", "11.170", "1.117e1", "1.1170e1")
+    }
+    assert hashes["11.17"] == hashes["1.117e1"] != hashes["11.170"] == hashes["1.1170e1"]
+    assert hashes["11.17"] == candidate_hash(Candidate(output=1, claimed_values={"mean": 11.17}))
+
+
+def test_a_candidate_that_was_stored_has_its_hash_again_once_its_claims_have_their_texts() -> None:
+    claims = {"mean": JsonFloat("11.170"), "std": 2.0, "n": 5}
+    candidate, kept = Candidate(output=1, claimed_values=claims), texts_to_keep(claims)
+    stored = Candidate.model_validate_json(canonical_bytes(candidate))
+    read = stored.model_copy(update={"claimed_values": claims_restored(stored.claimed_values, kept)})
+    assert candidate_hash(read) == candidate_hash(candidate)
+
+
 def test_unsafe_integers_are_refused_with_their_path() -> None:
     with pytest.raises(NotCanonical) as refusal:
         candidate_hash(Candidate(output={"deep": [1, {"n": 2**53 + 1}]}))
     assert refusal.value.path == "/output/deep/1/n"
+
+
+def test_a_claim_of_null_is_none_of_0_and_not_absent() -> None:
+    claims: list[dict[str, int | None]] = [{}, {"mean": None}, {"mean": 0}]
+    hashes = [candidate_hash(Candidate(output=1, claimed_values=each)) for each in claims]
+    assert len(set(hashes)) == 3
+    assert candidate_hash(Candidate(output=1, claimed_values={"mean": float("nan")})) == hashes[1]

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aex_models.contract import Candidate
+from aex_models.numbers import JsonFloat
 from aex_outcomes import AgentContext, FatalAgentError, Passed, RevisionLoop
 from aex_outcomes.lifecycle.endings import Ending
+from aex_outcomes.lifecycle.hashing import candidate_hash
 from aex_outcomes.lifecycle.state import VerificationState
 from tests.libs.outcomes.lifecycle.loops import (
     Script,
@@ -259,3 +262,20 @@ async def test_any_story_killed_anywhere_ends_as_the_uninterrupted_one(script: l
     verification = context(end).verification
     assert verification.attempts_used == len(verification.judged) == len(verifier.ruled) <= verification.max_attempts
     assert len({each.attempt_id for each in verification.judged.values()}) == len(verification.judged)
+
+
+async def test_a_candidate_that_waits_to_be_judged_keeps_its_claims_as_they_were_written() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def verify(_: Any, candidate: Candidate) -> None:
+        seen.append((candidate.claimed_values["mean"].text, candidate_hash(candidate)))
+
+    disk = Disk()
+    disk.lives = 1  # the query is saved, the candidate is, and it is not judged
+    claimed = Candidate(output=1, claimed_values={"mean": JsonFloat("11.170")})
+    loop = RevisionLoop(lambda _: claimed, output_type=int, verifier=verify, save=disk.save)
+    with pytest.raises(Killed):
+        await loop.run("q")
+    disk.lives = None
+    assert isinstance(await loop.resume(disk.read()), Passed)
+    assert seen == [("11.170", candidate_hash(claimed))]

@@ -98,6 +98,17 @@ def test_a_model_is_scored_as_its_payload() -> None:
     assert score_rollout(RolloutResponse.model_validate(payload)) == score_rollout(payload) == 0.25
 
 
+def test_the_rollout_of_an_output_is_scored_where_the_output_is_none_itself() -> None:
+    payload = a_rollout(an_episode(0.25))
+    assert score_rollout({"rollout": payload, "text": "done"}) == 0.25
+    assert score_rollout({"rollout": RolloutResponse.model_validate(payload)}) == 0.25
+    assert score_or_zero({"rollout": {"metrics": {"episode_returns": [1.0, 2.0]}}}) == 1.5
+    assert score_rollout({"rollout": payload, "metrics": {"mean_return": 0.75}}) == 0.75
+    assert score_rollout({"rollout": payload, "metrics": {}}) is None
+    assert score_rollout({"rollout": {"rollout": payload}}) is None
+    assert score_rollout({"rollout": [payload]}) is None
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),

@@ -204,6 +204,49 @@ def test_wrong_shapes_alone_are_told_apart() -> None:
     assert answer.only_shape
 
 
+@pytest.mark.parametrize(
+    ("change", "place", "says"),
+    [
+        ({"where": [{"column": "x", "op": "~", "value": 1}]}, "/where/0/op", ">, >=, <, <=, =, !="),
+        ({"where": {"column": "x"}}, "/where", "Expected an array"),
+        ({"column": None, "columns": ["x", "y"]}, "", "mean takes one column: give it as `column`"),
+    ],
+)
+def test_what_is_wrong_with_a_statistic_is_told_with_its_mend(change: dict[str, Any], place: str, says: str) -> None:
+    [problem] = checked(work(science={"statistics": [{**MEAN, **change}]})).problems
+    assert problem.path == f"/science/statistics/0{place}"
+    assert says in problem.message
+
+
+def test_the_threshold_of_a_metric_that_is_mistaken_is_not_told_of() -> None:
+    place = "/success_criteria/criteria/0"
+    assert found(work(criterion("nope", "numeric", "x"), science=SOUND)) == {(f"{place}/metric", "unknown_metric")}
+    of_wrong_type = criterion("stat.n", "rouge_score", 127)
+    assert found(work(of_wrong_type, science=SOUND)) == {(f"{place}/metric_type", "invalid_metric_type")}
+    assert found(work(criterion("stat.n", "count", "x"), science=SOUND)) == {
+        (f"{place}/threshold", "invalid_threshold")
+    }
+
+
+def warned(body: Any, **more: Any) -> list[tuple[str, str]]:
+    answer = checked(body, **more)
+    assert answer.submission is not None
+    return [(each.code, each.path) for each in answer.warnings if each.code != "unread"]
+
+
+def test_a_statistic_of_a_file_that_the_work_does_not_give_is_warned_of() -> None:
+    science = {**SOUND, "statistics": [MEAN, {**MEAN, "name": "other", "artifact": "score.csv"}]}
+    assert warned(work(science=science)) == [("own_data_alone", "/science/statistics/1/artifact")]
+    named = {**science, "statistics": [{**MEAN, "artifact": "scores.csv"}]}
+    assert warned(work(science=named)) == []
+
+
+def test_data_that_are_not_uploaded_yet_are_a_warning_where_they_need_not_be() -> None:
+    body = work(science={**SOUND, "data": [{"name": "scores.csv"}]})
+    assert warned(body, uploaded=False) == [("not_uploaded", "/science/data/0/sha256")]
+    assert found(body) == {("/science/data/0/sha256", "sha256_missing")}
+
+
 def test_all_problems_come_in_one_answer() -> None:
     body = work(
         criterion("answers_question"),

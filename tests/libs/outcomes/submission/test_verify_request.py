@@ -117,7 +117,49 @@ def test_nothing_is_uploaded_for_a_trial() -> None:
     }
     named = {**CLAIMING, "science": {**SCIENCE, "data": [{"name": "own.csv", "sha256": "a" * 64}]}}
     assert found(named) == {("/science/data", "data_not_inline")}
+    [problem] = check_verify_request(named, CATALOG).problems
+    assert "send the files inline in data" in problem.message
     assert found(named, Trial) == set()
+    assert found({**CLAIMING, "data": [upload]}) == {("/data/0/sha256", "artifact_not_inline")}
+
+
+def test_a_trial_may_bring_the_consumers_own_data_and_the_works_domain() -> None:
+    own = {"name": "own.csv", "media_type": "Text/CSV; charset=utf-8", "content": "x\n1\n"}
+    body = {
+        **CLAIMING,
+        "science": {"checks": ["fitness_mean_near_zero"]},
+        "domain": "bioinformatics/DMS",
+        "data": [own],
+    }
+    request = check_verify_request(body, CATALOG).request
+    assert request is not None
+    assert (request.domain, [each.name for each in request.data]) == ("bioinformatics/DMS", ["own.csv"])
+    assert found({**body, "domain": "general"}) == {("/science/checks/0", "domain_missing")}
+    assert (
+        check_verify_request(CLAIMING, CATALOG).request
+        == check_verify_request({**CLAIMING, "domain": "general", "data": []}, CATALOG).request
+    )
+
+
+@pytest.mark.parametrize(
+    ("listed", "problem"),
+    [
+        ([{"name": "plot.png", "media_type": "image/png"}], ("/data/0/media_type", "unsupported_media_type")),
+        ([{"name": "a.csv", "media_type": "text/csv; charset=latin-1"}], ("/data/0/media_type", "unsupported_charset")),
+        ([{"name": "a.csv", "media_type": "text/csv"}] * 2, ("/data/1/name", "duplicate_file")),
+        ([{"name": f"{n}.csv", "media_type": "text/csv"} for n in range(11)], ("/data", "too_long")),
+        ([{"name": "../a.csv", "media_type": "text/csv"}], ("/data/0/name", "string_pattern_mismatch")),
+    ],
+)
+def test_data_that_nobody_could_read_are_refused_with_their_place(
+    listed: list[dict[str, str]], problem: tuple[str, str]
+) -> None:
+    assert found({**CLAIMING, "data": [{**each, "content": "x"} for each in listed]}) == {problem}
+
+
+@pytest.mark.parametrize("domain", [5, "", "two words", None])
+def test_a_domain_is_written_as_a_works(domain: Any) -> None:
+    assert {path for path, _ in found({**CLAIMING, "domain": domain})} == {"/domain"}
 
 
 @pytest.mark.parametrize(
@@ -126,9 +168,9 @@ def test_nothing_is_uploaded_for_a_trial() -> None:
         ({"science": {**SCIENCE, "domain": "nope"}}, ("/science/domain", "unknown_domain")),
         ({"science": {"checks": ["peer_review"]}}, ("/science/checks/0", "reviewer_unavailable")),
         ({"science": {"strict": 1}}, ("/science/strict", "bool_type")),
-        ({"claimed_values": {"mean": True}}, ("/claimed_values", "invalid_claim")),
-        ({"claimed_values": {"mean": "11.17"}}, ("/claimed_values", "invalid_claim")),
-        ({"claimed_metrics": {"mean": "high"}}, ("/claimed_metrics", "invalid_claim")),
+        ({"claimed_values": {"mean": True}}, ("/claimed_values/mean", "invalid_claim")),
+        ({"claimed_values": {"mean": "11.17"}}, ("/claimed_values/mean", "invalid_claim")),
+        ({"claimed_metrics": {"mean": "high"}}, ("/claimed_metrics/mean", "invalid_claim")),
         ({"reasoning": ["because"]}, ("/reasoning", "string_type")),
         ({"artifacts": [{"name": "a.csv", "media_type": "text/csv"}]}, ("/artifacts/0", "artifact_source")),
     ],

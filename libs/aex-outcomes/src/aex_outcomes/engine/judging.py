@@ -36,7 +36,7 @@ def judge(case: Case, readings: Sequence[Reading], catalog: Catalog) -> Verifica
         metrics=_metrics(named, readings, catalog),
         provenance=_provenance(named, readings, catalog),
         criterion_results=results,
-        weighted_score=float(Scale.of(criteria).share([each.met for each in results])) if criteria else 1.0,
+        weighted_score=_weighted_score(criteria, results, case.science),
         bonus=ZERO if costs_nothing else verified_bonus(results, policy, success=success),
         penalty=ZERO if costs_nothing else verified_penalty(results),
         science=case.science,
@@ -59,6 +59,15 @@ def verdict_of(
         return Verdict.INDETERMINATE
     criteria_met = criteria is None or Scale.of(criteria).succeeds([each.met for each in results])
     return Verdict.PASSED if criteria_met and (science is None or science.passed) else Verdict.REJECTED
+
+
+def _weighted_score(
+    criteria: SuccessCriteria | None, results: Sequence[CriterionResult], science: ScienceResult | None
+) -> float:
+    """The criteria's; without any the gate's own, as a trainer that reads the score learns from it: 1 is a pass."""
+    if criteria is not None:
+        return float(Scale.of(criteria).share([each.met for each in results]))
+    return 1.0 if science is None or science.passed else 0.0
 
 
 def _results(criteria: SuccessCriteria, readings: Sequence[Reading], catalog: Catalog) -> tuple[CriterionResult, ...]:

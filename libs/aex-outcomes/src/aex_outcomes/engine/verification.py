@@ -75,7 +75,7 @@ class VerificationEngine:
         candidate_hash: str | None = None,
         science: Science | Mapping[str, Any] | None = None,
         domain: str | None = None,
-        claimed_values: Mapping[str, float] | None = None,
+        claimed_values: Mapping[str, float | None] | None = None,
         reasoning: str | None = None,
         artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
         data: "Mapping[str, Content] | None" = None,
@@ -84,7 +84,8 @@ class VerificationEngine:
 
         `science`: what the work demands, with `domain` the work's where that names none. Then `claimed_values` are held
         against the raw data: the consumer's own in `data` (name → bytes, or the path of a file), and the candidate's
-        `artifacts`, with their content. Data are read in a confined worker of their own.
+        `artifacts`, with their content. A claim of None, NaN or infinity is a violation, and no data bear it out. Data
+        are read in a confined worker of their own.
 
         Raises `UnknownMetric` for a metric that the catalogue lacks, `InvalidMetricType` for one that a criterion takes
         for what it is not, `TooManyCriteria`, and pydantic's `ValidationError` for criteria (given as a mapping) that
@@ -135,7 +136,8 @@ class VerificationEngine:
 
         files = (*data_given(science.data, data), *artifacts_given(candidate.artifacts))
         claimed = Claimed(candidate.output, candidate.claimed_values, candidate.reasoning, files)
-        local = LocalScience(self._config.sections()["statistics"].sandbox, DataLimits(), self._reviewer)
+        bounds = self._config.sections()["statistics"].sandbox
+        local = LocalScience(bounds, DataLimits.within(bounds), self._reviewer)
         return await local.concluded(science, self.catalog.domain_of(science.domain, domain), claimed)
 
     async def assess(self, case: Case) -> Assessment:
@@ -156,7 +158,7 @@ def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCrite
 
 def _candidate(
     output: Any,
-    claims: Mapping[str, float],
+    claims: Mapping[str, float | None],
     reasoning: str | None,
     artifacts: Sequence[Artifact | Mapping[str, Any]],
 ) -> Candidate:

@@ -6,7 +6,14 @@ from typing import Any
 
 from aex_models.catalog import Direction, MetricEntry, Requirement
 from aex_models.results import Provenance
-from aex_models.science import OutcomeVerdict, ReconciliationStatus, ScienceResult, ScientificReview, ScientificValidity
+from aex_models.science import (
+    RECOMPUTE_STATISTICS,
+    OutcomeVerdict,
+    ReconciliationStatus,
+    ScienceResult,
+    ScientificReview,
+    ScientificValidity,
+)
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.examined import examined, platform_fault
 from aex_outcomes.extractors.protocol import MetricValue, PlatformFault, Sourced
@@ -26,7 +33,8 @@ _BY_REVIEW = ("answers_question", "reasoning_sound", "scientific_validity", "rev
 class ScienceExtractor:
     """Reads what was concluded before the engine was asked; computes nothing itself.
 
-    What could not be told is missing: a count of nothing that was held against anything is no zero, and no pass.
+    What could not be told is missing: where no claim was held against anything there is no count of mismatches. Of
+    claims that nobody could recompute there are 0 where none was made.
     """
 
     version = "1"
@@ -86,8 +94,8 @@ def _of_data(found: ScienceResult) -> dict[str, MetricValue]:
     if found.values_consistent is not None:
         values["values_consistent"] = found.values_consistent
     if any(each.status in _HELD for each in listed):
-        values["value_mismatches"] = len(found.value_mismatches)
-    if found.examination.claims:
+        values["value_mismatches"] = sum(each.status is ReconciliationStatus.MISMATCH for each in listed)
+    if RECOMPUTE_STATISTICS in found.examination.checks:
         values["claims_not_recomputed"] = sum(each.status is ReconciliationStatus.NOT_RECOMPUTED for each in listed)
     own = bool(recomputed) and all(each.secret for each in recomputed)
     provenance = Provenance.COMPUTED if own else Provenance.SELF_REPORTED

@@ -11,7 +11,7 @@ from aex_models.science import DataOwner, DataProblem, Examination
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.examined import examined, fault_of
 from aex_outcomes.extractors.protocol import MetricValue, Sourced
-from aex_outcomes.statistic_names import ANY_STATISTIC, PREFIX
+from aex_outcomes.statistic_names import ANY_STATISTIC, PREFIX, statistic_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class StatisticsExtractor:
         Raises `PlatformFault` where nothing was examined.
         """
         found = examined(metadata).examination
-        recomputed = {f"{PREFIX}{each.name}": each for each in found.recomputed}
+        named = {f"{PREFIX}{each.name}": each for each in found.recomputed}
+        recomputed = {metric: each for metric, each in named.items() if statistic_name(metric)}
         metrics: dict[str, MetricValue] = {
             metric: Sourced(each.value, *_source(each.owner)) for metric, each in recomputed.items()
         }

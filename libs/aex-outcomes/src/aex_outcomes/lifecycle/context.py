@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationInfo, field_validator
 
 from aex_models.contract import Candidate
 from aex_models.frozen import Frozen
+from aex_outcomes.claim_texts import claims_restored
 from aex_outcomes.clock import Clock
 from aex_outcomes.lifecycle.ruling import Rejection
 from aex_outcomes.lifecycle.state import VerificationState
@@ -16,6 +17,8 @@ from aex_outcomes.lifecycle.state import VerificationState
 class Progress(Frozen):
     """Where a loop stands between two attempts: what it needs to go on after it was killed."""
 
+    claim_texts: dict[str, str] = {}
+    """The candidate's claims that JSON would not give back as they were written: 11.170 claims three decimals."""
     candidate: Candidate | None = None
     """Produced, and not judged yet."""
     replays: int = 0
@@ -25,6 +28,14 @@ class Progress(Frozen):
     last_rejection: Rejection | None = None
     failed: Rejection | None = None
     """The fatal error that has ended the loop for good."""
+
+    @field_validator("candidate")
+    @classmethod
+    def _as_it_was_written(cls, candidate: Candidate | None, info: ValidationInfo) -> Candidate | None:
+        texts = info.data.get("claim_texts")
+        if candidate is None or not texts:
+            return candidate
+        return candidate.model_copy(update={"claimed_values": claims_restored(candidate.claimed_values, texts)})
 
 
 class AgentContext(Frozen):

@@ -5,13 +5,18 @@ from typing import Any
 
 from aex_models.canonical import digest, sha256_hex
 from aex_models.contract import Artifact, Candidate
+from aex_outcomes.claim_texts import spelled_otherwise
 
 
 def candidate_hash(candidate: Candidate) -> str:
     """The hash over everything that the verdict reads: a corrected claim makes a new candidate.
 
+    So does a claim with another number of decimals (11.17 and 11.170 may be judged differently), and so do artifacts of
+    another media type or in another order: that says how they are read, and which of them a statistic comes from.
+    A candidate that was stored has the same hash once its claims have their texts again (`claims_restored`).
     Raises `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, naming the path.
     """
+    spelled = spelled_otherwise(candidate.claimed_values)
     return digest(
         {
             "output": candidate.output,
@@ -19,7 +24,8 @@ def candidate_hash(candidate: Candidate) -> str:
             "claimed_metrics": candidate.claimed_metrics,
             "claimed_values": candidate.claimed_values,
             "reasoning": candidate.reasoning,
-            "artifacts": sorted((artifact.name, _artifact_digest(artifact)) for artifact in candidate.artifacts),
+            **({"claim_texts": spelled} if spelled else {}),
+            "artifacts": [[each.name, each.media_type, _artifact_digest(each)] for each in candidate.artifacts],
         }
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from aex_models.contract import Candidate, ContractStatus
 from aex_models.work import Problem
+from aex_outcomes.claim_texts import texts_to_keep
 from aex_outcomes.feedback import render_invalid, render_repeated
 from aex_outcomes.lifecycle.context import AgentContext, Progress
 from aex_outcomes.lifecycle.endings import REASONS, Ending, Failed, Passed, Reason, exhausted
@@ -22,6 +23,8 @@ Save = Callable[[AgentContext], Any]
 """Sync or async. What it returns is not looked at."""
 MAX_REPLAYS = 3
 MAX_INVALID = 5
+_TAKEN_AWAY: dict[str, Any] = {"candidate": None, "claim_texts": {}}
+"""The progress of a loop whose candidate was judged, or is none."""
 
 
 class Loop:
@@ -100,7 +103,8 @@ class Loop:
         ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
         if problem is not None:
             return await self._told(ctx, _invalid(ctx, problem))
-        progress = ctx.progress.model_copy(update={"candidate": candidate})
+        texts = texts_to_keep(candidate.claimed_values)
+        progress = ctx.progress.model_copy(update={"candidate": candidate, "claim_texts": texts})
         return await self._saved(ctx, output=candidate.output, progress=progress)
 
     async def _produced(self, ctx: AgentContext) -> Any:
@@ -184,8 +188,8 @@ def _progress(progress: Progress, step: Step) -> Progress:
     if isinstance(step.ruling, Rejected):
         return Progress(last_rejection=step.ruling.rejection)
     if isinstance(step.ruling, Invalid):
-        return progress.model_copy(update={"candidate": None, "invalid": progress.invalid + 1})
-    return progress.model_copy(update={"candidate": None, "invalid": 0, "replays": progress.replays + 1})
+        return progress.model_copy(update={**_TAKEN_AWAY, "invalid": progress.invalid + 1})
+    return progress.model_copy(update={**_TAKEN_AWAY, "invalid": 0, "replays": progress.replays + 1})
 
 
 def _refuse_odd(produce: Any) -> None:

@@ -4,12 +4,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.rollout import RolloutResponse, RolloutTrajectory
+from aex_models.science import DataOwner, Recomputed, ReconciliationStatus
 from aex_outcomes.rollouts.sums import exact_mean, exact_sum
+from aex_outcomes.science.reconcile import reconcile
 
-TOLERANCE = 1e-4
-"""Of the sum of the rewards' magnitudes: adding ten thousand of them up one by one in single precision, as trainers do,
-is off by less. It is relative to nothing else: rewards of 0 have a return of 0."""
+ALLOWANCE = 1e-6
+"""Of the sum of the rewards' magnitudes: what adding a thousand of them up in single precision, as trainers do, loses
+where they cancel out. Rewards of 0 allow nothing."""
+_FIGURE = "figure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,10 @@ class Recount:
 
 def recount(rollout: RolloutResponse) -> Recount:
     """Recompute a rollout's figures from its steps, and hold what it claims against them. Linear in the steps.
+
+    A return, and the mean, are held as claims against statistics are (see `reconcile`): they may be off by 1e-2 of the
+    recomputed one, or be rounded at their own decimals; beside that by `ALLOWANCE`, which alone counts for a recomputed
+    0. Numbers of steps and episodes are exact.
 
     An episode's return is told where at least one of its steps has a reward (the others brought none: many
     environments reward the last one alone), or where it is said to have no steps at all (`length` 0). One whose steps
@@ -63,7 +71,7 @@ def _summed(episode: RolloutTrajectory) -> _Summed | None:
     if not rewards:
         return _Summed(0.0, 0.0, rewarded=False) if not episode.steps and not episode.length else None
     # Scaled before they are added up: the sum itself may lie beyond all doubles, and would allow everything.
-    return _Summed(exact_sum(rewards), exact_sum([abs(each) * TOLERANCE for each in rewards]), rewarded=True)
+    return _Summed(exact_sum(rewards), exact_sum([abs(each) * ALLOWANCE for each in rewards]), rewarded=True)
 
 
 def _differences(
@@ -76,7 +84,20 @@ def _differences(
     yield claimed.num_episodes not in (None, len(episodes))
     yield len(claimed.episode_returns) != len(episodes)
     for found, told in zip(sums, claimed.episode_returns, strict=False):
-        yield found is not None and not abs(told - found.total) <= found.allowance
+        yield found is not None and not _agree(told, found.total, found.allowance)
     if mean is not None:
         allowance = exact_mean([each.allowance for each in sums if each is not None])
-        yield not abs(claimed.mean_return - mean) <= allowance
+        yield not _agree(claimed.mean_return, mean, allowance)
+
+
+def _agree(told: float, actual: float, allowance: float) -> bool:
+    """Whether a claimed figure is the recomputed one."""
+    if abs(told - actual) <= allowance:
+        return True
+    if not math.isfinite(actual):
+        return False
+    whole = told.is_integer() and abs(told) <= MAX_SAFE_INTEGER and not isinstance(told, JsonFloat)
+    claim = int(told) if whole else told  # JSON's 12 became 12.0, and claims no decimals
+    recomputed = Recomputed(name=_FIGURE, value=actual, owner=DataOwner.AGENT, artifact="")
+    [found] = reconcile({_FIGURE: claim}, [recomputed])
+    return found.status is ReconciliationStatus.MATCH

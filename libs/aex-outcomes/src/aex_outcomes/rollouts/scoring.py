@@ -43,8 +43,8 @@ def score_rollout(payload: Any) -> float | None:
     0.0 is a score and stops the chain. Booleans (but in `correct`), NaN, infinities and text are none, and are passed
     over; so is a list of returns that is empty or has one of them in it.
 
-    `payload`: a `RolloutResponse` or plain JSON, which need not be a valid one: old payloads have no `mean_return`.
-    Whatever it is, nothing is raised.
+    `payload`: a `RolloutResponse` or plain JSON, which need not be a valid one: old payloads have no `mean_return`. One
+    without `metrics` may have the rollout at `rollout`, as outputs have. Whatever it is, nothing is raised.
     """
     found = find_score(payload)
     for warning in found.warnings:
@@ -62,10 +62,7 @@ def score_or_zero(payload: Any) -> float:
 
 def find_score(payload: Any) -> RolloutScore:
     """`score_rollout` with the score's place; a deprecated one is told in `warnings`, and not warned of."""
-    if isinstance(payload, RolloutResponse):
-        metrics: Any = payload.metrics.model_dump()
-    else:
-        metrics = payload.get("metrics") if isinstance(payload, Mapping) else None
+    metrics = _metrics_of(payload)
     if not isinstance(metrics, Mapping):
         return RolloutScore()
     for source, read in _CHAIN:
@@ -73,6 +70,15 @@ def find_score(payload: Any) -> RolloutScore:
         if value is not None:
             return RolloutScore(value, source)
     return RolloutScore()
+
+
+def _metrics_of(payload: Any) -> Any:
+    """The rollout's own, or else those of the rollout within."""
+    if isinstance(payload, Mapping) and "metrics" not in payload:
+        payload = payload.get("rollout")
+    if isinstance(payload, RolloutResponse):
+        return payload.metrics.model_dump()
+    return payload.get("metrics") if isinstance(payload, Mapping) else None
 
 
 def _number(value: Any) -> float | None:

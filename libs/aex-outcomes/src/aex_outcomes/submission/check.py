@@ -32,16 +32,24 @@ class Checked:
 
 
 def check_submission(
-    body: Any, catalog: Catalog, *, verifiers: Collection[str] = (), reviewer: bool = False
+    body: Any,
+    catalog: Catalog,
+    *,
+    verifiers: Collection[str] = (),
+    reviewer: bool = False,
+    uploaded: bool = True,
 ) -> Checked:
     """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted.
 
     `verifiers`: the names that `verification.verifier` may take. `reviewer`: whether there is one for peer reviews.
+    `uploaded`: whether `science.data` have to be uploaded by now; else one that has no digest is but warned of.
     With no problem there are warnings and a quote.
     """
     submission, findings = _shaped(body)
     if isinstance(body, Mapping):
-        findings += _sense(body, catalog, reviewer=reviewer) + Findings(tuple(_terms(body, verifiers)))
+        findings += _sense(body, catalog, reviewer=reviewer, uploaded=uploaded) + Findings(
+            tuple(_terms(body, verifiers))
+        )
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     given = body.get("evaluation")
@@ -90,12 +98,12 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
     return sorted_by_kind(not_said_better(shape)) + _sense(body, catalog, reviewer=reviewer)
 
 
-def _sense(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool) -> Findings:
+def _sense(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool, uploaded: bool = True) -> Findings:
     return Findings(
         (
             *criteria_problems(body, catalog, reviewer=reviewer),
             *evaluation_problems(body, catalog),
-            *science_problems(body, catalog, reviewer=reviewer),
+            *science_problems(body, catalog, reviewer=reviewer, uploaded=uploaded),
         )
     )
 

@@ -6,10 +6,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from aex_models.validation_words import place_of, words_of
 from aex_models.work import Problem
 from aex_outcomes.pointer import MISSING, join
 
 CRITERIA = "/success_criteria"
+_MISTAKEN = frozenset({"unknown_metric", "invalid_metric_type"})
+"""What is wrong with a criterion so that nothing can be said of its threshold yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,11 @@ class Findings:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """All of them, each once, in the order of their paths."""
-        ordered = sorted({*self.semantic, *self.shape}, key=lambda each: (each.path, each.code, each.message))
+        found = {*self.semantic, *self.shape}
+        mistaken = {each.path.rpartition("/")[0] for each in found if each.code in _MISTAKEN}
+        echoes = {f"{criterion}/threshold" for criterion in mistaken}
+        told = (each for each in found if each.code != "invalid_threshold" or each.path not in echoes)
+        ordered = sorted(told, key=lambda each: (each.path, each.code, each.message))
         return tuple(ordered)
 
 
@@ -66,9 +73,10 @@ def _above(path: str) -> Iterator[str]:
 
 def _located(error: Any, body: Any, root: str) -> tuple[bool, Problem]:
     """An error as a problem, and whether pydantic's location had tags in it."""
-    segments = _real(error["loc"], body, missing=error["type"] == "missing")
-    problem = Problem(path=root + join(*segments), code=error["type"], message=error["msg"])
-    return len(segments) < len(error["loc"]), problem
+    place = place_of(error)
+    segments = _real(place, body, missing=error["type"] == "missing")
+    problem = Problem(path=root + join(*segments), code=error["type"], message=words_of(error))
+    return len(segments) < len(place), problem
 
 
 def _real(loc: tuple[int | str, ...], body: Any, *, missing: bool) -> list[int | str]:

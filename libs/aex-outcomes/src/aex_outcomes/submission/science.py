@@ -12,17 +12,20 @@ from aex_models.statistics import StatisticSpec
 from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
-from aex_outcomes.science.source import SourceFile, format_of, media_type_of
+from aex_outcomes.science.source import ENDINGS, MEDIA_TYPES, SourceFile, foreign_charset, format_of, media_type_of
 from aex_outcomes.statistic_names import statistic_name
 
 SCIENCE = "/science"
-_ENDINGS = ".csv, .tsv, .jsonl, .ndjson or .parquet"
-_MEDIA_TYPES = "text/csv, text/tab-separated-values, application/jsonl or application/vnd.apache.parquet"
 _MAX_LOOKED_AT = 100
 
 
-def science_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool) -> Iterator[Problem]:
-    """What keeps the `science` of a body from being carried out here. `reviewer`: whether there is one to ask."""
+def science_problems(
+    body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool, uploaded: bool = True
+) -> Iterator[Problem]:
+    """What keeps the `science` of a body from being carried out here.
+
+    `reviewer`: whether there is one to ask. `uploaded`: whether its data have to be uploaded by now.
+    """
     science = body.get("science")
     if science is None:
         return
@@ -36,7 +39,7 @@ def science_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: boo
     domain = catalog.domain_of(_text(named), _text(own))
     yield from _checks(science, domain, catalog, reviewer=reviewer)
     yield from _statistics(_listed(science, "statistics"))
-    yield from _data(_listed(science, "data"))
+    yield from _data(_listed(science, "data"), uploaded=uploaded)
 
 
 def requirement_problems(entry: MetricEntry, path: str, science: Any, *, reviewer: bool) -> Iterator[Problem]:
@@ -142,32 +145,42 @@ def _statistics(listed: Sequence[Any]) -> Iterator[Problem]:
             yield Problem(path=path, code="duplicate_statistic", message=message)
 
 
-def _data(listed: Sequence[Any]) -> Iterator[Problem]:
+def _data(listed: Sequence[Any], *, uploaded: bool) -> Iterator[Problem]:
     first_of: dict[str, int] = {}
     for position, each in enumerate(listed):
         if not isinstance(each, Mapping):
             continue
         path, name = f"{SCIENCE}/data/{position}", _text(each.get("name"))
-        if each.get("sha256") is None:
+        if uploaded and each.get("sha256") is None:
             message = "Upload the file first (PUT /v1/artifacts), and give the sha256 of the answer"
             yield Problem(path=f"{path}/sha256", code="sha256_missing", message=message)
-        yield from _readable(each, path)
+        yield from unreadable(each, path)
         first = first_of.setdefault(name, position) if name is not None else position
         if first != position:
             message = f"Files {first} and {position} have the same name"
             yield Problem(path=f"{path}/name", code="duplicate_file", message=message)
 
 
-def _readable(each: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """A file that, by its media type or else by the ending of its name, is none that can be read."""
+def unreadable(each: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """What keeps a file from being read, by its media type or else by the ending of its name."""
     media_type, name = _text(each.get("media_type")), _text(each.get("name"))
-    told = media_type or (media_type_of(name) if name is not None else None)
-    if told is None or format_of(SourceFile(name or "", told, "", DataOwner.CONSUMER)) is not None:
+    if media_type is None and name is None:
         return
-    place, message = "name", f"Raw data end in {_ENDINGS}: rename the file, or give its media_type"
+    told = media_type_of(name or "", media_type)
+    file = SourceFile(name or "", told, "", DataOwner.CONSUMER)
+    if format_of(file) is not None:
+        if foreign_charset(file) is not None:
+            message = "Texts are read as UTF-8: save the file so, and leave the charset out"
+            yield Problem(path=f"{path}/media_type", code="unsupported_charset", message=message)
+        return
+    place, message = "name", f"Raw data end in {_either(ENDINGS)}: rename the file, or give its media_type"
     if media_type is not None:
-        place, message = "media_type", f"Raw data are {_MEDIA_TYPES}"
+        place, message = "media_type", f"Raw data are {_either(MEDIA_TYPES)}"
     yield Problem(path=f"{path}/{place}", code="unsupported_media_type", message=message)
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _listed(science: Mapping[str, Any], name: str) -> Sequence[Any]:

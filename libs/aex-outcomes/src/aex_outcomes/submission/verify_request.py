@@ -1,19 +1,19 @@
 """A candidate to be judged without a contract: criteria, evaluation data, science and output in one body."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field, ValidationError
 
-from aex_models.contract import Candidate
+from aex_models.contract import Artifact, Candidate
 from aex_models.criteria import SuccessCriteria
 from aex_models.science import Science
-from aex_models.work import Evaluation, Problem
+from aex_models.work import GENERAL, Evaluation, Problem, WorkDomain
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria
 from aex_outcomes.submission.findings import Findings, problems_of, sorted_by_kind
-from aex_outcomes.submission.science import not_said_better
+from aex_outcomes.submission.science import not_said_better, unreadable
 
 
 class Trial(Candidate):
@@ -22,15 +22,20 @@ class Trial(Candidate):
     success_criteria: SuccessCriteria | None = None
     input: dict[str, Any] = {}
     evaluation: Evaluation | None = None
+    domain: WorkDomain = GENERAL
+    """The work's: where `science` names none, this one, if there are ranges for it."""
     science: Science | None = None
     platform_latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """What the platform would have measured; without it, criteria on `platform_latency_ms` cannot be judged."""
 
 
 class VerifyRequest(Trial):
-    """What `POST /v1/verify` takes. No file is kept for it: artifacts are inline, and `science` has no `data`."""
+    """What `POST /v1/verify` takes. No file is kept for it: artifacts and `data` are inline, and those of `science`,
+    which name uploads, are none here."""
 
     success_criteria: SuccessCriteria
+    data: Annotated[tuple[Artifact, ...], Field(max_length=10)] = ()
+    """The consumer's own raw data, inline: recomputation prefers them to the artifacts."""
 
 
 T = TypeVar("T", bound=Trial)
@@ -60,26 +65,42 @@ def check_trial(body: Any, catalog: Catalog, kind: type[T], *, reviewer: bool = 
     request, findings = _shaped(body, kind)
     if isinstance(body, Mapping):
         findings += check_criteria(body, catalog, reviewer=reviewer)
-        findings += Findings((*_uploads(body), *(_kept_data(body) if kind is VerifyRequest else ())))
+        findings += Findings((*_uploads(body, "artifacts"), *(_data(body) if kind is VerifyRequest else ())))
     if request is None or findings.problems:
         return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
     return CheckedTrial(request)
 
 
-def _uploads(body: Mapping[str, Any]) -> Iterator[Problem]:
-    """Artifacts by digest: uploads belong to contracts."""
-    listed = body.get("artifacts")
-    for position, each in enumerate(listed[:_MAX_LOOKED_AT] if isinstance(listed, list | tuple) else ()):
+def _uploads(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
+    """Files by digest: uploads belong to works and contracts."""
+    for position, each in enumerate(_listed(body, part)):
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"
-            yield Problem(path=f"/artifacts/{position}/sha256", code="artifact_not_inline", message=message)
+            yield Problem(path=f"/{part}/{position}/sha256", code="artifact_not_inline", message=message)
 
 
-def _kept_data(body: Mapping[str, Any]) -> Iterator[Problem]:
+def _data(body: Mapping[str, Any]) -> Iterator[Problem]:
+    """The consumer's own: inline, each with a name of its own, and of a kind that is read."""
+    yield from _uploads(body, "data")
+    first_of: dict[str, int] = {}
+    for position, each in enumerate(_listed(body, "data")):
+        name = each.get("name") if isinstance(each, Mapping) else None
+        if not isinstance(name, str):
+            continue
+        yield from unreadable(each, f"/data/{position}")
+        first = first_of.setdefault(name, position)
+        if first != position:
+            message = f"Files {first} and {position} have the same name"
+            yield Problem(path=f"/data/{position}/name", code="duplicate_file", message=message)
     science = body.get("science")
     if isinstance(science, Mapping) and science.get("data"):
-        message = "There are no uploads here: leave data out, and give the files as artifacts"
+        message = "There are no uploads here: leave science.data out, and send the files inline in data, beside science"
         yield Problem(path="/science/data", code="data_not_inline", message=message)
+
+
+def _listed(body: Mapping[str, Any], part: str) -> Sequence[Any]:
+    listed = body.get(part)
+    return listed[:_MAX_LOOKED_AT] if isinstance(listed, list | tuple) else ()
 
 
 def _shaped(body: Any, kind: type[T]) -> tuple[T | None, Findings]:

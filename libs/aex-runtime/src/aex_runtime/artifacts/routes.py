@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from starlette.responses import StreamingResponse
 
 from aex_models.artifacts import UploadedArtifact
@@ -19,6 +19,13 @@ from aex_runtime.http.turnstile import Turnstile
 from aex_runtime.http.upload import BINARY_BODY, PACE, body_of, check_announced
 
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
+Digest = Annotated[
+    str,
+    Path(
+        description="The artifact's SHA-256, in lower-case hexadecimal",
+        json_schema_extra={"pattern": "^[0-9a-f]{64}$"},  # told, not checked: what is none is not there, a 404
+    ),
+]
 FindSize = Callable[[Principal, str], Awaitable[int | None]]
 """The size of the artifact with this digest, where the principal may read it."""
 UPLOADS_OF_ONE, UPLOADS_OF_ALL = 4, 16
@@ -65,7 +72,7 @@ def artifact_routes(
 
     @router.get("/artifacts/{sha256}", summary="Download a file", response_class=StreamingResponse, responses=_READ)
     async def get_artifact(
-        sha256: str,
+        sha256: Digest,
         principal: Annotated[Principal, Depends(reader)],
         if_none_match: Annotated[str | None, Header(description="An `ETag` that the caller has the bytes of")] = None,
     ) -> Response:

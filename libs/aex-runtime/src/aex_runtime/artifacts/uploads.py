@@ -1,6 +1,6 @@
 """Who uploaded what: the bytes lie once, under their digest, and each who brought them has a record of it."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
 
@@ -107,3 +107,8 @@ def not_uploaded(named: Sequence[tuple[str, str | None]], found: Iterable[str], 
         for path, digest in named
         if digest is not None and digest not in known
     ]
+
+
+def total_size(named: Iterable[str | None], found: Mapping[str, Upload]) -> int:
+    """Bytes of all that are named, those that are named twice counted twice: each is read as a file of its own."""
+    return sum(found[digest].size for digest in named if digest is not None and digest in found)

@@ -55,7 +55,7 @@ class ProblemDetails(BaseModel):
 
 
 DOCUMENTED: Mapping[int, str] = {
-    400: "Semantic problem, undecodable body, or a problem inside `success_criteria`",
+    400: "What was sent cannot be decoded, or makes no sense; `errors` says where",
     401: "No valid bearer token",
     403: "The role may not do this",
     404: "Not there, or not for the caller to know of",
@@ -75,6 +75,12 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         for status, text in DOCUMENTED.items()
         if not statuses or status in statuses
     }
+
+
+def criteria_responses() -> dict[int | str, dict[str, Any]]:
+    """The entry of the 400 of a route whose body has `success_criteria`."""
+    (answer,) = problem_responses(400).values()
+    return {400: {**answer, "description": f"{DOCUMENTED[400]}. Anything wrong inside `success_criteria`, shape too"}}
 
 
 def problem_response(

@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 
+from aex_models.validation_words import place_of, words_of
 from aex_models.work import Problem
 from aex_runtime.errors import DomainError, InvalidRequest, Unprocessable
 from aex_runtime.http.json_problems import MAX_PROBLEMS, pointer
@@ -38,8 +39,8 @@ def problems_of(found: Sequence[Mapping[str, Any]], body: Any) -> tuple[Problem,
 
 def _problem(error: Mapping[str, Any], body: Any) -> Problem:
     kind = error["type"]
-    message = "the value is not valid" if kind in _QUOTING else error["msg"]
-    return Problem(path=_path(error["loc"], kind, body), code=kind, message=message)
+    message = "the value is not valid" if kind in _QUOTING else words_of(error)
+    return Problem(path=_path(place_of(error), kind, body), code=kind, message=message)
 
 
 def _path(location: Sequence[str | int], kind: str, body: Any) -> str:
