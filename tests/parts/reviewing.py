@@ -31,6 +31,13 @@ def accepting(**changed: Any) -> ScientificReview:
     return review.model_copy(update=changed)
 
 
+def says(answer: ScientificReview | ReviewFailure) -> Reviewed:
+    """The same, as a reviewer hands it over."""
+    if isinstance(answer, ReviewFailure):
+        return Reviewed(REVIEWER, failure=answer, detail="scripted")
+    return Reviewed(REVIEWER, review=answer)
+
+
 class ScriptedReviewer:
     """Implements `PeerReviewer`: says `answer` until told otherwise, and keeps what it was shown in `briefs`."""
 
@@ -40,6 +47,4 @@ class ScriptedReviewer:
 
     async def review(self, brief: ReviewBrief) -> Reviewed:
         self.briefs.append(brief)
-        if isinstance(self.answer, ReviewFailure):
-            return Reviewed(REVIEWER, failure=self.answer, detail="scripted")
-        return Reviewed(REVIEWER, review=self.answer)
+        return says(self.answer)

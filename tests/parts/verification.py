@@ -20,6 +20,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import Case
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import Context, Limits, Returned
+from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest, examination_payload
 from aex_outcomes.science.job import examine_candidate
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.source import SourceFile
@@ -36,11 +37,8 @@ from aex_runtime.timer_entry import Timer, timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
-from aex_verification.examiner import job_payload as examination_payload
 from aex_verification.judge import job_payload
 from aex_verification.ports import (
-    ExaminationLost,
-    ExaminationRequest,
     GovernanceRefused,
     GovernanceUnavailable,
     Judgement,
@@ -130,7 +128,7 @@ class ExaminerInHand:
         self.asked.append(request)
         if self.breaks():
             raise ExaminationLost("WorkersUnavailable")
-        payload = examination_payload(request, request.files, DataLimits())
+        payload = examination_payload(request, DataLimits())
         answer = examine_candidate(json.loads(json.dumps(payload)))
         return Examination.model_validate(json.loads(json.dumps(answer["examination"])))
 
@@ -143,7 +141,7 @@ class PassingSpool:
 
     @asynccontextmanager
     async def files(
-        self, data: Sequence[DataFile], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
         async with Spool(self._blobs) as spool, spool.files(data, artifacts) as files:
             yield files

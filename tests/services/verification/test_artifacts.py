@@ -143,6 +143,16 @@ async def test_what_an_artifact_may_not_be_is_told_at_once(bench: VerificationBe
     assert "PUT /v1/artifacts" in answer.text
 
 
+async def test_what_is_named_many_times_counts_many_times(bench: VerificationBench, client: httpx.AsyncClient) -> None:
+    await bench.award()
+    content = b"x\n" + b"1\n" * 15_000_000
+    await upload(client, content=content)
+    names = [sha256_hex(content)] * 17
+    refused, taken = await post(client, GOOD, *names), await post(client, GOOD, *names[:16])
+    assert (refused.status_code, refused.json()["code"]) == (400, "artifacts_too_large")
+    assert taken.status_code == 202
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 1_000])
 def test_the_size_of_inline_content_is_that_of_its_bytes(size: int) -> None:
     content = base64.b64encode(b"x" * size).decode()

@@ -31,8 +31,10 @@ async def inferred(body: Any, **headers: str) -> httpx.Response:
 @pytest.mark.parametrize("role", list(Audience))
 async def test_everybody_with_a_token_reads_domains_whole(role: Audience) -> None:
     async with caller(role.value) as client:
-        items = (await client.get("/v1/domains")).json()["items"]
+        page = (await client.get("/v1/domains")).json()
         one = await client.get("/v1/domains/molecular-dynamics")
+    items = page["items"]
+    assert page == {"items": items, "next_cursor": None}
     assert [each["name"] for each in items] == NAMES
     assert one.json() == items[2]
     assert one.json()["value_ranges"]["rmsd"]["unit"] == "Å"
@@ -116,3 +118,14 @@ async def test_wrong_shapes_are_told_with_their_places(body: Any, places: list[s
 async def test_an_idempotency_key_is_taken_and_an_unusable_one_refused() -> None:
     assert (await inferred({"text": "rmsd"}, **{"Idempotency-Key": "k"})).status_code == 200
     assert (await inferred({"text": "rmsd"}, **{"Idempotency-Key": "x" * 256})).status_code == 400
+
+
+async def test_the_document_says_what_each_domain_has() -> None:
+    async with caller() as client:
+        document = (await client.get("/openapi.json")).json()
+    answers = document["paths"]["/v1/domains"]["get"]["responses"]
+    schema = answers["200"]["content"]["application/json"]["schema"]
+    assert schema["$ref"] == "#/components/schemas/DomainPage"
+    page = document["components"]["schemas"]["DomainPage"]["properties"]
+    assert page["items"]["items"] == {"$ref": "#/components/schemas/Domain"}
+    assert "success_criteria" not in answers["400"]["description"]

@@ -1,6 +1,5 @@
 """Candidates with claims: examined once, judged by the gate, told to governance, and nobody's fault where we fail."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,14 +9,16 @@ import pytest
 from aex_models.audiences import Audience
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeVerified, read_data
-from aex_models.governance import Decision
+from aex_models.governance import Decision, ValidationRequest
 from aex_models.numbers import JsonFloat
 from aex_models.results import Verdict
-from aex_outcomes.science.review.port import ReviewBrief, Reviewed
+from aex_models.science import ReviewFailure
+from aex_outcomes.science.review.port import PeerReviewer
 from aex_runtime.identity.principal import Principal
 from aex_verification.handlers.read import shown_outcome
 from aex_verification.rules.policy import Policy
 from aex_verification.turnstile import Turnstile
+from tests.parts.reviewing import ScriptedReviewer, accepting
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import (
     DMS,
@@ -25,14 +26,10 @@ from tests.services.verification.examined import (
     REVIEWED,
     SECRET,
     TABLE,
-    ReviewerInHand,
-    accepts,
     claim,
     concluded,
-    is_away,
     science,
     table,
-    talks_nonsense,
 )
 from tests.services.verification.flow import opened, outcome, review, state, status
 
@@ -77,6 +74,18 @@ async def test_governance_is_told_mismatches_and_violations_and_holds_the_last_a
     [held] = bench.emitted("outcome.held")
     assert {each["rule"] for each in held.data["flags"]} == {"claimed_value_mismatch", "domain_violation"}
     assert row.counted
+
+
+async def test_a_claim_of_null_is_stored_examined_and_told_to_governance_as_a_violation() -> None:
+    bench = await bench_of(verification={"max_attempts": 1})
+    row = await claim(bench, {"mean_fitness": None}, table())
+    assert row.verdict is Verdict.REJECTED
+    assert bench.examiner.asked[-1].claims == {"mean_fitness": "null"}
+    assert {each.code for each in concluded(row).reasons} == {"value_mismatch", "domain_violation"}
+    told = bench.governance.asked[-1]
+    assert ValidationRequest.model_validate_json(told.model_dump_json()) == told
+    assert told.science is not None
+    assert [each["name"] for each in told.science.violations if isinstance(each, dict)] == ["mean_fitness"]
 
 
 async def test_works_without_science_tell_governance_of_none() -> None:
@@ -133,7 +142,7 @@ async def test_the_consumers_own_data_beat_those_of_the_agent() -> None:
 
 
 async def test_an_unreadable_review_is_put_before_an_operator_at_once() -> None:
-    bench = await reviewed_by(talks_nonsense)
+    bench = await reviewed_by(ScriptedReviewer(ReviewFailure.UNPARSABLE))
     row = await claim(bench, HONEST, table())
     assert (row.status, row.verdict, row.counted) == (AttemptStatus.HELD, Verdict.INDETERMINATE, False)
     assert [each.data["cause"] for each in bench.emitted("outcome.held")] == ["review_unparsable"]
@@ -143,16 +152,16 @@ async def test_an_unreadable_review_is_put_before_an_operator_at_once() -> None:
 
 
 async def test_a_held_review_that_is_retried_is_asked_for_anew() -> None:
-    bench = await reviewed_by(talks_nonsense)
+    bench = await reviewed_by(ScriptedReviewer(ReviewFailure.UNPARSABLE))
     await claim(bench, HONEST, table())
-    bench.rewire(replace(bench.deps, reviewer=ReviewerInHand(accepts)))
+    bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer()))
     await review(bench, Decision.RETRY)
     await bench.deliver("output.submitted")
     assert await status(bench) is ContractStatus.PASSED
 
 
 async def test_a_reviewer_that_is_away_is_waited_for_and_then_an_operator_decides() -> None:
-    bench = await reviewed_by(is_away)
+    bench = await reviewed_by(ScriptedReviewer(ReviewFailure.UNREACHABLE))
     row = await claim(bench, HONEST, table())
     assert (row.status, row.counted) == (AttemptStatus.WAITING, False)
     await bench.pass_time(timedelta(hours=1))
@@ -162,7 +171,7 @@ async def test_a_reviewer_that_is_away_is_waited_for_and_then_an_operator_decide
 
 
 async def test_a_reviewer_that_accepts_everything_makes_no_critical_mismatch_pass() -> None:
-    bench = await reviewed_by(accepts)
+    bench = await reviewed_by(ScriptedReviewer())
     row = await claim(bench, ABSURD, table())
     assert row.verdict is Verdict.REJECTED
     capped = concluded(row).review
@@ -173,20 +182,20 @@ async def test_a_reviewer_that_accepts_everything_makes_no_critical_mismatch_pas
 async def test_a_reviewer_is_shown_the_candidate_and_asked_by_nobody_who_wants_no_review(
     verified: VerificationBench,
 ) -> None:
-    reviewer = ReviewerInHand(accepts)
+    reviewer = ScriptedReviewer()
     verified.rewire(replace(verified.deps, reviewer=reviewer))
     await claim(verified, HONEST, table())
-    assert reviewer.shown == []
-    bench = await reviewed_by(reviewer.review_now)
+    assert reviewer.briefs == []
+    bench = await reviewed_by(reviewer)
     await claim(bench, HONEST, table(), reasoning="I took the mean")
-    [shown] = reviewer.shown
+    [shown] = reviewer.briefs
     assert (dict(shown.claims), shown.reasoning) == ({"mean_fitness": "-0.4"}, "I took the mean")
     assert (shown.science.expected_outcome, shown.output_text) == (SECRET, '{"text": "a b c"}')
     assert [each.name for each in shown.files] == ["scores.csv"]
 
 
 async def test_others_can_read_a_reviewed_outcome_and_read_nothing_that_was_said() -> None:
-    bench = await reviewed_by(accepts)
+    bench = await reviewed_by(ScriptedReviewer(accepting(reasoning="excellent")))
     await claim(bench, HONEST, table())
     [event] = bench.emitted("outcome.verified")
     result = read_data(event, OutcomeVerified).outcome.verification_result
@@ -225,9 +234,9 @@ async def verified() -> VerificationBench:
     return await bench_of()
 
 
-async def reviewed_by(reviews: Callable[[ReviewBrief], Reviewed]) -> VerificationBench:
+async def reviewed_by(reviewer: PeerReviewer) -> VerificationBench:
     """The same with a work that wants a review, and a reviewer."""
     bench = VerificationBench()
-    bench.rewire(replace(bench.deps, reviewer=ReviewerInHand(reviews)))
+    bench.rewire(replace(bench.deps, reviewer=reviewer))
     await bench.award(domain=DMS, science=science(checks=REVIEWED, statistics=[MEAN]))
     return bench

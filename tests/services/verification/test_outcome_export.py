@@ -32,6 +32,7 @@ from aex_verification.rules.outcome_formats import OutcomeFormat
 from tests.libs.models.results import a_result
 from tests.parts.verification import START, VerificationBench
 from tests.services.settlement.outcomes import an_outcome
+from tests.services.verification.examined import claim, science, table
 from tests.services.verification.test_contracts_api import counter, judge
 
 PATH = "/v1/outcomes/export"
@@ -153,6 +154,26 @@ async def test_an_outcome_without_a_score_that_the_reader_may_know_is_no_rollout
         rows = await exported(bench, reader, format="rollouts")
         assert [(row["run_id"], row["metrics"]["mean_return"]) for row in rows] == [("out_ctr_2", 1), ("out_ctr_3", 0)]
     assert len(await exported(bench, BOT)) == 3
+
+
+async def test_a_trainer_learns_no_reward_from_work_that_the_science_gate_refused() -> None:
+    bench = VerificationBench()
+    await bench.award(success_criteria=None, science=science(), verification={"max_attempts": 1})
+    await claim(bench, {"mean_fitness": -0.41}, table())
+    bench.clock.advance(timedelta(seconds=1))
+    (row,) = await exported(bench, BOT, format="rollouts")
+    assert score_rollout(row) == row["metrics"]["mean_return"] == 0
+    assert row["trajectories"][0]["steps"][-1]["reward"] == 0
+    details = row["metrics"]["details"]
+    assert (details["verdict"], details["success"], details["final_status"]) == ("rejected", False, "exhausted")
+
+
+async def test_every_way_to_narrow_an_export_is_described() -> None:
+    async with counter(VerificationBench()) as client:
+        export = (await client.get("/openapi.json")).json()["paths"][PATH]["get"]
+    named = {each["name"]: each.get("description") for each in export["parameters"] if each["in"] == "query"}
+    assert set(named) == {"format", "agent_id", "consumer_id", "domain", "from", "to"}
+    assert all(named.values())
 
 
 async def test_the_agents_inference_url_is_told_to_whom_its_execution_metadata_are() -> None:

@@ -37,14 +37,39 @@ async def test_a_statistic_that_the_data_do_not_serve_is_told_with_its_place(ben
     [told] = bench.emitted("work.checked")
     assert (told.data["ok"], told.data["problems"]) == (True, [])
     [warning] = told.data["warnings"]
-    assert (warning["path"], warning["code"]) == ("/science/statistics/1", "column_missing")
+    assert (warning["path"], warning["code"]) == ("/science/statistics/1", "own_data_alone")
     assert "other" in warning["message"]
+    assert "agents' files" in warning["message"]
+
+
+async def test_a_statistic_that_the_data_serve_in_part_leaves_every_candidate_without_a_verdict(
+    bench: VerificationBench,
+) -> None:
+    half = {**OTHER, "where": [{"column": "mut_score", "op": "gt", "value": 0}]}
+    science_of = science(data=[{"name": "own.csv", "sha256": "0" * 64}], statistics=[half])
+    stored = await bench.blobs.put("data", TABLE.encode())
+    science_of["data"][0]["sha256"] = stored.digest
+    await submit(bench, TABLE.encode(), science=science_of)
+    [warning] = bench.emitted("work.checked")[0].data["warnings"]
+    assert (warning["path"], warning["code"]) == ("/science/statistics/0", "column_missing")
+    assert "no candidate has a verdict" in warning["suggestion"]
+
+
+async def test_data_without_what_the_domain_computes_are_told(bench: VerificationBench) -> None:
+    warned = []
+    for content in (b"word\nw\n", b"depth\n3\n", TABLE.encode()):
+        bench = VerificationBench()
+        stored = await bench.blobs.put("data", content)
+        data = [{"name": "own.csv", "sha256": stored.digest}]
+        await submit(bench, content, science=science(data=data, statistics=[]))
+        warned.append([each["code"] for event in bench.emitted("work.checked") for each in event.data["warnings"]])
+    assert warned == [["nothing_to_recompute"], ["recipes_not_served"], []]
 
 
 async def test_data_that_serve_everything_are_not_talked_of(bench: VerificationBench) -> None:
     await submit(bench, b"mut_score,other\n-0.1,1\n-0.2,2\n")
     assert bench.events == []
-    assert bench.examiner.asked[-1].consumer_id == "trials of acme"
+    assert bench.examiner.asked[-1].lane == "trials of acme"
     assert bench.trials.asked == []
 
 

@@ -82,6 +82,16 @@ async def test_each_file_is_written_as_it_is_and_says_whose_it_is(spool: Spool, 
     ]
 
 
+async def test_the_consumers_own_may_be_inline_too(spool: Spool, blobs: Blobs) -> None:
+    async with spool.files([inline("own.csv", "x"), await given(blobs)], [inline("own.csv", "y")]) as files:
+        found = [(each.name, each.owner, content_of(each)) for each in files]
+    assert found == [
+        ("own.csv", DataOwner.CONSUMER, b"x"),
+        ("given.csv", DataOwner.CONSUMER, LARGE),
+        ("own.csv", DataOwner.AGENT, b"y"),
+    ]
+
+
 async def test_names_tell_nothing_and_folders_cannot_be_listed_by_others(
     spool: Spool, blobs: Blobs, parent: Path
 ) -> None:
@@ -168,6 +178,17 @@ async def test_an_attachment_that_nobody_reads_is_not_written_out(spool: Spool, 
         assert (file.name, content_of(file)) == ("plot.png", b"")
 
 
+async def test_what_is_named_twice_lies_on_the_disk_once(spool: Spool, blobs: Blobs, parent: Path) -> None:
+    uploaded = (await blobs.put(ARTIFACTS_AREA, LARGE)).digest
+    both = [Artifact(name=name, media_type="text/csv", sha256=uploaded) for name in ("a.csv", "b.csv")]
+    plot = Artifact(name="plot.png", media_type="image/png", sha256=uploaded)
+    async with spool.files([await given(blobs)], [plot, *both]) as files:
+        assert [len(content_of(each)) for each in files] == [len(LARGE), 0, len(LARGE), len(LARGE)]
+        assert [each.name for each in files] == ["given.csv", "plot.png", "a.csv", "b.csv"]
+        on_disk = sum(place.stat().st_size for place in everything(parent) if place.is_file())
+    assert on_disk == 2 * len(LARGE)  # the consumer's and the agent's, who are not one
+
+
 async def test_areas_do_not_mix(spool: Spool, blobs: Blobs) -> None:
     agents = DataFile(name="a.csv", sha256=(await blobs.put(ARTIFACTS_AREA, CSV)).digest)
     with pytest.raises(FileLost):
@@ -239,3 +260,15 @@ async def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_livi
     assert len(everything(parent)) == 3
     async with Spool(blobs, parent):
         assert everything(parent) == []
+
+
+async def test_folders_whose_process_was_killed_while_it_made_or_removed_them_are_removed(
+    blobs: Blobs, parent: Path
+) -> None:
+    names = (".aex-spool-new-old", "aex-spool-half-removed", ".aex-spool-new-just-made", "aex-spool-being-removed")
+    for name in names:
+        (parent / name).mkdir()
+    for name in names[:2]:
+        os.utime(parent / name, (1, 1))
+    async with Spool(blobs, parent):
+        assert [place.name for place in everything(parent)] == sorted(names[2:])

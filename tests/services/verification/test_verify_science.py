@@ -7,19 +7,18 @@ import httpx
 import pytest
 
 from aex_models.contract import Candidate
+from aex_models.science import ReviewFailure
 from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.science.review.port import ReviewBrief, Reviewed
 from aex_verification.api.verify import SCIENCE_OF_ONE
 from aex_verification.rules.claims import MAX_CLAIMS
+from tests.parts.reviewing import ScriptedReviewer
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import (
     DMS,
     REVIEWED,
-    ReviewerInHand,
-    accepts,
-    is_away,
     science,
     table,
-    talks_nonsense,
 )
 from tests.services.verification.test_contracts_api import counter
 from tests.services.verification.test_verify_api import CRITERION, verify
@@ -52,6 +51,37 @@ async def test_the_candidates_hash_is_that_of_an_attempt_with_the_same_claims() 
     assert (await answered(BODY)).json()["candidate_hash"] == expected
 
 
+async def test_the_consumers_own_data_inline_are_trusted_before_the_candidates() -> None:
+    forged = table("mutant,mut_score\nA1C,-3\n")
+    consistent = {"metric": "values_consistent", "metric_type": "boolean", "comparison": "eq", "threshold": True}
+    body = BODY | {"success_criteria": {"criteria": [consistent]}, "artifacts": [forged]}
+    alone = (await answered(body | {"claimed_values": {"mean_fitness": -3}})).json()
+    assert (alone["verdict"], alone["provenance"]["values_consistent"]) == ("passed", "self_reported")
+    for claim, verdict in ((-3, "rejected"), (-0.4, "passed")):
+        told = (
+            await answered(body | {"claimed_values": {"mean_fitness": claim}, "data": [table(name="own.csv")]})
+        ).json()
+        assert (told["verdict"], told["provenance"]["values_consistent"]) == (verdict, "computed")
+
+
+async def test_the_works_domain_counts_where_science_names_none() -> None:
+    wanted = BODY | {"science": science(checks=["value_ranges"]), "claimed_values": {"mean_fitness": 11.17}}
+    for domain, named in ((DMS, ["mean_fitness"]), ("general", [])):
+        told = (await answered(wanted | {"domain": domain})).json()["science"]
+        assert [each["name"] for each in told["domain_violations"]] == named
+
+
+async def test_null_is_taken_as_a_claim_and_is_a_violation_and_other_things_are_none() -> None:
+    told = (await answered(BODY | {"claimed_values": {"mean_fitness": None}})).json()
+    assert told["verdict"] == "rejected"
+    [violation] = told["science"]["domain_violations"]
+    assert (violation["name"], violation["value"]) == ("mean_fitness", None)
+    assert {each["code"] for each in told["science"]["reasons"]} == {"value_mismatch", "domain_violation"}
+    others: tuple[Any, ...] = ("1", True, [1], {})
+    for claim in others:
+        assert (await answered(BODY | {"claimed_values": {"mean_fitness": claim}})).status_code == 422
+
+
 async def test_no_file_and_no_record_is_kept() -> None:
     bench = VerificationBench()
     await answered(BODY, bench)
@@ -60,9 +90,9 @@ async def test_no_file_and_no_record_is_kept() -> None:
 
 
 async def test_a_review_that_cannot_be_had_is_an_indeterminate_verdict() -> None:
-    for reviews in (talks_nonsense, is_away):
+    for failure in ReviewFailure:
         bench = VerificationBench()
-        bench.rewire(replace(bench.deps, reviewer=ReviewerInHand(reviews)))
+        bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer(failure)))
         answer = await answered(BODY | {"science": science(domain=DMS, checks=REVIEWED)}, bench)
         assert (answer.status_code, answer.json()["verdict"]) == (200, "indeterminate")
 
@@ -71,7 +101,7 @@ async def test_a_review_is_asked_for_only_where_there_is_a_reviewer() -> None:
     wanted = BODY | {"science": science(domain=DMS, checks=REVIEWED)}
     assert (await answered(wanted)).status_code == 400
     bench = VerificationBench()
-    bench.rewire(replace(bench.deps, reviewer=ReviewerInHand(accepts)))
+    bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer()))
     assert (await answered(wanted, bench)).json()["verdict"] == "passed"
 
 
@@ -89,6 +119,7 @@ async def test_an_examination_that_breaks_down_is_told_as_a_busy_service_is() ->
         ({"claimed_values": {f"n{place}": 1 for place in range(MAX_CLAIMS + 1)}}, "/claimed_values"),
         ({"science": science(data=[{"name": "own.csv", "sha256": "0" * 64}])}, "/science/data"),
         ({"artifacts": [{"name": "a.csv", "media_type": "text/csv", "sha256": "0" * 64}]}, "/artifacts/0/sha256"),
+        ({"data": [{"name": "a.csv", "media_type": "text/csv", "sha256": "0" * 64}]}, "/data/0/sha256"),
     ],
 )
 async def test_what_cannot_be_examined_here_is_refused_with_its_path(change: dict[str, Any], path: str) -> None:
@@ -101,16 +132,16 @@ async def test_one_consumer_has_so_many_examined_at_once_and_no_more() -> None:
     bench = VerificationBench()
     codes: list[int] = []
 
-    class Waiting(ReviewerInHand):
+    class Waiting(ScriptedReviewer):
         """Asks for one more while so many are under way."""
 
-        async def review(self, brief: Any) -> Any:
-            if len(self.shown) < SCIENCE_OF_ONE:
-                self.shown.append(brief)
+        async def review(self, brief: ReviewBrief) -> Reviewed:
+            reviewed = await super().review(brief)
+            if len(self.briefs) <= SCIENCE_OF_ONE:
                 codes.append((await verify(client, wanted)).status_code)
-            return accepts(brief)
+            return reviewed
 
-    bench.rewire(replace(bench.deps, reviewer=Waiting(accepts)))
+    bench.rewire(replace(bench.deps, reviewer=Waiting()))
     wanted = BODY | {"science": science(domain=DMS, checks=REVIEWED)}
     async with counter(bench) as client:
         await verify(client, wanted)

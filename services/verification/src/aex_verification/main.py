@@ -2,25 +2,28 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from functools import partial
 
 import httpx
 from fastapi import FastAPI
 
+from aex_outcomes.config import SandboxConfig
+from aex_outcomes.science.confined import ConfinedExaminer
+from aex_outcomes.science.limits import DataLimits
 from aex_runtime.http.app import build_app
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.service import Backends, assemble
 from aex_verification.api import routes
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
-from aex_verification.examiner import ConfinedExaminer
 from aex_verification.followers import Followers
 from aex_verification.judge import ConfinedJudge
 from aex_verification.outcome_config import load_catalog, load_verifiers
 from aex_verification.pool_on_demand import PoolOnDemand
-from aex_verification.pools import candidate_pool, data_limits, sandbox_pool, science_pool, verifier_pool
+from aex_verification.pools import candidate_pool, sandbox_pool, science_pool, verifier_pool
 from aex_verification.review.factory import build_reviewer
-from aex_verification.rules.policy import Policy
+from aex_verification.rules.policy import Policy, verifying_lease
 from aex_verification.sandbox_desk import SandboxDesk
 from aex_verification.settings import Settings
 from aex_verification.silence import Silence
@@ -61,7 +64,7 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         clock=parts.backends.clock,
         ids=parts.backends.ids,
         judge=ConfinedJudge(*confined),
-        examiner=ConfinedExaminer(science, data_limits(reading)),
+        examiner=ConfinedExaminer(science, DataLimits.within(reading)),
         spool=spool,
         reviewer=reviewer,
         verifiers=ConfinedVerifiers(
@@ -79,7 +82,9 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
         waits=Waits(chosen.max_waits),
         under_way=UnderWay(),
         policy=Policy(
-            max_system_retries=chosen.max_system_retries, governance_check=config.verification.governance_check
+            max_system_retries=chosen.max_system_retries,
+            verifying=_verifying(chosen, reading),
+            governance_check=config.verification.governance_check,
         ),
         catalog=catalog,
         followers=Followers(chosen.following_bounds()),
@@ -104,6 +109,11 @@ def create_app(settings: Settings | None = None, backends: Backends | None = Non
             GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.followers.count),
         ],
     )
+
+
+def _verifying(chosen: Settings, reading: SandboxConfig) -> timedelta:
+    review_s = chosen.review_timeout_s * chosen.review_attempts if chosen.review_model else 0
+    return verifying_lease(timedelta(milliseconds=reading.timeout_ms), timedelta(seconds=review_s))
 
 
 def _up(sandbox: SandboxDesk) -> Callable[[], Awaitable[float]]:

@@ -4,8 +4,7 @@ from aex_outcomes.config import SandboxConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
 from aex_outcomes.sandbox.disposable import MEMORY_MB
-from aex_outcomes.science.limits import DataLimits
-from aex_verification.examiner import EXAMINE
+from aex_outcomes.science.confined import EXAMINE
 from aex_verification.judge import JOB, MAX_RESULT_BYTES, WARM
 from aex_verification.sandbox_desk import SELF_TEST
 from aex_verification.settings import Settings
@@ -14,8 +13,6 @@ from aex_verification.verifiers import JOB as RUN_VERIFIER
 
 READING = ("duckdb",)
 _MAX_EXAMINATIONS = 500
-_BESIDE_DATA_MB, _READING_SHARE = 384, 2 / 3
-"""Of a worker's memory and time, what is left to its end: one that dies tells nothing."""
 
 
 def candidate_pool(chosen: Settings) -> WorkerPool:
@@ -57,12 +54,6 @@ def sandbox_pool(chosen: Settings, code_mb: int) -> WorkerPool:
         max_result_bytes=MAX_RESULT_BYTES,
         children=True,
     )
-
-
-def data_limits(limits: SandboxConfig) -> DataLimits:
-    """What reading raw data keeps to by itself, in workers with these limits: it then tells what was too much."""
-    memory_mb = max(limits.memory_limit_mb - _BESIDE_DATA_MB, limits.memory_limit_mb // 2)
-    return DataLimits(memory_mb=memory_mb, cpu_seconds=limits.timeout_ms / 1_000 * _READING_SHARE)
 
 
 def science_pool(chosen: Settings, limits: SandboxConfig) -> WorkerPool:

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
-from aex_models.domains import Domain
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.results import VerificationResult
-from aex_models.science import DataFile, Examination, Science, ScienceResult
+from aex_models.science import DataFile, Examination, ScienceResult
 from aex_models.work import Evaluation
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import Ruling
+from aex_outcomes.science.confined import ExaminationRequest
 from aex_outcomes.science.source import SourceFile
 from aex_verification.rules.checks import Findings
 from aex_verification.rules.records import Facts
@@ -65,32 +65,14 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ExaminationRequest:
-    """All that arithmetic over a candidate's claims reads."""
-
-    consumer_id: str
-    """Whose jobs take turns with those of others."""
-    science: Science
-    domain: Domain | None
-    claims: Mapping[str, str]
-    """By name: the number as the agent wrote it."""
-    files: tuple[SourceFile, ...] = ()
-    """Raw data, which stay where they are until the examination has ended."""
-
-
 class RawData(Protocol):
     """Raw data as files, for whoever reads them."""
 
     def files(
-        self, data: Sequence[DataFile], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
     ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
         """The consumer's files, then the agent's, until the block ends. Raises `FileLost`, `SpoolUnavailable`."""
         ...
-
-
-class ExaminationLost(Exception):
-    """Nothing is known of the claims, through no fault of the candidate. The message names the kind alone."""
 
 
 class Examiner(Protocol):

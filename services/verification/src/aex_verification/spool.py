@@ -12,8 +12,10 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, ParamSpec, Self, TypeVar
@@ -30,6 +32,8 @@ AT_ONCE = 4
 """Jobs whose files are on the disk at once, each with at most 500 MB of the consumer's and of the agent's."""
 _PREFIX, _UNLOCKED = "aex-spool-", ".aex-spool-new-"
 _LOCK = "lock"
+_BUSY_S = 60
+"""So long after its last change a folder may be just being made, or removed: that takes milliseconds."""
 _ENTERED, _READ = 0o711, 0o444
 _log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -66,9 +70,9 @@ class Spool:
 
     @asynccontextmanager
     async def files(
-        self, data: Sequence[DataFile], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
-        """The consumer's files, then the agent's, until the block ends.
+        """The consumer's files, uploaded or inline, then the agent's, until the block ends.
 
         Raises `FileLost` and `SpoolUnavailable`. Waits while too many others have theirs written out.
         """
@@ -76,45 +80,65 @@ class Spool:
             yield ()
             return
         async with self._places, _job_folder(self._parent) as folder:
+            job = _Job(self._blobs, folder)
             with _translated():
-                found = [await self._consumers(folder, each) for each in data]
-                found += [await self._agents(folder, each) for each in artifacts]
+                found = [await job.consumers(each) for each in data]
+                found += [await job.artifact(each, DataOwner.AGENT) for each in artifacts]
             yield tuple(found)
 
-    async def _consumers(self, folder: Path, given: DataFile) -> SourceFile:
-        media_type = given.media_type or media_type_of(given.name)
-        file = SourceFile(given.name, media_type, _new_path(folder), DataOwner.CONSUMER)
-        await self._fetch(file, DATA_AREA, given.sha256)
-        return file
 
-    async def _agents(self, folder: Path, artifact: Artifact) -> SourceFile:
-        file = SourceFile(artifact.name, artifact.media_type, _new_path(folder), DataOwner.AGENT)
+class _Job:
+    """The files of one job: what it names twice is written out once."""
+
+    def __init__(self, blobs: Blobs, folder: Path) -> None:
+        self._blobs, self._folder = blobs, folder
+        self._written: dict[tuple[str, str | None], str] = {}
+
+    async def consumers(self, given: DataFile | Artifact) -> SourceFile:
+        """A file of the consumer's, uploaded or inline."""
+        if isinstance(given, Artifact):
+            return await self.artifact(given, DataOwner.CONSUMER)
+        media_type = media_type_of(given.name, given.media_type)
+        file = SourceFile(given.name, media_type, _new_path(self._folder), DataOwner.CONSUMER)
+        return await self._fetched(file, DATA_AREA, given.sha256)
+
+    async def artifact(self, artifact: Artifact, owner: DataOwner) -> SourceFile:
+        """An artifact, uploaded or inline."""
+        file = SourceFile(artifact.name, artifact.media_type, _new_path(self._folder), owner)
         if artifact.sha256 is not None:
-            await self._fetch(file, ARTIFACTS_AREA, artifact.sha256)
-        else:
-            await _in_thread(_write_inline, Path(file.path), artifact)
+            return await self._fetched(file, ARTIFACTS_AREA, artifact.sha256)
+        await _in_thread(_write_inline, Path(file.path), artifact)
         return file
 
-    async def _fetch(self, file: SourceFile, area: str, digest: str | None) -> None:
-        """Write an upload out; of an attachment, which nobody reads, nothing."""
+    async def _fetched(self, file: SourceFile, area: str, digest: str | None) -> SourceFile:
+        """The file once its upload is written out; of an attachment, which nobody reads, nothing is."""
+        is_read = format_of(file) is not None
+        known = self._written.get((area, digest)) if is_read else None
+        if known is not None:
+            return replace(file, path=known)
         path = Path(file.path)
         await _in_thread(path.touch)
-        if format_of(file) is not None:
+        if is_read:
             with _blaming(file):
                 reading = await self._blobs.read(area, digest or "")
                 async with aclosing(reading.pieces) as pieces:
                     async for piece in pieces:
                         await _in_thread(_append, path, piece)
+            self._written[area, digest] = file.path
         await _in_thread(path.chmod, _READ)
+        return file
 
 
 def remove_leftovers(parent: Path) -> None:
     """Remove what processes of this user left in `parent` that are no more."""
-    for place in parent.glob(f"{_PREFIX}*"):
+    for place in (*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_UNLOCKED}*")):
         try:
             if place.is_symlink() or place.stat().st_uid != os.geteuid():
                 continue
-            with (place / _LOCK).open("rb") as lock:
+            is_old = time.time() - place.stat().st_mtime > _BUSY_S
+            if place.name.startswith(_UNLOCKED) and not is_old:
+                continue
+            with (place / _LOCK).open("ab" if is_old else "rb") as lock:  # one that was killed early has none
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _remove(place)
         except OSError:  # its process lives, or another one is just removing it

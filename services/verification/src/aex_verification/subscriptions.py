@@ -49,7 +49,7 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
     async def verify(timer: Timer) -> None:
         if timer.subject in deps.under_way:
             # A queue of workers may be longer than the lease: look again later instead of judging twice.
-            raise RetryLater(deps.policy.lease, "the attempt is under way here")
+            raise RetryLater(deps.policy.verifying, "the attempt is under way here")
         await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
 
     async def conclude(timer: Timer) -> None:

@@ -13,6 +13,7 @@ from aex_runtime.artifacts.routes import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page, page_request
+from aex_runtime.http.problems import criteria_responses
 from aex_runtime.http.raw_body import DescribedAs, body_size
 from aex_runtime.http.routing import service_router
 from aex_work_publisher.bodies import WorkPage
@@ -48,7 +49,12 @@ def routes(deps: Deps) -> APIRouter:
 
 
 def _work_routes(router: APIRouter, deps: Deps) -> None:
-    @router.post("/work", status_code=201, summary="Publish a work", responses={201: {"model": WorkAnswer}})
+    @router.post(
+        "/work",
+        status_code=201,
+        summary="Publish a work",
+        responses={201: {"model": WorkAnswer}, **criteria_responses()},
+    )
     async def post_work(
         body: Submission, size: Size, consumer: Consumer, request: Idempotent, response: Response
     ) -> Json:
@@ -57,7 +63,11 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         response.headers.update({**effect.headers, "Location": f"/v1/work/{effect.resource_id}"})
         return project(answer, consumer.role)
 
-    @router.post("/work/validate", summary="Check a work, store nothing", responses={200: {"model": WorkValidation}})
+    @router.post(
+        "/work/validate",
+        summary="Check a work, store nothing",
+        responses={200: {"model": WorkValidation}, **criteria_responses()},
+    )
     async def post_validation(body: Submission, size: Size, consumer: Consumer) -> Json:
         """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
         return project(await validate_work(deps, consumer, Submitted(body, size)), consumer.role)

@@ -44,6 +44,31 @@ async def test_evidence_that_means_harm_is_shown_and_never_run(bureau: Bureau) -
     assert "U+202E right-to-left override" in html
 
 
+async def test_what_the_science_gate_found_is_read_in_tables(bureau: Bureau) -> None:
+    mismatch = {"name": "mean_fitness", "claimed": 11.17, "recomputed": -0.39, "severity": "critical"}
+    violation = {"name": "mean_fitness", "value": 11.17, "min": -5.0, "max": 2.0, "message": "11.17 is above 2"}
+    hold = await bureau.hold(
+        1,
+        a_flag("claimed_value_mismatch", mismatches=[mismatch], count=1),
+        a_flag("domain_violation", violations=[violation], count=1),
+        asked_about={"science": {"mismatches": [mismatch], "violations": [violation]}},
+    )
+    html = await bureau.page(f"/review/holds/{hold.hold_id}")
+    for name, columns in (
+        ("mismatches", ["name", "claimed", "recomputed", "severity"]),
+        ("violations", ["name", "value", "min", "max", "message"]),
+    ):
+        tables = re.findall(rf'aria-label="Table of {name}">(.*?)</table>', html, re.DOTALL)
+        assert len(tables) == 2, "the flag's evidence, and what governance was told of the attempt"
+        for table in tables:
+            heads = [words(head) for head in re.findall(r"<th scope=\"col\">(.*?)</th>", table, re.DOTALL)]
+            assert (heads[0], sorted(heads)) == ("name", sorted(columns))
+            assert "mean_fitness" in words(table)
+            assert "11.17" in words(table)
+    assert "{&#34;" not in html
+    assert "&#39;claimed&#39;" not in html
+
+
 async def test_the_attempt_is_told_from_the_log(bureau: Bureau) -> None:
     hold = await bureau.hold(
         1,

@@ -102,7 +102,7 @@ def test_just_the_metrics_that_the_catalogue_calls_secret_can_be_probed(entry: A
     assert (flag_of([0.50, 0.51, 0.52, 0.53], metric=entry.name.replace("*", "score")) is not None) is entry.secret
 
 
-@pytest.mark.parametrize("metric", ["stat.mean_fitness", "scientific_validity", "num_steps", "mean_return"])
+@pytest.mark.parametrize("metric", ["stat.mean_fitness", "values_plausible", "num_steps", "mean_return"])
 def test_what_agents_can_work_out_themselves_is_not_probed(metric: str) -> None:
     assert flag_of([0.0, 1.0, 2.0, 3.0], metric=metric) is None
 

@@ -66,3 +66,14 @@ async def test_its_data_are_its_consumers_alone(api: Api) -> None:
         await acme.put("/v1/artifacts", content=CSV)
         assert (await acme.get(f"/v1/artifacts/{NAME}")).content == CSV
         assert (await rival.get(f"/v1/artifacts/{NAME}")).status_code == 404
+
+
+async def test_data_that_are_named_many_times_count_many_times(api: Api) -> None:
+    content = b"x\n" + b"1\n" * 26_000_000
+    name = sha256_hex(content)
+    async with api.client(ACME) as acme:
+        assert (await acme.put("/v1/artifacts", content=content)).status_code == 201
+        refused = await acme.post("/v1/work/validate", json=submission(**science(*[name] * 10)))
+        taken = await acme.post("/v1/work/validate", json=submission(**science(*[name] * 9)))
+    assert [each["code"] for each in refused.json()["problems"]] == ["data_too_large"]
+    assert taken.json()["valid"]

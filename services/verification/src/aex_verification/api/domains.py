@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.audiences import project
@@ -46,14 +46,22 @@ class InferenceRequest(Frozen):
         return len(self.text) + sum(map(len, self.columns))
 
 
+class DomainPage(BaseModel):
+    """Every domain, by name."""
+
+    items: list[Domain]
+    next_cursor: None
+
+
 def domain_routes(deps: Deps) -> APIRouter:
     """`/domains`."""
     router = service_router(tags=["domains"])
     registry = deps.catalog.domains
 
-    @router.get("/domains", summary="Every scientific domain")
+    @router.get("/domains", summary="Every scientific domain", responses={200: {"model": DomainPage}})
     async def list_domains(reader: Anyone) -> dict[str, Any]:
-        return {"items": [project(each, reader.role) for each in registry.domains]}
+        """All in one page."""
+        return {"items": [project(each, reader.role) for each in registry.domains], "next_cursor": None}
 
     @router.get("/domains/{name:path}", summary="One domain", responses={200: {"model": Domain}})
     async def get_domain(name: str, reader: Anyone) -> dict[str, Any]:

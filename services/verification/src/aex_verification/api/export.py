@@ -17,8 +17,11 @@ from aex_verification.rules.outcome_formats import MEDIA_TYPE, OutcomeFormat
 MAX_OF_ONE, MAX_OF_ALL, KEPT = 2, 4, 1
 """How many exports run at once in one process, and how many of these places are for those who see all."""
 Readers = Annotated[Principal, Depends(Allow("consumer", "agent", "finance", "operator"))]
-Name = Annotated[str | None, Query(max_length=128, pattern="^[A-Za-z0-9._:@/+-]+$")]
-Domain = Annotated[str | None, Query(max_length=300)]
+_NAME = r"^[A-Za-z0-9._:@/+-]+$"
+Agent = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="Outcomes of this agent alone")]
+Consumer = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="Of this consumer's works alone")]
+Domain = Annotated[str | None, Query(max_length=300, description="Outcomes of works of this domain alone, by its name")]
+Format = Annotated[OutcomeFormat, Query(alias="format", description="What a line is: an outcome record, or a rollout")]
 FirstDay = Annotated[str | None, Query(alias="from", description="First UTC day of `created_at`, such as 2025-01-01")]
 LastDay = Annotated[str | None, Query(alias="to", description="Last UTC day, included")]
 _DESCRIPTION = """Outcomes, oldest first, one JSON object a line: a consumer's or an agent's own, finance's and
@@ -50,9 +53,9 @@ def export_routes(deps: Deps) -> APIRouter:
     )
     async def get_export(
         reader: Readers,
-        written: Annotated[OutcomeFormat, Query(alias="format")] = OutcomeFormat.JSONL,
-        agent_id: Name = None,
-        consumer_id: Name = None,
+        written: Format = OutcomeFormat.JSONL,
+        agent_id: Agent = None,
+        consumer_id: Consumer = None,
         domain: Domain = None,
         first_day: FirstDay = None,
         last_day: LastDay = None,

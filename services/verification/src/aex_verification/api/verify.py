@@ -10,6 +10,7 @@ from aex_models.results import VerificationResult
 from aex_outcomes.submission.verify_request import VerifyRequest
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.problems import criteria_responses
 from aex_runtime.http.raw_body import DescribedAs, body_size
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
@@ -34,15 +35,18 @@ def verify_routes(deps: Deps) -> APIRouter:
     turnstile, examinations = Turnstile(MAX_OF_ONE, MAX_OF_ALL), Turnstile(SCIENCE_OF_ONE, SCIENCE_OF_ALL)
 
     @router.post(
-        "/verify", summary="Try criteria on an output, store nothing", responses={200: {"model": VerificationResult}}
+        "/verify",
+        summary="Try criteria on an output, store nothing",
+        responses={200: {"model": VerificationResult}, **criteria_responses()},
     )
     async def post_verify(body: Given, size: Size, consumer: Consumer, _: Idempotent) -> Json:
         """The verdict that a candidate with this output would get from the engine, at no cost.
 
         Governance is not asked (`governance.action` is `skipped`), so bonuses follow success alone; `contract_id` is
         `none`, and `candidate_hash` that of an attempt with this candidate. With `science`, its claims are held
-        against its artifacts, and a reviewer is asked where `checks` say so. An `Idempotency-Key` is taken and changes
-        nothing: there is no effect that a repeat could double.
+        against the consumer's own raw data, inline in `data`, and its artifacts, and a reviewer is asked where
+        `checks` say so. An `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could
+        double.
         """
         with ExitStack() as places:
             places.enter_context(turnstile.passed(consumer.id))

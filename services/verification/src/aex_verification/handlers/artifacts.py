@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from aex_models.audiences import Audience
 from aex_models.canonical import sha256_hex
 from aex_models.contract import Candidate
-from aex_runtime.artifacts.uploads import Upload, Uploads, not_uploaded
+from aex_runtime.artifacts.uploads import Upload, Uploads, not_uploaded, total_size
 from aex_runtime.errors import InvalidRequest, told
 from aex_runtime.identity.principal import Principal
 from aex_runtime.store.keys import key_of
@@ -34,7 +34,7 @@ async def uploaded_for(deps: Deps, agent_id: str, candidate: Candidate) -> Mappi
     found = await uploads_of(deps).of(Audience.AGENT, agent_id, [digest for _, digest in named if digest is not None])
     problems = artifact_problems(candidate.artifacts)
     problems += not_uploaded(named, found, "/v1/artifacts")
-    problems += total_problems(candidate.artifacts, sum(upload.size for upload in found.values()))
+    problems += total_problems(candidate.artifacts, total_size([digest for _, digest in named], found))
     if problems:
         raise InvalidRequest(problems[0].code, told(problems), problems)
     return found

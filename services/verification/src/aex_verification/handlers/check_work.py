@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from aex_models.events import WorkChecked, WorkSubmitted
 from aex_models.work import EvaluationBlob, EvaluationRef
+from aex_outcomes.science.confined import ExaminationLost
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobTooLarge
 from aex_runtime.handlers import Poison, RetryLater
 from aex_runtime.store.keys import key_of
@@ -18,7 +19,7 @@ from aex_verification.deps import Deps
 from aex_verification.handlers.examine_candidate import Exhibit, examined
 from aex_verification.handlers.slow_place import has_place
 from aex_verification.handlers.timers import CHECK
-from aex_verification.ports import ExaminationLost, TrialLost, TrialRequest, TrialUnavailable
+from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS
 from aex_verification.rules.checks import (
     MAX_LOST,
@@ -111,7 +112,8 @@ async def _with_data(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, fo
         return found
     exhibit = Exhibit(f"trials of {submitted.consumer_id}", submitted.work_id, science, submitted.domain, None, {})
     try:
-        odd = data_warnings(science, await examined(deps, exhibit))
+        domain = deps.catalog.domain_of(science.domain, submitted.domain)
+        odd = data_warnings(science, domain, await examined(deps, exhibit))
     except ExaminationLost as error:
         lost = pending.data_lost + 1
         if lost < MAX_LOST:

@@ -11,11 +11,11 @@ import structlog
 from aex_models.contract import Artifact
 from aex_models.domains import Domain
 from aex_models.faults import Fault
-from aex_models.science import PEER_REVIEW, DataOwner, Examination, Science, ScienceResult
+from aex_models.science import PEER_REVIEW, DataFile, DataOwner, Examination, Science, ScienceResult
+from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed, ReviewedFile
 from aex_verification.deps import Deps
-from aex_verification.ports import ExaminationLost, ExaminationRequest
 from aex_verification.spool import FileLost, SpoolUnavailable
 
 log = structlog.get_logger()
@@ -36,6 +36,13 @@ class Exhibit:
     """By name: the number as the agent wrote it."""
     reasoning: str | None = None
     artifacts: tuple[Artifact, ...] = ()
+    data: tuple[Artifact, ...] = ()
+    """The consumer's own, inline, beside those that the science names."""
+
+    @property
+    def own_data(self) -> tuple[DataFile | Artifact, ...]:
+        """All of the consumer's."""
+        return (*self.science.data, *self.data)
 
 
 async def examine_candidate(deps: Deps, exhibit: Exhibit) -> ScienceResult:
@@ -48,7 +55,7 @@ async def examine_candidate(deps: Deps, exhibit: Exhibit) -> ScienceResult:
 async def examined(deps: Deps, exhibit: Exhibit) -> Examination:
     """What arithmetic finds. Raises `ExaminationLost`."""
     try:
-        async with deps.spool.files(exhibit.science.data, exhibit.artifacts) as files:
+        async with deps.spool.files(exhibit.own_data, exhibit.artifacts) as files:
             request = ExaminationRequest(
                 exhibit.consumer_id, exhibit.science, _domain(deps, exhibit), exhibit.claims, files
             )
@@ -88,7 +95,7 @@ async def _reviewed(deps: Deps, exhibit: Exhibit, found: Examination) -> Reviewe
 
 
 def _reviewed_files(exhibit: Exhibit) -> tuple[ReviewedFile, ...]:
-    data = [ReviewedFile(each.name, DataOwner.CONSUMER) for each in exhibit.science.data]
+    data = [ReviewedFile(each.name, DataOwner.CONSUMER) for each in exhibit.own_data]
     return (*data, *(ReviewedFile(each.name, DataOwner.AGENT) for each in exhibit.artifacts))
 
 

@@ -9,19 +9,20 @@ from aex_models.contract import Candidate
 from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.events import ContractAwarded
 from aex_models.science import Science
+from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.engine.combining import under_verifier
 from aex_outcomes.engine.compared import MOST_EARLIER
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
+from aex_outcomes.science.confined import ExaminationLost
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing
 from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.handlers.examine_candidate import Exhibit, examine_candidate
-from aex_verification.ports import ExaminationLost, Judgement, JudgeRequest, VerifierLost, VerifierRequest
+from aex_verification.ports import Judgement, JudgeRequest, VerifierLost, VerifierRequest
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
 from aex_verification.rules.agent_context import agent_context
-from aex_verification.rules.claims import claim_texts
 from aex_verification.rules.custom_code import needs_custom_code
 from aex_verification.rules.evaluation import AREA, read_blob
 from aex_verification.rules.records import AttemptRow, Facts

@@ -10,6 +10,7 @@ from aex_models.contract import AttemptStatus, Candidate
 from aex_models.events import OutputSubmitted
 from aex_models.governance import Party
 from aex_models.work import Problem
+from aex_outcomes.claim_texts import texts_to_keep
 from aex_outcomes.lifecycle.hashing import candidate_hash, output_hash
 from aex_outcomes.lifecycle.transitions import Refused, known_attempt, received
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
@@ -24,7 +25,7 @@ from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import VERIFY
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
 from aex_verification.rules.canonical import not_canonical
-from aex_verification.rules.claims import refuse_too_many, texts_to_keep
+from aex_verification.rules.claims import refuse_too_many
 from aex_verification.rules.records import AttemptRow
 
 RETRY_AFTER_S = 2
@@ -103,7 +104,7 @@ def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
     unit.emit(
         "output.submitted", contract_id, OutputSubmitted(contract_id=contract_id, attempt_id=attempt_id), attempt_id
     )
-    unit.set_timer(VERIFY, attempt_id, unit.now + deps.policy.lease, {"contract_id": contract_id})
+    unit.set_timer(VERIFY, attempt_id, unit.now + deps.policy.verifying, {"contract_id": contract_id})
 
 
 async def _hashes(candidate: Candidate) -> tuple[str, str]:

@@ -8,15 +8,17 @@ import structlog
 from aex_models.canonical import NotCanonical
 from aex_models.results import VerificationResult
 from aex_models.science import ScienceResult
+from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
 from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable, Unprocessable, told
 from aex_runtime.identity.principal import Principal
 from aex_verification.deps import Deps
 from aex_verification.handlers.examine_candidate import Exhibit, examine_candidate
-from aex_verification.ports import ExaminationLost, Judgement, JudgeRequest
+from aex_verification.ports import Judgement, JudgeRequest
 from aex_verification.rules.canonical import not_canonical
-from aex_verification.rules.claims import claim_texts, refuse_too_many
+from aex_verification.rules.claims import refuse_too_many
 from aex_verification.rules.records import Facts
 
 NO_CONTRACT = "none"
@@ -67,11 +69,12 @@ async def _science(deps: Deps, consumer: Principal, request: VerifyRequest, atte
         consumer_id=consumer.id,
         attempt_id=attempt_id,
         science=request.science,
-        domain=None,
+        domain=request.domain,
         output=request.output,
         claims=claim_texts(request.claimed_values),
         reasoning=request.reasoning,
         artifacts=request.artifacts,
+        data=request.data,
     )
     return await examine_candidate(deps, exhibit)
 

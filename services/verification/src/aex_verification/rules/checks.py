@@ -1,16 +1,21 @@
 """The trial of a work's custom code, its reference and its raw data: what came of it, and what waits for it."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from aex_models.domains import Domain
 from aex_models.events import WorkSubmitted
+from aex_models.faults import Fault
 from aex_models.frozen import Frozen, Instant
-from aex_models.science import DataProblem, Examination, Science
+from aex_models.science import RECOMPUTE_STATISTICS, DataProblem, Examination, Science
 from aex_models.work import EvaluationBlob, LintWarning, Problem
 
 MAX_LOST = 3
 """So often code may take its worker down with it, in a sandbox that serves others, before the work is refused."""
+OWN_DATA_ALONE = "own_data_alone"
+"""As the linter says of what rests on agents' files."""
 _MAX_FINDINGS, _MAX_TEXT = 200, 2_000
 
 
@@ -76,17 +81,43 @@ def is_slow_trial(blob: EvaluationBlob) -> bool:
     return tries_data(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
 
 
-def data_warnings(science: Science, examination: Examination) -> tuple[LintWarning, ...]:
-    """What the work's own data cannot serve: no candidate is blamed for it, and none could be judged by it."""
-    return tuple(
-        LintWarning(
-            path=_place(science, problem),
-            code=problem.code,
-            message=problem.message[:_MAX_TEXT],
-            suggestion="Until that is mended, no candidate can be held against the work's own data in this",
-        )
-        for problem in examination.problems[:_MAX_FINDINGS]
+def data_warnings(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
+    """What the work's own data cannot serve. `examination`: of them alone, without a candidate.
+
+    What they hold in part, or cannot be read for, leaves every candidate without a verdict; what they hold nothing of
+    is computed from what the agent hands in (`own_data_alone`).
+    """
+    found = [_data_warning(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
+    return (*found, *_recipes_warnings(science, domain, examination))
+
+
+def _data_warning(science: Science, problem: DataProblem) -> LintWarning:
+    message, mend = problem.message[:_MAX_TEXT], "Until that is mended, no candidate has a verdict that rests on it"
+    if problem.fault is Fault.AGENT:
+        needed = next((each.needed_columns for each in science.statistics if each.name == problem.name), ())
+        message = f"No file of the work's own data has {', '.join(needed) or 'it'}: it is recomputed from agents' files"
+        mend = "Add a file that has it to science.data, unless agents are to hand it in"
+    return LintWarning(
+        path=_place(science, problem),
+        code=OWN_DATA_ALONE if problem.fault is Fault.AGENT else problem.code,
+        message=message[:_MAX_TEXT],
+        suggestion=mend,
     )
+
+
+def _recipes_warnings(science: Science, domain: Domain | None, examination: Examination) -> Iterator[LintWarning]:
+    """The domain's recipes, where the work names no statistics, and its data have no column for any of them."""
+    if domain is None or science.statistics or RECOMPUTE_STATISTICS not in science.checks or examination.problems:
+        return
+    recipes, computed = [each.name for each in domain.statistics], {each.name for each in examination.recomputed}
+    if recipes and not computed & set(recipes):
+        yield LintWarning(
+            code="recipes_not_served",
+            path="/science/data",
+            message=f"No file of the work's own data has a score column of {domain.name} "
+            f"({', '.join(domain.common_columns)}): claims of {', '.join(recipes)} are not recomputed",
+            suggestion="Name a column so, or name the statistics and their columns in science.statistics",
+        )
 
 
 def _place(science: Science, problem: DataProblem) -> str:

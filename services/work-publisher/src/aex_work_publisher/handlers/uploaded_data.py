@@ -9,7 +9,7 @@ from aex_models.artifacts import MAX_TOTAL_BYTES
 from aex_models.audiences import Audience
 from aex_models.work import Problem
 from aex_outcomes.submission import Checked
-from aex_runtime.artifacts.uploads import Uploads, not_uploaded
+from aex_runtime.artifacts.uploads import Uploads, not_uploaded, total_size
 from aex_runtime.identity.principal import Principal
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.repository import DATA_AREA, UPLOADS
@@ -37,7 +37,7 @@ async def with_data_checked(deps: Deps, consumer: Principal, body: Any, checked:
         return checked
     found = await uploads_of(deps).of(Audience.CONSUMER, consumer.id, named.values())
     problems = not_uploaded(list(named.items()), found, "/v1/artifacts")
-    if sum(upload.size for upload in found.values()) > MAX_TOTAL_BYTES:
+    if total_size(named.values(), found) > MAX_TOTAL_BYTES:
         message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of data in all"
         problems.append(Problem(path="/science/data", code="data_too_large", message=message))
     if not problems:

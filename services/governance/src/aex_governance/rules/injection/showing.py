@@ -2,6 +2,9 @@
 
 Its author then says so where the specimen begins or ends: in the words of its own line, or in the last sentence before
 it and the first after it. Words of reporting further off are about something else.
+
+Beside an answer, in the agent's own reasoning, a reviewer who "has decided already" makes no specimen: nobody has
+decided anything there.
 """
 
 import re
@@ -15,6 +18,11 @@ _SENTENCE_END = re.compile(r"[.!?。！？।؟](?=\s|$)|\n\s*\n")
 _FRAME = re.compile(r"(?:```|~~~)[a-z]{0,12}|</?[a-z_-]{1,20}>|[`\"'“”«»]")
 _STOPS = frozenset(".!?。！？।؟")
 _IS = re.compile(r"\b(?:is|are|was|were|has|have|had|gets|got|gave|like|ist|war|es|est)\b")
+_FORESTALLED = (
+    r"\b(?:reviewers?|graders?|judges?|verifiers?|evaluators?)\b[^.!?\n]{0,30}\b(?:has|have|had)\b[^.!?\n]{0,30}"
+    r"\b(?:decided|concluded|ruled|approved|accepted|agreed|settled)\b"
+)
+"""A verdict that is said to have been given: no specimen, unless words of showing say that it is one."""
 _WHAT = (
     r"\b(?:json|api|apis|endpoints?|https?|curl|requests?|schema|formats?|functions?|methods?|status code|"
     r"responses?|outputs?|payloads?|objects?|keys?|fields?|parsers?|validators?|logs?|scripts?|servers?|clients?|"
@@ -33,19 +41,20 @@ _HOW = (
 )
 
 
-def is_shown(text: str, start: int, end: int) -> bool:
-    """Whether what stands there in a folded text is a specimen."""
-    return _introduces(_last_sentence(text[max(0, start - _NEAR) : start])) or _introduces(
-        _first_sentence(text[end : end + _NEAR])
-    )
+def is_shown(text: str, start: int, end: int, *, may_answer: bool = True) -> bool:
+    """Whether what stands there in a folded text is a specimen. `may_answer`: whether the text may be the answer."""
+    before, after = _last_sentence(text[max(0, start - _NEAR) : start]), _first_sentence(text[end : end + _NEAR])
+    return _introduces(before, may_answer=may_answer) or _introduces(after, may_answer=may_answer)
 
 
-def _introduces(sentence: str) -> bool:
+def _introduces(sentence: str, *, may_answer: bool) -> bool:
     """It names the kind of thing and says what is done with it, in more words than a heading has."""
     if len(sentence.split()) < 3 or not _what().search(sentence):
         return False
     # A sentence that runs on into the specimen needs no more than a verb.
     runs_on = sentence[-1:] not in _STOPS and _IS.search(sentence)
+    if runs_on and not may_answer and _forestalled().search(sentence):
+        runs_on = None
     return bool(runs_on or _how().search(sentence))
 
 
@@ -59,6 +68,11 @@ def _first_sentence(after: str) -> str:
     after = _FRAME.sub(" ", after).lstrip(" \t\n}]),.;")
     end = _SENTENCE_END.search(after)
     return after[: end.start()] if end else after
+
+
+@cache
+def _forestalled() -> Any:
+    return re2.compile(_FORESTALLED)
 
 
 @cache

@@ -67,14 +67,14 @@ def planted(text: Text, effort: Effort, *, may_answer: bool = True) -> Iterator[
     """Verdicts in a text, its mentions left out. `may_answer`: whether it may be the answer itself."""
     folded = text.folded
     for start, end in (*own_keys(folded.text), *demanded_keys(folded.text)):
-        if effort.spends("mentions") and not is_shown(folded.text, start, end):
+        if effort.spends("mentions") and not is_shown(folded.text, start, end, may_answer=may_answer):
             yield Finding("verdict_keys", folded.origin(start), folded.origin(end))
     for start, end in (
         *everyday_verdicts(folded.text, effort, may_answer=may_answer),
         *listed_verdicts(folded.text),
         *told_verdicts(folded.text),
     ):
-        if effort.spends("mentions") and not is_shown(folded.text, start, end):
+        if effort.spends("mentions") and not is_shown(folded.text, start, end, may_answer=may_answer):
             yield Finding("verdict_object", folded.origin(start), folded.origin(end))
 
 
