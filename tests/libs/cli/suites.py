@@ -109,9 +109,9 @@ class RunningSuite:
         """Whether all of them have ended."""
         return eventually(lambda: not self.left_over())
 
-    def wait(self) -> int:
+    def wait(self, within_s: float = PATIENCE_S) -> int:
         """The exit code."""
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(within_s)
 
 
 def _runs(process: psutil.Process) -> bool:

@@ -11,6 +11,7 @@ from aex_cli.demo.digit_reader import DigitReader
 from aex_cli.demo.digits import digits_work, load_examples
 from aex_cli.demo.summarisation import summary_work
 from aex_cli.demo.wordsmith import FIRST_DRAFT, joined, revised, wishes_of
+from aex_cli.main import call
 from aex_cli.offline.documents import read_document
 from aex_models.work import WorkSubmission
 
@@ -54,3 +55,9 @@ def test_the_readme_shows_files_that_are_there() -> None:
         assert name in readme
         assert (FOLDER / "summary" / name).exists()
     assert json.loads((FOLDER / "summary" / "metadata.json").read_text())["duration_ms"] > 0
+
+
+def test_the_fitness_work_is_valid_before_its_data_are_uploaded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["lint", str(FOLDER / "fitness" / "work.json"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["code"], each["path"]) for each in found["warnings"]] == [("not_uploaded", "/science/data/0/sha256")]

@@ -15,6 +15,7 @@ from aex_outcomes.sandbox.port import FaultKind
 
 EXAMPLES = {path.stem: path for path in sorted(Path(__file__).with_name("lint_examples").glob("*.yaml"))}
 IMPLIED = {
+    "own_data_alone": ["own_data_alone"],
     "minimum_unreachable": ["criteria_exclude_each_other"],
     "success_unreachable": ["criteria_exclude_each_other"],
 }

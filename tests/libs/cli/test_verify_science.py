@@ -170,7 +170,7 @@ def test_a_work_with_science_needs_no_criteria(bench: Bench) -> None:
         ({"checks": ["no_such_check"]}, {}, "work.json /science/checks/0: Unknown check"),
         ({"data": [{"name": "raw.csv"}]}, {}, "science.data names raw.csv: give what is in it, under that name"),
         ({}, {"artifact": "nowhere.csv"}, "nowhere.csv; check the path given to --artifact"),
-        ({}, {"claims": "output.json"}, "output.json: /text: expected a finite number"),
+        ({}, {"claims": "output.json"}, "output.json /text: Expected a number or null"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place_and_the_fix(

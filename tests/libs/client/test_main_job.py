@@ -48,8 +48,9 @@ def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
         [sys.executable, "-c", script], cwd=tmp_path, env=path, capture_output=True, text=True, check=False, timeout=100
     )
     assert run.returncode == 0, run.stderr
-    *lines, received = run.stdout.splitlines()
-    assert received == "35 bytes, once the consumer may read the output"
+    *lines, absurd, honest, received = run.stdout.splitlines()
+    assert (absurd, honest) == ("11.17 rejected", "-0.30 passed")
+    assert received == "27 bytes, once the consumer may read the output"
     assert lines[0] == "costs 0 to 0.15 USD"
     assert lines[1].startswith("rejected <verification_rejected")
     assert lines[-8:-6] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]

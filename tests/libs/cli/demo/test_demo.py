@@ -35,7 +35,7 @@ def played(data_dir: Path, backend: Backend) -> RunningSuite:
     with supervised(command, {**clean_environment(), **backend.environment}, base) as demo:
         demo.ready()
         assert len(demo.family) >= 4
-        assert demo.wait() == 0, demo.err
+        assert demo.wait(120) == 0, demo.err
         assert demo.gone()
     assert demo.err == []
     return demo
@@ -78,17 +78,20 @@ def test_the_demo_goes_as_told_and_a_second_one_goes_on_with_the_data(tmp_path: 
         assert [step for step in steps(demo) if step in {*story, "claim"}] == [
             *story,
             *("publish", "quote", "warning", "claim", "candidate", "passed"),
+            *("publish", "quote", "award", "candidate", "rejected", "feedback", "candidate", "passed"),
         ]
+        assert any("critical mismatch; bioinformatics/DMS ends at 2" in line for line in demo.out)
         settled = {row[0]: row[1:] for name, row in table(demo, "settled").items() if name.startswith("ctr_")}
         assert settled == {
             "wordsmith": ["0.40", "0.30", "0.02", "0.68", "USD"],
             "digit-reader": ["0.60", "0.40", "0.00", "1.00", "USD"],
+            "analyst": ["0.40", "0.30", "0.00", "0.70", "USD"],
         }
         breakdown = table(demo, "breakdown")
         assert breakdown["wordsmith"][:2] == [str(run)] * 2
         assert breakdown["wordsmith"][-2:] == [f"{0.68 * run:.2f}", "USD"]
         balance = table(demo, "balance")
-        assert balance["consumer:acme"] == [f"{1.68 * run:.2f}", "USD"]
+        assert balance["consumer:acme"] == [f"{2.38 * run:.2f}", "USD"]
         assert balance["sum"] == ["0.00", "USD"]
         assert "sealed" in steps(demo)
         assert any(f"aex up --data-dir {tmp_path / '.aex'}" in line for line in demo.out)

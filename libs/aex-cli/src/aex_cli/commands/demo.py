@@ -34,7 +34,7 @@ def demo(
         int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports; others if these are taken.")
     ] = 8081,
 ) -> None:
-    """Publish two works, deliver, verify and settle them, on this machine, and say what happens at each step.
+    """Publish three works, deliver, verify and settle them, on this machine, and say what happens at each step.
 
     Starts the four services, as `aex up` does and on the same `AEX_…` variables, and stops them at the end. The data
     stay: run it again, or look at them with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.

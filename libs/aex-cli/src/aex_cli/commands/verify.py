@@ -122,7 +122,7 @@ def _examined(asked: Asked, candidate: Candidate, raw: RawData, catalog: Catalog
     if asked.trial.science is not None:
         from aex_cli.offline.examining import concluded  # noqa: PLC0415 for works with science
 
-        return concluded(asked.trial.science, candidate, raw, catalog)
+        return concluded(asked.trial.science, asked.trial.domain, candidate, raw, catalog)
     if raw.artifacts or raw.data or candidate.claimed_values:
         raise UserError("the work has no science: nobody would look at claims and raw data", "give it, in --work")
     return None

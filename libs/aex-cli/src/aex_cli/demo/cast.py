@@ -14,6 +14,7 @@ from aex_runtime.identity.local_issuer import LocalIssuer
 CONSUMER = "acme"
 WORDSMITH = "wordsmith"
 DIGIT_READER = "digit-reader"
+ANALYST = "analyst"
 FINANCE = "fiona"
 OPERATOR = "olga"
 _TTL = timedelta(minutes=10)
@@ -28,6 +29,7 @@ class Cast:
     consumer: AsyncAexClient
     wordsmith: AsyncAexClient
     digit_reader: AsyncAexClient
+    analyst: AsyncAexClient
     finance: AsyncAexClient
     operator: AsyncAexClient
 
@@ -46,6 +48,7 @@ async def gathered(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[C
             consumer=party(CONSUMER, Audience.CONSUMER, "acme-inc"),
             wordsmith=party(WORDSMITH, Audience.AGENT, "word-works"),
             digit_reader=party(DIGIT_READER, Audience.AGENT, "number-works"),
+            analyst=party(ANALYST, Audience.AGENT, "lab-works"),
             finance=party(FINANCE, Audience.FINANCE),
             operator=party(OPERATOR, Audience.OPERATOR),
         )

@@ -1,5 +1,7 @@
-"""What both works have in common: publish, deliver, read the outcome."""
+"""What all works have in common: publish, deliver, read the outcome."""
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from aex_cli.demo.cast import CONSUMER
@@ -34,10 +36,18 @@ async def shown(agent: AsyncAexClient, work_id: str) -> Work:
     return work
 
 
-async def deliver(agent: AsyncAexClient, contract_id: str, output: Any, duration_ms: float) -> AttemptView:
+async def deliver(
+    agent: AsyncAexClient,
+    contract_id: str,
+    output: Any,
+    duration_ms: float,
+    claimed_values: Mapping[str, Decimal] | None = None,
+) -> AttemptView:
     """Post a candidate and wait for its verdict."""
     metadata = {"duration_ms": round(duration_ms, 3)}
-    attempt = await agent.submit_output(contract_id, output, execution_metadata=metadata, wait_s=_WAIT_S)
+    attempt = await agent.submit_output(
+        contract_id, output, execution_metadata=metadata, claimed_values=claimed_values, wait_s=_WAIT_S
+    )
     if attempt.settled:
         return attempt
     return await until(

@@ -52,7 +52,7 @@ async def _nothing_held(operator: AsyncAexClient, outcomes: Sequence[OutcomeView
         hold async for hold in operator.each(calls.list_holds(status=HoldStatus.WAITING)) if hold.contract_id in ours
     ]
     expect(not held, f"governance holds {', '.join(hold.contract_id for hold in held)}")
-    report.step("holds", "the operator finds nothing held: governance let both outcomes through")
+    report.step("holds", "the operator finds nothing held: governance let all outcomes through")
 
 
 async def _settled(finance: AsyncAexClient, outcome: OutcomeView) -> SettlementView:

@@ -10,6 +10,7 @@ from aex_cli.demo.cast import gathered
 from aex_cli.demo.digits_chapter import Lesson, learn, tell_digits
 from aex_cli.demo.evidence import evidence, log_ends
 from aex_cli.demo.expectations import NotAsTold
+from aex_cli.demo.fitness_chapter import tell_fitness
 from aex_cli.demo.money_chapter import tell_settlement
 from aex_cli.demo.next_steps import tell_next_steps
 from aex_cli.demo.places import Places
@@ -74,7 +75,11 @@ async def _tell(stage: Stage, lesson: Awaitable[Lesson], begin: float, report: R
     endpoints = Endpoints(*(spec.url for spec in stage.specs))
     issuer = LocalIssuer(signing_key(stage.data_dir), WallClock(), RandomIds())
     async with gathered(endpoints, issuer) as cast:
-        outcomes = [await tell_summary(cast, report), await tell_digits(cast, lesson, report)]
+        outcomes = [
+            await tell_summary(cast, report),
+            await tell_digits(cast, lesson, report),
+            await tell_fitness(cast, report),
+        ]
         await tell_settlement(cast, outcomes, report)
     report.step("time", f"{time.monotonic() - ready:.1f} s from the first publication to the trial balance")
     return outcomes[0].contract_id

@@ -2,7 +2,6 @@
 
 import asyncio
 
-from aex_outcomes.science.limits import DataLimits
 from rich.console import Console
 
 from aex_cli.offline.confined import NotJudged
@@ -10,17 +9,21 @@ from aex_cli.offline.raw_data import RawData
 from aex_models.contract import Candidate
 from aex_models.science import PEER_REVIEW, DataOwner, GateReason, Science, ScienceResult
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.science.given_files import GivenFile, UnusableFile, data_given
-from aex_outcomes.science.local import Claimed, ExaminationLost, LocalScience
+from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.local import Claimed, LocalScience
 from aex_runtime.commandline.errors import UserError
 from aex_runtime.logs import configure_logging
 
 UNREVIEWED = GateReason(code="reviewer_unreachable", message="The work demands a peer review, and there is none here")
 
 
-def concluded(science: Science, candidate: Candidate, given: RawData, catalog: Catalog) -> ScienceResult:
-    """What the science gate concludes of a candidate. Raises `UserError` for files that are missing or not the ones
-    that are meant, and `NotJudged` where no worker could examine them.
+def concluded(science: Science, domain: str, candidate: Candidate, given: RawData, catalog: Catalog) -> ScienceResult:
+    """What the science gate concludes of a candidate. `domain`: the work's, for where its science names none.
+
+    Raises `UserError` for files that are missing or not the ones that are meant, and `NotJudged` where no worker could
+    examine them.
 
     What arithmetic passes and a reader would still have to see is passed by nobody: the gate cannot tell.
     """
@@ -32,9 +35,10 @@ def concluded(science: Science, candidate: Candidate, given: RawData, catalog: C
         ]
         files = (*data_given(science.data, given.data), *theirs)
         claimed = Claimed(candidate.output, candidate.claimed_values, candidate.reasoning, files)
-        local = LocalScience(catalog.config.sections()["statistics"].sandbox, DataLimits())
+        bounds = catalog.config.sections()["statistics"].sandbox
+        local = LocalScience(bounds, DataLimits.within(bounds))
         with Console(stderr=True).status("examining the data"):
-            found = asyncio.run(local.concluded(science, catalog.domain_of(science.domain), claimed))
+            found = asyncio.run(local.concluded(science, catalog.domain_of(science.domain, domain), claimed))
     except UnusableFile as error:
         raise UserError(str(error), "name the consumer's own files by --data NAME=FILE") from None
     except ExaminationLost as error:

@@ -37,8 +37,9 @@ def lint_files(criteria: Document, work: Document | None, catalog: Catalog, *, c
     """Lint success criteria, alone or with their work; a file that is a whole work is both.
 
     Without a work, evaluation data and science are taken to be there; without a budget there is no quote. Whether the
-    services have a reviewer is not known here: a work may ask for one. `configured`: the catalogue is the services', so
-    that its verifiers are theirs too. Raises `UserError` for a file that holds nothing of the kind.
+    services have a reviewer is not known here: a work may ask for one. Data need not be uploaded yet. `configured`: the
+    catalogue is the services', so that its verifiers are theirs too. Raises `UserError` for a file that holds nothing
+    of the kind.
     """
     given, source = criteria_in(criteria)
     whole = work or (criteria if source.pointer else None)
@@ -46,7 +47,7 @@ def lint_files(criteria: Document, work: Document | None, catalog: Catalog, *, c
     known = {name: value for name, value in fields.items() if name in WorkSubmission.model_fields}
     body = {**_ASSUMED, **known, CRITERIA: given}
     verifiers = _verifiers(known, catalog, configured=configured)
-    checked = check_submission(body, catalog, verifiers=verifiers, reviewer=True)
+    checked = check_submission(body, catalog, verifiers=verifiers, reviewer=True, uploaded=False)
     problems = [*unknown_fields(fields), *(each for each in checked.problems if whole or each.code not in _NEEDS_WORK)]
     if problems:
         found = WorkValidation(valid=False, problems=tuple(problems))

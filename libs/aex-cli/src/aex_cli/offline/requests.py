@@ -73,9 +73,9 @@ def asked_of(given: Given, catalog: Catalog) -> Asked:
         "reasoning": Source("--reasoning", None),
         _LATENCY: Source("--platform-latency-ms", None),
     }
-    body: dict[str, Any] = {name: work[name] for name in ("input", "evaluation") if name in work}
+    body: dict[str, Any] = {name: work[name] for name in ("input", "evaluation", "domain") if name in work}
     body |= {CRITERIA: criteria, "output": given.output.value if given.output else None}
-    body |= {_LATENCY: given.platform_latency_ms, "reasoning": given.reasoning, "science": _science(work, catalog)}
+    body |= {_LATENCY: given.platform_latency_ms, "reasoning": given.reasoning, "science": work.get("science")}
     if given.metadata is not None:
         body["execution_metadata"] = given.metadata.value
     if given.claims is not None:
@@ -86,14 +86,6 @@ def asked_of(given: Given, catalog: Catalog) -> Asked:
     if problems:
         raise BadFile([sources.told(each.path, each.message) for each in problems])
     return Asked(checked.request or Trial.model_validate(body), budget, policy or VerificationPolicy(), sources)
-
-
-def _science(work: Mapping[str, Any], catalog: Catalog) -> Any:
-    """The work's science, in the work's own domain where it names none and there is such a domain."""
-    science, domain = work.get("science"), work.get("domain")
-    if not isinstance(science, Mapping) or science.get("domain") is not None or not isinstance(domain, str):
-        return science
-    return science if catalog.domain_of(None, domain) is None else {**science, "domain": domain}
 
 
 def _criteria(given: Given, work: Mapping[str, Any], *, needed: bool) -> tuple[Any, Source]:
