@@ -50,6 +50,7 @@ BREAKS = {
     "models and outcomes": ("aex_outcomes/planted.py", "import httpx"),
     "ports know no": ("aex_runtime/store/port.py", "import sqlite3"),
     "the Google libraries": ("aex_settlement/planted.py", "import google.cloud.pubsub_v1"),
+    "the model libraries": ("aex_verification/planted.py", "import openai"),
     "rules are pure": ("aex_settlement/rules/planted.py", "import aex_runtime.http.auth"),
 }
 

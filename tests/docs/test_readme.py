@@ -1,6 +1,7 @@
 """What the README shows is what happens."""
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -54,10 +55,10 @@ def test_gating_ones_own_agent_prints_what_is_shown(tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
     with live_suite(tmp_path / ".aex") as live:
-        first_contract, finance, operators = shell_blocks()[1:4]
+        first_contract, finance, operators, science = shell_blocks()[1:5]
         sealed = "sleep 1\n"  # the time that the README names
-        printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}\n{operators}", live, tmp_path)
-    lines = printed.splitlines()
+        printed = run_as_reader(f"{first_contract}\n{sealed}\n{finance}\n{operators}\n{science}", live, tmp_path)
+    lines, claims = cut_before(printed.splitlines(), "<verification_rejected", nth=2)
     costs = next(place for place, line in enumerate(lines) if line.startswith("{'contract_id'"))
     rejected, *_, verdict, cost = lines[: costs + 1]
     assert rejected.startswith('<verification_rejected code="criteria_not_met"')
@@ -70,6 +71,19 @@ def test_the_first_contract_goes_as_told(tmp_path: Path) -> None:
     assert next(csv.DictReader([columns, row]))["total"] == "0.15"
     assert seal.startswith("seal ")
     assert (held, success_rate) == ("[]", "1.0")
+    *feedback, honest, paid, rollout = claims
+    assert "- values_plausible: not met" in feedback
+    assert "- values_consistent: not met" in feedback
+    assert not any("0.4" in line for line in feedback)
+    assert honest == "passed"
+    assert "'total': '0.70'" in paid
+    assert [step.get("reward") for step in json.loads(rollout)["trajectories"][0]["steps"]] == [None, 1.0]
+
+
+def cut_before(lines: list[str], beginning: str, nth: int) -> tuple[list[str], list[str]]:
+    """What is printed before the nth line with this beginning, and the rest."""
+    places = [place for place, line in enumerate(lines) if line.startswith(beginning)]
+    return lines[: places[nth - 1]], lines[places[nth - 1] :]
 
 
 def run_as_reader(script: str, live: Live, folder: Path) -> str:
@@ -80,7 +94,7 @@ def run_as_reader(script: str, live: Live, folder: Path) -> str:
     answer = subprocess.run(
         ["bash", "-eu", "-c", script],
         cwd=folder,
-        env={**os.environ, "NO_PROXY": "*"},
+        env={**os.environ, "NO_PROXY": "*", "AEX_VERIFICATION_URL": live.url("verification", "")},
         capture_output=True,
         text=True,
         check=False,

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.asking.store import ASKING, noting_in, uncovered
-from tests.e2e.backend import BACKENDS, EMULATED, Backend, requested
+from tests.e2e.backend import BACKENDS, EMBEDDED, EMULATED, Backend, requested
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
+
+EMBEDDED_ALONE = pytest.mark.parametrize("live", [EMBEDDED.name], indirect=True)
+"""For what is the same whatever records and events are kept in."""
 
 
 @pytest.fixture(scope="session", params=BACKENDS)

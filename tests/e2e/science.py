@@ -108,6 +108,32 @@ def claim(
     return dict(answer.json())
 
 
+def told_of(reader: Caller, contract_id: str) -> dict[str, str]:
+    """All that this reader is told of a contract that is over, events and exports with it, by what it asked for."""
+    work_id = reader.read("verification", f"/v1/contracts/{contract_id}")["work_id"]
+    attempts = reader.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
+    asked: dict[str, tuple[str, str, dict[str, str]]] = {
+        "work": ("work-publisher", f"/v1/work/{work_id}", {}),
+        "works": ("work-publisher", "/v1/work", {}),
+        "contract": ("verification", f"/v1/contracts/{contract_id}", {}),
+        "contracts": ("verification", "/v1/contracts", {}),
+        "attempts": ("verification", f"/v1/contracts/{contract_id}/attempts", {}),
+        **{
+            each["attempt_id"]: ("verification", f"/v1/contracts/{contract_id}/attempts/{each['attempt_id']}", {})
+            for each in attempts
+        },
+        "events": ("verification", f"/v1/contracts/{contract_id}/events", {}),
+        "outcome": ("verification", f"/v1/outcomes/{contract_id}", {}),
+        "outcomes": ("verification", "/v1/outcomes", {}),
+        "export jsonl": ("verification", "/v1/outcomes/export", {"format": "jsonl"}),
+        "export rollouts": ("verification", "/v1/outcomes/export", {"format": "rollouts"}),
+    }
+    told = {what: reader.get(service, path, **query) for what, (service, path, query) in asked.items()}
+    refused = {what: (answer.status_code, answer.text) for what, answer in told.items() if not answer.is_success}
+    assert refused == {}
+    return {what: answer.text for what, answer in told.items()}
+
+
 def science_of(reader: Caller, contract_id: str, attempt_id: str) -> dict[str, Any]:
     """What the gate concluded of an attempt, as this reader sees it."""
     seen = reader.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from aex_models.work import FeedbackLevel
+from tests.e2e.conftest import EMBEDDED_ALONE
 from tests.e2e.holds import answers, decided, waiting_hold
 from tests.e2e.jobs import amounts, eventually, until_settled, until_status
 from tests.e2e.parties import Parties
@@ -16,6 +18,7 @@ from tests.e2e.science import (
     CONSISTENT,
     DMS,
     MEAN,
+    PLAUSIBLE,
     SECRET,
     TABLE,
     TRUTH,
@@ -27,6 +30,7 @@ from tests.e2e.science import (
     science_of,
     science_work,
     scores,
+    told_of,
     upload,
 )
 
@@ -105,18 +109,6 @@ def test_the_consumers_own_data_beat_a_forged_artifact(parties: Parties) -> None
     assert result["provenance"]["values_consistent"] == "computed"
 
 
-def test_what_was_computed_from_the_consumers_own_data_is_not_told_to_the_agent(parties: Parties) -> None:
-    digest = upload(parties.consumer, "work-publisher", TABLE.encode())
-    contract_id = science_contract(parties, {"data": [{"name": "scores.csv", "sha256": digest}]})
-    attempt = claim(parties, contract_id, {"mean_fitness": ABSURD}, forged())
-    seen = json.dumps(
-        parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt['attempt_id']}")
-    )
-    assert digest not in seen
-    assert f"{TRUTH:.6f}"[:8] not in seen
-    assert "values_consistent" in seen
-
-
 def test_an_uploaded_artifact_serves_as_one_that_is_sent_along(parties: Parties) -> None:
     digest = upload(parties.agent, "verification", TABLE.encode())
     contract_id = science_contract(parties)
@@ -190,29 +182,33 @@ def test_who_claims_nothing_of_what_was_asked_does_not_pass(parties: Parties) ->
     assert "statistic_not_claimed" in {each["code"] for each in found["reasons"]}
 
 
-def test_the_outcome_that_is_expected_is_in_no_answer_to_an_agent(parties: Parties) -> None:
-    contract_id = science_contract(parties, verification={"feedback": "full", "max_attempts": 2})
-    work_id = parties.agent.read("verification", f"/v1/contracts/{contract_id}")["work_id"]
-    claim(parties, contract_id, {"mean_fitness": ABSURD}, artifact(TABLE))
-    claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)}, artifact(TABLE))
+@EMBEDDED_ALONE
+@pytest.mark.parametrize("level", FeedbackLevel)
+def test_secrets_and_the_consumers_own_data_are_in_nothing_that_an_agent_is_told(
+    parties: Parties, level: FeedbackLevel
+) -> None:
+    digest = upload(parties.consumer, "work-publisher", TABLE.encode())
+    mean = {"metric": "stat.mean_fitness", "metric_type": "numeric", "comparison": "lte", "threshold": 0}
+    contract_id = science_contract(
+        parties,
+        {"data": [{"name": "scores.csv", "sha256": digest}]},
+        success_criteria={"criteria": [CONSISTENT, PLAUSIBLE, mean]},
+        verification={"feedback": level.value, "max_attempts": 2},
+    )
+    claim(parties, contract_id, {"mean_fitness": ABSURD}, forged())
+    under_way = parties.agent.read("verification", f"/v1/contracts/{contract_id}")
+    claim(parties, contract_id, {"mean_fitness": claimed(TRUTH, 2)}, forged())
     until_settled(parties.finance, contract_id)
-    agent = parties.agent
-    answers = [
-        agent.get("work-publisher", f"/v1/work/{work_id}"),
-        agent.get("work-publisher", "/v1/work"),
-        *(
-            agent.get("verification", f"/v1/{path}")
-            for path in (
-                f"contracts/{contract_id}",
-                f"contracts/{contract_id}/attempts",
-                f"contracts/{contract_id}/events",
-                f"outcomes/{contract_id}",
-                "outcomes",
-            )
-        ),
-    ]
-    assert all(answer.is_success for answer in answers)
-    assert [answer.url for answer in answers if SECRET in answer.text] == []
+    told = {"last_feedback": json.dumps(under_way), **told_of(parties.agent, contract_id)}
+    secrets, figures = [SECRET, digest], [repr(abs(each))[:6] for each in (TRUTH, (ABSURD - TRUTH) / TRUTH)]
+    if level is not FeedbackLevel.FULL:
+        secrets += figures
+    assert [(secret, place) for secret in secrets for place, text in told.items() if secret in text] == []
+    for place in ("attempts", "outcome", "export jsonl"):
+        assert contract_id in told[place], "there was something to tell"
+    seen = parties.operator.get("verification", f"/v1/contracts/{contract_id}/attempts").text
+    assert [figure for figure in figures if figure not in seen] == []
+    work_id = under_way["work_id"]
     assert SECRET in parties.consumer.get("work-publisher", f"/v1/work/{work_id}").text
 
 

@@ -54,9 +54,13 @@ class Aftermath:
         return [(f"event of {each.name}", each.read_text()) for each in sorted(self.events.glob("*.jsonl"))]
 
     def blobs(self) -> list[tuple[str, str]]:
-        """All blobs but the evaluation data themselves."""
+        """All blobs but the evaluation data themselves, and the consumers' own raw data."""
         root = self.live.data_dir / "blobs"
-        files = [each for each in sorted(root.rglob("*")) if each.is_file() and "evaluation" not in each.parts]
+        files = [
+            each
+            for each in sorted(root.rglob("*"))
+            if each.is_file() and not {"evaluation", "data"} & {*each.relative_to(root).parts}
+        ]
         return [(str(each.relative_to(root)), each.read_bytes().decode(errors="replace")) for each in files]
 
     def evaluation_blobs(self) -> dict[str, str]:

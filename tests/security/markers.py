@@ -42,9 +42,17 @@ SCIENCE: Mapping[str, Any] = {
     "question": "What was decided?",
     "expected_outcome": {"answer": ["carried", MARKS["expected outcome"]]},
     "output_constraints": {"votes": {"min": 0}},
-    "checks": ["value_ranges"],
+    "statistics": [{"name": "mean_votes", "stat": "mean", "column": "votes"}],
+    "checks": ["value_ranges", "recompute_statistics"],
 }
-"""Demands that every candidate of the story meets: none claims a value."""
+"""Demands that every candidate of the story meets."""
+DATA_MARKS: Mapping[str, str] = {"cell": "zqxcellbird", "column": "zqxcolumnbird", "number": "7351.94628013"}
+"""A canary for each part of the consumer's own data."""
+DATA = f"{DATA_MARKS['column']},votes\n{DATA_MARKS['cell']},{DATA_MARKS['number']}\nplain,7353.94628013\n".encode()
+DATA_MEAN = "7352.946"
+"""How the mean of its votes begins, which is recomputed from it."""
+CLAIMED: Mapping[str, float] = {"mean_votes": 7353}
+"""What an honest agent says of it."""
 PREDICTIONS = ["yes", "no", "no"]
 _PLAIN = {"bonus": "0.01", "penalty": "0.01"}
 CRITERIA: Mapping[str, Any] = {

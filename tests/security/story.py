@@ -10,10 +10,14 @@ from aex_models.work import FeedbackLevel
 from tests.e2e.jobs import GOOD, POOR, award, eventually, until_settled, until_status, work_body
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
-from tests.security.markers import CRITERIA, EVALUATION, PREDICTIONS, SCIENCE
+from tests.e2e.science import upload
+from tests.security.markers import CLAIMED, CRITERIA, DATA, EVALUATION, PREDICTIONS, SCIENCE
 
-DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}}
-DEFICIENT: dict[str, Any] = {"output": {"text": f"{POOR} on the budget of the town", "predictions": PREDICTIONS[:2]}}
+DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}, "claimed_values": CLAIMED}
+DEFICIENT: dict[str, Any] = {
+    "output": {"text": f"{POOR} on the budget of the town", "predictions": PREDICTIONS[:2]},
+    "claimed_values": CLAIMED,
+}
 SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
 """It claims words that it does not have: major, held."""
 
@@ -56,7 +60,9 @@ def _contracts(parties: Parties, level: FeedbackLevel) -> Iterator[dict[str, str
 
 def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str, str]:
     judged = {"evaluation": EVALUATION, "success_criteria": CRITERIA, "science": SCIENCE}
-    body = work_body(**judged, verification={"feedback": level.value, **policy})
+    sha256 = upload(parties.consumer, "work-publisher", DATA)
+    own = {"science": {**SCIENCE, "data": [{"name": "votes.csv", "sha256": sha256}]}}
+    body = work_body(**judged | own, verification={"feedback": level.value, **policy})
     key = fresh("key")
     answers = [parties.consumer.post("work-publisher", "/v1/work", body, key=key) for _ in range(2)]
     assert [each.status_code for each in answers] == [201, 201], answers[0].text
@@ -64,7 +70,7 @@ def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str
     assert parties.consumer.post("work-publisher", "/v1/work/validate", body).json()["valid"] is True
     assert parties.consumer.post("verification", "/v1/verify", {**judged, **DEFICIENT}).json()["verdict"] == "rejected"
     work_id = str(answers[0].json()["work_id"])
-    return {"work_id": work_id, "contract_id": award(parties, work_id)}
+    return {"work_id": work_id, "contract_id": award(parties, work_id), "sha256": sha256}
 
 
 def _deliver(parties: Parties, ids: dict[str, str], candidate: dict[str, Any], wait_s: int = 30) -> None:

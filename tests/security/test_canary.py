@@ -14,7 +14,7 @@ from aex_runtime.identity.local_key import local_key
 from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
 from tests.security.aftermath import KEPT_AS_SENT, Aftermath
-from tests.security.markers import CRITERIA, MARKS, scan
+from tests.security.markers import CRITERIA, DATA_MARKS, DATA_MEAN, MARKS, scan
 from tests.security.story import Played
 from tests.security.tape import Answer
 
@@ -69,6 +69,29 @@ def test_no_event_log_blob_or_record_holds_evaluation_data(aftermath: Aftermath)
     assert scan(aftermath.logs(), MARKS) == []
     assert scan(aftermath.blobs(), MARKS) == []
     assert scan(aftermath.rows(unlike=KEPT_AS_SENT), MARKS) == []
+
+
+def test_the_consumers_own_data_are_read_by_the_consumer_alone(aftermath: Aftermath) -> None:
+    own = [each for each in aftermath.tape.answers if each.path.startswith("/v1/artifacts/") and each.status == 200]
+    assert {each.role for each in own} == {"consumer"}
+    assert {each.mark for each in scan([(str(each), each.text) for each in own], DATA_MARKS)} == set(DATA_MARKS)
+    others = [(str(each), each.text) for each in aftermath.tape.answers if each not in own]
+    assert scan(others, DATA_MARKS) == []
+    places = [*aftermath.wire(), *aftermath.logs(), *aftermath.rows(), *aftermath.blobs()]
+    assert scan(places, DATA_MARKS) == []
+
+
+def test_what_is_computed_from_the_consumers_own_data_reaches_agents_at_full_feedback_alone(
+    aftermath: Aftermath,
+) -> None:
+    figure = {"mean": DATA_MEAN}
+    for played in aftermath.played:
+        contract_id = played.ids["contract_id"]
+        about = [each for each in aftermath.tape.answers if contract_id in each.text or contract_id in each.path]
+        if played.level is not FeedbackLevel.FULL:
+            assert scan([(str(each), each.text) for each in about if each.role == "agent"], figure) == []
+    assert scan(aftermath.tape.to("operator"), figure) != []
+    assert scan(aftermath.logs(), figure) == []
 
 
 def test_the_scan_of_the_stores_reaches_their_content(aftermath: Aftermath) -> None:
