@@ -196,7 +196,7 @@ def test_a_terminal_gets_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
         ("work.json", {**WORK, "budget": {"max_cpc": -1}}, "work.json /budget/max_cpc"),
         ("good.json", '{"text": NaN}', "good.json /text: NaN is not JSON"),
         ("metadata.json", {"duration_ms": "fast"}, "metadata.json /duration_ms: Expected a finite number"),
-        ("metadata.json", [], "metadata.json: Input should be"),
+        ("metadata.json", [], "metadata.json: Expected an object"),
     ],
 )
 def test_bad_input_is_named_with_file_and_place_and_exit_code_2(desk: Desk, file: str, content: Any, told: str) -> None:

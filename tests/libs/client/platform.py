@@ -113,7 +113,10 @@ class Served(Protocol):
 @contextmanager
 def served(platform: Served) -> Iterator[str]:
     """The application on a port of this machine; gives its URL."""
-    config = uvicorn.Config(platform.app(), port=0, log_level="critical", ws="none", lifespan="off", loop="asyncio")
+    # No log_config: uvicorn's closes the handlers of all others, and absl's would close the stream that pytest captures.
+    config = uvicorn.Config(
+        platform.app(), port=0, log_config=None, log_level="critical", ws="none", lifespan="off", loop="asyncio"
+    )
     server = uvicorn.Server(config)
     thread = Thread(target=server.run)
     thread.start()

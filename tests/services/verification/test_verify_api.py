@@ -241,6 +241,8 @@ def test_the_api_document_tells_the_body_the_answer_and_the_errors(tmp_path: Pat
     document = create_app(Settings(data_dir=tmp_path / ".aex")).openapi()
     operation = document["paths"]["/v1/verify"]["post"]
     body = operation["requestBody"]["content"]["application/json"]["schema"]
-    assert set(body["required"]) == {"success_criteria", "output"}
+    described = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+    assert described["required"] == ["output"]
+    assert {"success_criteria", "science", "data", "artifacts", "claimed_values"} <= set(described["properties"])
     assert {"200", "400", "401", "403", "413", "422", "429", "503"} <= set(operation["responses"])
     assert [each["name"] for each in operation["parameters"]] == ["Idempotency-Key"]

@@ -12,7 +12,7 @@ from aex_models.science import Science
 from aex_models.work import GENERAL, Evaluation, Problem, WorkDomain
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria
-from aex_outcomes.submission.findings import Findings, problems_of, sorted_by_kind
+from aex_outcomes.submission.findings import CRITERIA, Findings, problems_of, sorted_by_kind
 from aex_outcomes.submission.science import not_said_better, unreadable
 
 
@@ -33,7 +33,8 @@ class VerifyRequest(Trial):
     """What `POST /v1/verify` takes. No file is kept for it: artifacts and `data` are inline, and those of `science`,
     which name uploads, are none here."""
 
-    success_criteria: SuccessCriteria
+    success_criteria: SuccessCriteria | None = None
+    """May be left out where `science` decides."""
     data: Annotated[tuple[Artifact, ...], Field(max_length=10)] = ()
     """The consumer's own raw data, inline: recomputation prefers them to the artifacts."""
 
@@ -65,7 +66,7 @@ def check_trial(body: Any, catalog: Catalog, kind: type[T], *, reviewer: bool = 
     request, findings = _shaped(body, kind)
     if isinstance(body, Mapping):
         findings += check_criteria(body, catalog, reviewer=reviewer)
-        findings += Findings((*_uploads(body, "artifacts"), *(_data(body) if kind is VerifyRequest else ())))
+        findings += Findings((*_uploads(body, "artifacts"), *(_of_request(body) if kind is VerifyRequest else ())))
     if request is None or findings.problems:
         return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
     return CheckedTrial(request)
@@ -77,6 +78,13 @@ def _uploads(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"
             yield Problem(path=f"/{part}/{position}/sha256", code="artifact_not_inline", message=message)
+
+
+def _of_request(body: Mapping[str, Any]) -> Iterator[Problem]:
+    if body.get("success_criteria") is None and body.get("science") is None:
+        message = "Field required: criteria, or science, by which the output is judged"
+        yield Problem(path=CRITERIA, code="missing", message=message)
+    yield from _data(body)
 
 
 def _data(body: Mapping[str, Any]) -> Iterator[Problem]:
