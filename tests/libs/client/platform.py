@@ -113,7 +113,7 @@ class Served(Protocol):
 @contextmanager
 def served(platform: Served) -> Iterator[str]:
     """The application on a port of this machine; gives its URL."""
-    # No log_config: uvicorn's closes the handlers of all others, and absl's would close the stream that pytest captures.
+    # No log_config: uvicorn's closes all other handlers, and absl's then closes the stream that pytest captures.
     config = uvicorn.Config(
         platform.app(), port=0, log_config=None, log_level="critical", ws="none", lifespan="off", loop="asyncio"
     )
