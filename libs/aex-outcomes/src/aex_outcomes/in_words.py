@@ -8,6 +8,8 @@ from aex_models.numbers import is_number, text_of
 from aex_models.results import CriterionResult
 
 _MAX_DETAIL = 300
+_SMALL = 1e-3
+"""Below this six decimals would tell two p-values apart no longer."""
 _NEEDS = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "eq": "", "neq": "anything but"}
 
 
@@ -34,12 +36,14 @@ def bounds(threshold: Mapping[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
-    """A value: numbers with at most six decimals."""
+    """A value: numbers with at most six decimals, small ones with six digits."""
     if isinstance(value, bool):
         return str(value).lower()
-    if is_number(value):
-        return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else text_of(round(value, 6))
-    return short(str(value))
+    if not is_number(value):
+        return short(str(value))
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return text_of(round(value, 6) if abs(value) >= _SMALL else float(f"{value:.6g}"))
 
 
 def short(text: str) -> str:
