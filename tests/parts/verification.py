@@ -13,8 +13,9 @@ from aex_governance.rules.config import load_rules
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Artifact, Award, Terms
 from aex_models.events import ContractAwarded, Event
+from aex_models.examination import Examination
 from aex_models.governance import Party, ValidationDecision, ValidationRequest
-from aex_models.science import DataFile, Examination, Science
+from aex_models.science import DataFile, Science
 from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import Case

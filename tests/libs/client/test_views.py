@@ -23,6 +23,7 @@ from aex_models.contract import (
     Terms,
 )
 from aex_models.cost import billing_impact, cost
+from aex_models.examination import DomainViolation, Examination, MismatchSeverity, ValueMismatch
 from aex_models.governance import (
     Action,
     AgentProfile,
@@ -39,10 +40,7 @@ from aex_models.governance import (
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
 from aex_models.science import (
-    DomainViolation,
-    Examination,
     GateReason,
-    MismatchSeverity,
     OutcomeVerdict,
     Recommendation,
     Reviewer,
@@ -50,7 +48,6 @@ from aex_models.science import (
     ScienceResult,
     ScientificReview,
     ScientificValidity,
-    ValueMismatch,
 )
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from aex_models.thresholds import MetricType

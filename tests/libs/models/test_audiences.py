@@ -10,10 +10,11 @@ from aex_models.allowlists import ALLOWED, AUDIENCES
 from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event
 from aex_models.contract import Attempt, Award, Candidate, Contract, ExecutionMetadata, Terms
 from aex_models.events import TOPICS, ContractAwarded
+from aex_models.examination import DataOwner, Examination, Recomputed
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionResult, VerificationResult
-from aex_models.science import DataFile, DataOwner, Examination, Recomputed, Science, ScienceResult
+from aex_models.science import DataFile, Science, ScienceResult
 from aex_models.settlement import Breakdown, Cost, CostLine
 from aex_models.work import (
     EVALUATION_KEYS,

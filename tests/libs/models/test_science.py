@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from aex_models.domains import Domain, DomainGuess, ValueRange
 from aex_models.numbers import JsonFloat
-from aex_models.science import DEFAULT_CHECKS, Constraint, Science, ScienceResult, ScientificReview
+from aex_models.science import Constraint, Science, ScienceResult, ScientificReview
+from aex_models.science_checks import DEFAULT_CHECKS
 
 DIGEST = "c0ffee" + "0" * 58
 MEAN = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}

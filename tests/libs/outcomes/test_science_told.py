@@ -2,8 +2,9 @@
 
 import pytest
 
+from aex_models.examination import DataProblem
 from aex_models.results import Verdict, VerificationResult
-from aex_models.science import DataProblem, GateReason, ScienceResult
+from aex_models.science import GateReason, ScienceResult
 from aex_models.work import FeedbackLevel
 from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
 from aex_outcomes.xml_text import MAX_BYTES

@@ -6,7 +6,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aex_models.science import DataOwner, Science
+from aex_models.examination import DataOwner
+from aex_models.science import Science
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.science.confined import ConfinedExaminer, ExaminationRequest
 from aex_outcomes.science.limits import DataLimits

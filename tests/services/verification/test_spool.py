@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from aex_models.contract import Artifact
-from aex_models.science import DataFile, DataOwner
+from aex_models.examination import DataOwner
+from aex_models.science import DataFile
 from aex_outcomes.science.source import SourceFile
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import Blobs

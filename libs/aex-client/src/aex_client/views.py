@@ -11,21 +11,13 @@ from pydantic import BaseModel, ConfigDict
 
 from aex_models.contract import AttemptStatus, ContractStatus, Terms
 from aex_models.criteria import SuccessCriteria
+from aex_models.examination import Examination, MismatchSeverity
 from aex_models.faults import Fault
 from aex_models.governance import Action, DecidedBy, Severity
 from aex_models.money import SumMoney as Amount
 from aex_models.outcome import BillingImpact
 from aex_models.results import Provenance, Verdict
-from aex_models.science import (
-    Examination,
-    GateReason,
-    MismatchSeverity,
-    OutcomeVerdict,
-    Recommendation,
-    Reviewer,
-    ReviewFailure,
-    ScientificValidity,
-)
+from aex_models.science import GateReason, OutcomeVerdict, Recommendation, Reviewer, ReviewFailure, ScientificValidity
 from aex_models.settlement import Breakdown, SettlementStatus, TransactionKind
 from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_models.work import FeedbackLevel

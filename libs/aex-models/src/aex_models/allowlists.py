@@ -11,6 +11,7 @@ from aex_models import contract_events as ce
 from aex_models import criteria as cr
 from aex_models import domains as d
 from aex_models import events as e
+from aex_models import examination as ex
 from aex_models import governance as g
 from aex_models import outcome as o
 from aex_models import results as r
@@ -153,18 +154,18 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     sci.Reviewer: _row(
         consumer="model prompt_version", operator="model prompt_version", service="model prompt_version"
     ),
-    sci.ValueMismatch: _row(
+    ex.ValueMismatch: _row(
         "name claimed severity",
         consumer="actual relative_error",
         agent="actual relative_error",
         operator="actual relative_error",
         service="actual relative_error secret",
     ),
-    sci.DomainViolation: _row("name message value min max source", service="secret"),
-    sci.Examination: _inside(sci.Examination),
-    sci.Recomputed: _inside(sci.Recomputed),
-    sci.Reconciliation: _inside(sci.Reconciliation),
-    sci.DataProblem: _inside(sci.DataProblem),
+    ex.DomainViolation: _row("name message value min max source", service="secret"),
+    ex.Examination: _inside(ex.Examination),
+    ex.Recomputed: _inside(ex.Recomputed),
+    ex.Reconciliation: _inside(ex.Reconciliation),
+    ex.DataProblem: _inside(ex.DataProblem),
     # outcomes
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
+from aex_models.examination import DomainViolation, ValueMismatch
 from aex_models.faults import Fault
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
-from aex_models.science import DomainViolation, ValueMismatch
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 

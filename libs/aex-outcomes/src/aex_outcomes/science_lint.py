@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from aex_models.canonical import escape_pointer
 from aex_models.criteria import SuccessCriterion
 from aex_models.domains import Domain
-from aex_models.science import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES, Science
+from aex_models.science import Science
+from aex_models.science_checks import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES
 from aex_models.work import LintWarning
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.statistic_names import is_statistic, statistic_name

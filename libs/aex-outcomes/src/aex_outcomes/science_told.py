@@ -7,9 +7,10 @@ what was shown in confidence.
 
 from collections.abc import Iterator
 
+from aex_models.examination import DataProblem, DomainViolation, ValueMismatch
 from aex_models.faults import Fault
 from aex_models.results import VerificationResult
-from aex_models.science import DataProblem, DomainViolation, GateReason, ScienceResult, ValueMismatch
+from aex_models.science import GateReason, ScienceResult
 from aex_outcomes.in_words import bounds, short, written
 
 VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"

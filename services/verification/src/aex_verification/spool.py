@@ -23,7 +23,8 @@ from typing import BinaryIO, ParamSpec, Self, TypeVar
 import structlog
 
 from aex_models.contract import Artifact
-from aex_models.science import DataFile, DataOwner
+from aex_models.examination import DataOwner
+from aex_models.science import DataFile
 from aex_outcomes.science.source import SourceFile, format_of, media_type_of
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobUnavailable
 

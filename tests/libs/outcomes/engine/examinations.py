@@ -2,20 +2,18 @@
 
 from typing import Any
 
-from aex_models.faults import Fault
-from aex_models.science import (
+from aex_models.examination import (
     DataOwner,
     DataProblem,
     DomainViolation,
     Examination,
-    GateReason,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
-    ScienceResult,
-    ScientificReview,
     ValueMismatch,
 )
+from aex_models.faults import Fault
+from aex_models.science import GateReason, ScienceResult, ScientificReview
 
 CONSUMER, AGENT = DataOwner.CONSUMER, DataOwner.AGENT
 MISMATCHED = GateReason(code="value_mismatch", names=("mean_fitness",))

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from aex_models.canonical import canonical_bytes
+from aex_models.examination import MismatchSeverity
 from aex_models.numbers import JsonFloat
 from aex_models.results import Provenance, Verdict, VerificationResult
-from aex_models.science import MismatchSeverity, Reviewer, ReviewFailure
+from aex_models.science import Reviewer, ReviewFailure
 from aex_outcomes import VerificationEngine
 from aex_outcomes.science.given_files import UnusableFile
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed

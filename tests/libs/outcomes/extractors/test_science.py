@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from aex_models.catalog import Requirement
+from aex_models.examination import Reconciliation, ReconciliationStatus
 from aex_models.results import Provenance
-from aex_models.science import Reconciliation, ReconciliationStatus, ScienceResult
+from aex_models.science import ScienceResult
 from aex_outcomes import ScienceExtractor
 from aex_outcomes.extractors.examined import SCIENCE
 from aex_outcomes.extractors.protocol import MetricValue, PlatformFault, Sourced

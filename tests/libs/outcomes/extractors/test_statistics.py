@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from aex_models.examination import DataProblem
 from aex_models.faults import Fault
 from aex_models.results import Provenance
-from aex_models.science import DataProblem, ScienceResult
+from aex_models.science import ScienceResult
 from aex_outcomes import StatisticsExtractor
 from aex_outcomes.extractors.examined import SCIENCE
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue, PlatformFault, Sourced

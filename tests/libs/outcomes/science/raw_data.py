@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from aex_models.science import DataOwner
+from aex_models.examination import DataOwner
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.recompute import Recomputation, recompute

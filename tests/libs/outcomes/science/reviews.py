@@ -3,18 +3,20 @@
 from typing import Any
 
 from aex_models.domains import Domain, ValueRange
-from aex_models.faults import Fault
-from aex_models.science import (
+from aex_models.examination import (
     DataOwner,
     DataProblem,
     DomainViolation,
     Examination,
     MismatchSeverity,
-    OutcomeVerdict,
-    Recommendation,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
+)
+from aex_models.faults import Fault
+from aex_models.science import (
+    OutcomeVerdict,
+    Recommendation,
     ReviewFailure,
     Science,
     ScientificReview,

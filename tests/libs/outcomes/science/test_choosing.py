@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from aex_models.examination import DataProblem
 from aex_models.faults import Fault
-from aex_models.science import DataProblem
 from aex_models.statistics import StatisticSpec
 from aex_outcomes import SourceFile, recompute
 from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, spec, written

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from aex_models.examination import DataOwner
 from aex_models.faults import Fault
-from aex_models.science import DataOwner, Science
+from aex_models.science import Science
 from aex_outcomes.confinement.errors import (
     ConfinementError,
     JobCrashed,

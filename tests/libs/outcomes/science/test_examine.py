@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aex_models.domains import Domain
-from aex_models.science import Examination
+from aex_models.examination import Examination
 from aex_outcomes import DataLimits, DomainRegistry, SourceFile
 from aex_outcomes.science.job import examine_candidate
 from tests.libs.outcomes.science.fitness import CSV as TABLE

@@ -8,19 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aex_models.examination import Examination, MismatchSeverity, Reconciliation, ValueMismatch
 from aex_models.faults import Fault
 from aex_models.science import (
-    Examination,
-    MismatchSeverity,
     OutcomeVerdict,
     Recommendation,
-    Reconciliation,
     ReviewFailure,
     Science,
     ScienceResult,
     ScientificReview,
     ScientificValidity,
-    ValueMismatch,
 )
 from aex_outcomes.science.caps import RECOMMENDATIONS, VALIDITIES, VERDICTS
 from aex_outcomes.science.gate import conclude

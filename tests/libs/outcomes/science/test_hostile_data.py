@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from aex_models.science import Examination
+from aex_models.examination import Examination
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.science.limits import DataLimits

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from aex_models.examination import DataOwner
 from aex_models.faults import Fault
-from aex_models.science import DataOwner, Science, ScienceResult
+from aex_models.science import Science, ScienceResult
 from aex_outcomes.config import READING_DATA, SandboxConfig
 from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.science.given_files import GivenFile, staged

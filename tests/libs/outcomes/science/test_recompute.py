@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aex_models.domains import Domain
+from aex_models.examination import DataOwner
 from aex_models.faults import Fault
 from aex_models.numbers import JsonFloat
-from aex_models.science import DataOwner
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic
 from aex_outcomes import DataLimits, DomainRegistry, SourceFile, recompute
 from aex_outcomes.science.reconcile import reconcile

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from aex_models.examination import DataOwner, Recomputed, Reconciliation
 from aex_models.numbers import JsonFloat
-from aex_models.science import DataOwner, Recomputed, Reconciliation
 from aex_outcomes.science.reconcile import reconcile
 from aex_outcomes.science.statistics.scale import Scale
 from tests.libs.outcomes.science.raw_data import AGENT, CONSUMER, spec

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from aex_models.domains import Domain
+from aex_models.examination import DataProblem
 from aex_models.faults import Fault
-from aex_models.science import DataProblem
 from aex_models.statistics import Filter, FilterOp, Statistic
 from aex_outcomes import DomainRegistry
 from aex_outcomes.science.sanity import sanity_findings, sanity_specs

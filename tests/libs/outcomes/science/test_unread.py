@@ -1,7 +1,7 @@
 """A worker that was lost over files: the fault falls on whoever's file it may have been, the agent's first."""
 
+from aex_models.examination import DataOwner, DataProblem, Examination
 from aex_models.faults import Fault
-from aex_models.science import DataOwner, DataProblem, Examination
 from aex_outcomes.science.source import SourceFile
 from aex_outcomes.science.unread import (
     CRASHED,

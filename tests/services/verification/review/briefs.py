@@ -1,6 +1,7 @@
 """What the tests have reviewed, with words that no log may hold."""
 
-from aex_models.science import Examination, Science
+from aex_models.examination import Examination
+from aex_models.science import Science
 from aex_outcomes.science.review.port import ReviewBrief
 
 SECRETS = ("CANDIDATE-TEXT", "EXPECTED-OUTCOME", "AGENTS-REASONING", "stub-key-that-no-log-may-hold")

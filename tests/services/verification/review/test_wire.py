@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aex_models.science import MismatchSeverity, ValueMismatch
+from aex_models.examination import MismatchSeverity, ValueMismatch
 from aex_verification.review.wire import MAX_ITEM_CHARS, MAX_ITEMS, MAX_REASONING_CHARS, SaidReview
 from tests.parts.openai_stub import ACCEPTING
 

@@ -1,12 +1,7 @@
 """What governance is told of the science: what arithmetic found, the worst first, and not without end."""
 
-from aex_models.science import (
-    DomainViolation,
-    GateReason,
-    MismatchSeverity,
-    ScienceResult,
-    ValueMismatch,
-)
+from aex_models.examination import DomainViolation, MismatchSeverity, ValueMismatch
+from aex_models.science import GateReason, ScienceResult
 from aex_verification.rules.science_findings import MAX_TOLD, science_findings
 
 

@@ -7,7 +7,9 @@ from rich.console import Console
 from aex_cli.offline.confined import NotJudged
 from aex_cli.offline.raw_data import RawData
 from aex_models.contract import Candidate
-from aex_models.science import PEER_REVIEW, DataOwner, GateReason, Science, ScienceResult
+from aex_models.examination import DataOwner
+from aex_models.science import GateReason, Science, ScienceResult
+from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.science.given_files import GivenFile, UnusableFile, data_given

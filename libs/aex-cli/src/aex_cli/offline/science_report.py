@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from aex_cli.offline.named_verifier import in_one_line
-from aex_models.science import Reconciliation, ReconciliationStatus, ScienceResult
+from aex_models.examination import Reconciliation, ReconciliationStatus
+from aex_models.science import ScienceResult
 from aex_outcomes.in_words import written
 from aex_outcomes.science_told import violation_told
 

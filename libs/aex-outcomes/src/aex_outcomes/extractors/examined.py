@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from aex_models.examination import DataProblem
 from aex_models.faults import Fault
-from aex_models.science import DataProblem, ScienceResult
+from aex_models.science import ScienceResult
 from aex_outcomes.extractors.protocol import AgentFault, PlatformFault
 
 SCIENCE = "science_result"

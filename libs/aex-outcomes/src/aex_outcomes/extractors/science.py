@@ -5,15 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from aex_models.catalog import Direction, MetricEntry, Requirement
+from aex_models.examination import ReconciliationStatus
 from aex_models.results import Provenance
-from aex_models.science import (
-    RECOMPUTE_STATISTICS,
-    OutcomeVerdict,
-    ReconciliationStatus,
-    ScienceResult,
-    ScientificReview,
-    ScientificValidity,
-)
+from aex_models.science import OutcomeVerdict, ScienceResult, ScientificReview, ScientificValidity
+from aex_models.science_checks import RECOMPUTE_STATISTICS
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.examined import examined, platform_fault
 from aex_outcomes.extractors.protocol import MetricValue, PlatformFault, Sourced

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aex_models.catalog import MetricEntry, Requirement
+from aex_models.examination import DataOwner, DataProblem, Examination
 from aex_models.faults import Fault
 from aex_models.results import Provenance
-from aex_models.science import DataOwner, DataProblem, Examination
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.examined import examined, fault_of
 from aex_outcomes.extractors.protocol import MetricValue, Sourced

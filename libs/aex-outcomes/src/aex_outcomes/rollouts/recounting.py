@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aex_models.examination import DataOwner, Recomputed, ReconciliationStatus
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.rollout import RolloutResponse, RolloutTrajectory
-from aex_models.science import DataOwner, Recomputed, ReconciliationStatus
 from aex_outcomes.rollouts.sums import exact_mean, exact_sum
 from aex_outcomes.science.reconcile import reconcile
 

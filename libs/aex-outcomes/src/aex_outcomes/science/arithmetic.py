@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 
-from aex_models.faults import Fault
-from aex_models.science import (
-    RECOMPUTE_STATISTICS,
-    VALUE_RANGES,
+from aex_models.examination import (
     DomainViolation,
     Examination,
-    GateReason,
     MismatchSeverity,
     Reconciliation,
     ReconciliationStatus,
-    Science,
     ValueMismatch,
 )
+from aex_models.faults import Fault
+from aex_models.science import GateReason, Science
+from aex_models.science_checks import RECOMPUTE_STATISTICS, VALUE_RANGES
 
 _MATCH, _MISMATCH = ReconciliationStatus.MATCH, ReconciliationStatus.MISMATCH
 _FROM_RANGES = frozenset({"", "domain", "output_constraints"})

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from aex_models.examination import DataOwner, DataProblem
 from aex_models.faults import Fault
-from aex_models.science import DataOwner, DataProblem
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.tables.errors import DataError, listed
 from aex_outcomes.science.tables.opened import OpenedFile

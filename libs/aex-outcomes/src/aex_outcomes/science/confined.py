@@ -8,7 +8,8 @@ import structlog
 from pydantic import ValidationError
 
 from aex_models.domains import Domain
-from aex_models.science import DataProblem, Examination, Science
+from aex_models.examination import DataProblem, Examination
+from aex_models.science import Science
 from aex_outcomes.confinement.errors import (
     ConfinementError,
     JobCrashed,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from aex_models.domains import Domain
-from aex_models.science import DataOwner
+from aex_models.examination import DataOwner
 from aex_models.statistics import DerivedSpec, Statistic, StatisticSpec
 from aex_outcomes.science.claimed_statistics import claimed_specs
 from aex_outcomes.science.statistics.conditions import EVERY_ROW

@@ -5,11 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from aex_models.domains import Domain
-from aex_models.faults import Fault
-from aex_models.science import (
-    PEER_REVIEW,
-    RECOMPUTE_STATISTICS,
-    VALUE_RANGES,
+from aex_models.examination import (
     DataOwner,
     DataProblem,
     DomainViolation,
@@ -17,8 +13,10 @@ from aex_models.science import (
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
-    Science,
 )
+from aex_models.faults import Fault
+from aex_models.science import Science
+from aex_models.science_checks import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.choosing import of_one_owner
 from aex_outcomes.science.default_statistics import default_specs, score_of

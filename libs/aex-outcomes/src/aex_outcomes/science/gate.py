@@ -4,9 +4,8 @@ Where a review is demanded and could not be had, the gate cannot tell, whatever 
 nobody's attempt is counted, and nothing passes.
 """
 
+from aex_models.examination import Examination
 from aex_models.science import (
-    PEER_REVIEW,
-    Examination,
     GateReason,
     OutcomeVerdict,
     Recommendation,
@@ -16,6 +15,7 @@ from aex_models.science import (
     ScientificReview,
     ScientificValidity,
 )
+from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.science.arithmetic import Arithmetic, arithmetic_of
 from aex_outcomes.science.caps import capped
 from aex_outcomes.science.review.port import Reviewed

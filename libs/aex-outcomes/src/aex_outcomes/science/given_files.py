@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aex_models.contract import Artifact
-from aex_models.science import DataFile, DataOwner
+from aex_models.examination import DataOwner
+from aex_models.science import DataFile
 from aex_outcomes.science.source import SourceFile, media_type_of
 
 Content = bytes | str | Path

@@ -5,8 +5,9 @@ from typing import Any
 import duckdb
 
 from aex_models.domains import Domain
+from aex_models.examination import DataOwner
 from aex_models.numbers import JsonFloat
-from aex_models.science import DataOwner, Science
+from aex_models.science import Science
 from aex_outcomes.science.examine import examine
 from aex_outcomes.science.limits import DataLimits
 from aex_outcomes.science.source import SourceFile

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_models.domains import Domain
+from aex_models.examination import Examination
 from aex_models.faults import Fault
-from aex_models.science import PEER_REVIEW, Examination, Science, ScienceResult
+from aex_models.science import Science, ScienceResult
+from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.config import SandboxConfig
 from aex_outcomes.science.confined import ConfinedExaminer, ExaminationLost, ExaminationRequest

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_models.domains import Domain, ValueRange
-from aex_models.science import Constraint, DomainViolation
+from aex_models.examination import DomainViolation
+from aex_models.science import Constraint
 from aex_outcomes.science.domains.quantities import Kind, Meaning, meaning_of, quantities
 
 DOMAIN, OUTPUT_CONSTRAINTS = "domain", "output_constraints"

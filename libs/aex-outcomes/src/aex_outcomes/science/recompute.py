@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aex_models.domains import Domain
-from aex_models.science import DataOwner, DataProblem, Recomputed
+from aex_models.examination import DataOwner, DataProblem, Recomputed
 from aex_models.statistics import Statistic, StatisticSpec
 from aex_outcomes.science.choosing import Unserved, chosen, in_order, of_one_owner, problem_of
 from aex_outcomes.science.default_statistics import default_specs

@@ -5,14 +5,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, localcontext
 from typing import Any
 
+from aex_models.examination import DataOwner, MismatchSeverity, Recomputed, Reconciliation, ReconciliationStatus
 from aex_models.numbers import is_number, text_of
-from aex_models.science import (
-    DataOwner,
-    MismatchSeverity,
-    Recomputed,
-    Reconciliation,
-    ReconciliationStatus,
-)
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.statistics.scale import Scale
 

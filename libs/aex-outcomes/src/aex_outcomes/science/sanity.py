@@ -4,8 +4,8 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from aex_models.domains import Domain, SanityCheck
+from aex_models.examination import DataProblem, DomainViolation
 from aex_models.faults import Fault
-from aex_models.science import DataProblem, DomainViolation
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX, SCORE_COLUMN
 

@@ -5,7 +5,7 @@ from email.message import Message
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from aex_models.science import DataOwner
+from aex_models.examination import DataOwner
 
 
 @dataclass(frozen=True, slots=True)

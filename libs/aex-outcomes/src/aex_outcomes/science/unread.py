@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from aex_models.examination import DataOwner, DataProblem, Examination
 from aex_models.faults import Fault
-from aex_models.science import DataOwner, DataProblem, Examination
 from aex_outcomes.science.source import SourceFile
 
 OUT_OF_MEMORY, TIMED_OUT, CRASHED = "out_of_memory", "timed_out", "crashed"

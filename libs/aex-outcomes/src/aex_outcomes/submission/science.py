@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from aex_models.catalog import MetricEntry, Requirement
 from aex_models.domains import Domain
-from aex_models.science import CHECKS, DEFAULT_CHECKS, PEER_REVIEW, DataOwner
+from aex_models.examination import DataOwner
+from aex_models.science_checks import CHECKS, DEFAULT_CHECKS, PEER_REVIEW
 from aex_models.statistics import StatisticSpec
 from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog

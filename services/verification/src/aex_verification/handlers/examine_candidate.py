@@ -10,8 +10,10 @@ import structlog
 
 from aex_models.contract import Artifact
 from aex_models.domains import Domain
+from aex_models.examination import DataOwner, Examination
 from aex_models.faults import Fault
-from aex_models.science import PEER_REVIEW, DataFile, DataOwner, Examination, Science, ScienceResult
+from aex_models.science import DataFile, Science, ScienceResult
+from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed, ReviewedFile

@@ -5,15 +5,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from aex_models.examination import MismatchSeverity, ValueMismatch
 from aex_models.frozen import StrictBool
-from aex_models.science import (
-    MismatchSeverity,
-    OutcomeVerdict,
-    Recommendation,
-    ScientificReview,
-    ScientificValidity,
-    ValueMismatch,
-)
+from aex_models.science import OutcomeVerdict, Recommendation, ScientificReview, ScientificValidity
 
 MAX_ITEMS = 20
 MAX_ITEM_CHARS = 600

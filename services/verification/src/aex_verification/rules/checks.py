@@ -7,9 +7,11 @@ from pydantic import Field
 
 from aex_models.domains import Domain
 from aex_models.events import WorkSubmitted
+from aex_models.examination import DataProblem, Examination
 from aex_models.faults import Fault
 from aex_models.frozen import Frozen, Instant
-from aex_models.science import RECOMPUTE_STATISTICS, DataProblem, Examination, Science
+from aex_models.science import Science
+from aex_models.science_checks import RECOMPUTE_STATISTICS
 from aex_models.work import EvaluationBlob, LintWarning, Problem
 
 MAX_LOST = 3

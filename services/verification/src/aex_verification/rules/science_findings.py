@@ -1,7 +1,8 @@
 """What governance is told of the science behind an attempt."""
 
+from aex_models.examination import MismatchSeverity, ValueMismatch
 from aex_models.governance import ScienceFindings
-from aex_models.science import MismatchSeverity, ScienceResult, ValueMismatch
+from aex_models.science import ScienceResult
 
 MAX_TOLD = 200
 """Mismatches, and violations, that governance is told of: of more the worst."""

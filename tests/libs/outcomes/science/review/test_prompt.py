@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.domains import ValueRange
+from aex_models.examination import DataOwner
 from aex_models.faults import Fault
 from aex_models.numbers import JsonFloat
-from aex_models.science import DataOwner, OutcomeVerdict, Recommendation, ScientificReview, ScientificValidity
+from aex_models.science import OutcomeVerdict, Recommendation, ScientificReview, ScientificValidity
 from aex_outcomes.science.review.port import ReviewBrief, ReviewedFile
 from aex_outcomes.science.review.prompt import Prompt, packaged_template, render
 from tests.libs.outcomes.science.reviews import (

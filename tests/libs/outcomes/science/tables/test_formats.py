@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from aex_models.science import DataOwner
+from aex_models.examination import DataOwner
 from aex_outcomes.science.recompute import recompute
 from aex_outcomes.science.source import Format, SourceFile, foreign_charset, format_of
 from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value, written

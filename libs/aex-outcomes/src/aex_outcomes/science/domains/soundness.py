@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from aex_models.domains import Domain, Recipe, SanityCheck
-from aex_models.science import CHECKS
+from aex_models.science_checks import CHECKS
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic
 from aex_outcomes.science.domains.quantities import key_of
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aex_models.domains import Domain
-from aex_models.science import DataOwner, Examination, Reviewer, ReviewFailure, Science, ScientificReview
+from aex_models.examination import DataOwner, Examination
+from aex_models.science import Reviewer, ReviewFailure, Science, ScientificReview
 
 
 @dataclass(frozen=True, slots=True)

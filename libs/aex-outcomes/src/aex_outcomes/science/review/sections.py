@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aex_models.domains import Domain, ValueRange
+from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
 from aex_models.numbers import text_of
-from aex_models.science import DomainViolation, Examination, Reconciliation, ReconciliationStatus, Science
+from aex_models.science import Science
 from aex_outcomes.science.review.fence import Fence, cut
 from aex_outcomes.science.review.port import ReviewBrief, ReviewedFile
 
