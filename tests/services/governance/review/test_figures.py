@@ -76,6 +76,14 @@ def test_rows_of_one_shape_are_a_table() -> None:
     assert found.rows[0][2] is None
 
 
+def test_what_is_compared_stands_side_by_side() -> None:
+    mismatch = {"claimed": 11.17, "name": "mean_fitness", "note": "", "recomputed": -0.4, "severity": "critical"}
+    table = figure([mismatch, mismatch])
+    assert isinstance(table, Grid)
+    told = [said(each) for each in table.columns]
+    assert told == ["name", "severity", "claimed", "recomputed", "note"]
+
+
 def test_named_rows_of_one_shape_are_a_table_with_their_names_in_front() -> None:
     found = figure({"rougeL": {"claimed": 1, "extracted": None}, "f1": {"claimed": 2, "extracted": 0.5}})
     assert isinstance(found, Grid)

@@ -13,8 +13,12 @@ MAX_COLUMNS = 8
 LONG_TEXT, START = 280, 100
 MANY_ROWS = 12
 """What is longer is folded."""
-_FIRST = ("name", "metric", "rule", "kind")
-"""Columns that tell what a row is about: stored evidence has its names in the order of the alphabet."""
+_FIRST = (
+    *("name", "metric", "rule", "kind"),
+    *("severity", "claimed", "extracted", "recomputed", "relative_error", "value", "min", "max"),
+)
+"""Columns that tell what a row is about, then the figures to compare: stored evidence has its names in the order of
+the alphabet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def _columns(rows: Sequence[Any]) -> tuple[str, ...] | None:
     if not rows or not all(isinstance(each, Mapping) and each for each in rows):
         return None
     met = dict.fromkeys(str(name) for each in rows for name in each)
-    names = tuple(sorted(met, key=lambda name: name not in _FIRST))
+    names = tuple(sorted(met, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST)))
     filled = sum(len(each) for each in rows)
     return names if len(names) <= MAX_COLUMNS and 2 * filled >= len(names) * len(rows) else None
 
