@@ -177,3 +177,8 @@ def test_a_match_is_close_and_a_severity_says_how_far(claimed: float, actual: fl
         assert found.severity == ("minor" if error <= LITTLE else "major" if error <= 0.5 * EDGE else "critical")
     if found.status == "match" and error is not None:
         assert error <= LITTLE  # what two significant digits allow: half of one in ten
+
+
+def test_plain_values_are_held_against_claims_as_recomputed_ones_are() -> None:
+    [match, mismatch] = reconcile({"mean": -0.4, "n": 130}, {"mean": -0.401, "n": 100.0})
+    assert (match.status, mismatch.status, mismatch.severity) == ("match", "mismatch", "major")

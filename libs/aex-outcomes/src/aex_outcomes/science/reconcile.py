@@ -21,7 +21,7 @@ _LOST = Decimal("1e-9")
 
 def reconcile(
     claims: Mapping[str, Any],
-    recomputed: Iterable[Recomputed],
+    recomputed: Iterable[Recomputed] | Mapping[str, float],
     specs: Iterable[StatisticSpec] = (),
     *,
     scales: Mapping[str, Scale] | None = None,
@@ -30,9 +30,10 @@ def reconcile(
 
     `claims`: numbers; those that are `JsonFloat`s claim as many decimals as their text has. `scales`: of each
     recomputed value, up to where it may be claimed to be 0 and what rounding explains; without, 0 alone matches 0.
+    `recomputed` may be a mapping of plain values.
     A claim that is no finite number mismatches critically.
     """
-    known = {each.name: each for each in recomputed}
+    known = {each.name: each for each in _told(recomputed)}
     tolerances = {each.name: each.tolerance for each in specs}
     names = dict.fromkeys([*tolerances, *known, *claims])
     return tuple(
@@ -42,6 +43,12 @@ def reconcile(
         )
         for name in names
     )  # fmt: skip
+
+
+def _told(recomputed: Iterable[Recomputed] | Mapping[str, float]) -> Iterable[Recomputed]:
+    if not isinstance(recomputed, Mapping):
+        return recomputed
+    return (Recomputed(name=n, value=each, owner=DataOwner.AGENT, artifact="") for n, each in recomputed.items())
 
 
 def _reconciled(

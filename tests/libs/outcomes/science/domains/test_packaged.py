@@ -85,3 +85,7 @@ def test_every_recipe_of_a_domain_is_held_to_one_of_its_ranges(name: str) -> Non
     known = quantities(one)
     assert all(meaning_of(each.name, one, known) for each in one.statistics)
     assert all(meaning_of(f"mean_{column}", one, known) for column in one.common_columns)
+
+
+def test_a_registry_of_nothing_else_is_that_of_the_package() -> None:
+    assert DomainRegistry() == DomainRegistry.load()

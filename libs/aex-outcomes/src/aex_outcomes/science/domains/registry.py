@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -29,8 +29,8 @@ class InvalidDomain(InvalidConfig):
 class DomainRegistry:
     """Domains by name and alias. Names are exact: `bioinformatics/dms` is no domain."""
 
-    domains: tuple[Domain, ...]
-    """By name."""
+    domains: tuple[Domain, ...] = field(default_factory=lambda: DomainRegistry.load().domains)
+    """By name; unless given, those of the package."""
 
     @classmethod
     def of(cls, domains: Iterable[Domain]) -> "DomainRegistry":
