@@ -87,9 +87,9 @@ class Catalog:
         """
         settings = config or OutcomeConfig()
         loaded = {
-            section: extractor
+            section: load_extractor(section, each, sandbox)
             for section, each in settings.sections().items()
-            if each.enabled and (extractor := load_extractor(section, each, sandbox)) is not None
+            if each.enabled
         }
         entries: dict[str, MetricEntry] = {}
         sources = Sources()

@@ -1,7 +1,6 @@
 """Scientific verification on one machine: no service and no store, a confined worker for each examination."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,15 +8,14 @@ from typing import Any
 
 from aex_models.domains import Domain
 from aex_models.examination import Examination
-from aex_models.faults import Fault
 from aex_models.science import Science, ScienceResult
-from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.config import SandboxConfig
 from aex_outcomes.science.confined import ConfinedExaminer, ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.given_files import GivenFile, staged
 from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.review.asking import output_text, wants_review
 from aex_outcomes.science.review.port import PeerReviewer, ReviewBrief, Reviewed, ReviewedFile
 
 _MAX_RESULT_BYTES = 16 * 1024 * 1024
@@ -61,17 +59,14 @@ class LocalScience:
     async def _reviewed(
         self, science: Science, domain: Domain | None, claimed: Claimed, examination: Examination
     ) -> Reviewed | None:
-        if self.reviewer is None or PEER_REVIEW not in science.checks:
+        if self.reviewer is None or not wants_review(science, examination):
             return None
-        if any(each.fault is Fault.PLATFORM for each in examination.problems):
-            return None  # there is no verdict without the data, whatever a reader thinks
-        output = claimed.output
         brief = ReviewBrief(
             science=science,
             domain=domain,
             claims=claimed.values,
             reasoning=claimed.reasoning,
-            output_text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
+            output_text=output_text(claimed.output),
             examination=examination,
             files=tuple(ReviewedFile(each.name, each.owner) for each in claimed.files),
         )

@@ -1,7 +1,6 @@
 """The science behind a candidate: claims held against raw data, a reviewer asked, and the gate's conclusion."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,10 @@ import structlog
 from aex_models.contract import Artifact
 from aex_models.domains import Domain
 from aex_models.examination import DataOwner, Examination
-from aex_models.faults import Fault
 from aex_models.science import DataFile, Science, ScienceResult
-from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
+from aex_outcomes.science.review.asking import output_text, wants_review
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed, ReviewedFile
 from aex_verification.deps import Deps
 from aex_verification.spool import FileLost, SpoolUnavailable
@@ -74,17 +72,15 @@ def _domain(deps: Deps, exhibit: Exhibit) -> Domain | None:
 
 
 async def _reviewed(deps: Deps, exhibit: Exhibit, found: Examination) -> Reviewed | None:
-    """What the reviewer says, also of what arithmetic refused: its words help. None where nobody is asked."""
-    if deps.reviewer is None or PEER_REVIEW not in exhibit.science.checks:
+    """What the reviewer says. None where nobody is asked."""
+    if deps.reviewer is None or not wants_review(exhibit.science, found):
         return None
-    if any(problem.fault is Fault.PLATFORM for problem in found.problems):
-        return None  # there is no verdict without the data, whatever a reader thinks
     brief = ReviewBrief(
         science=exhibit.science,
         domain=_domain(deps, exhibit),
         claims=exhibit.claims,
         reasoning=exhibit.reasoning,
-        output_text=await asyncio.to_thread(_as_text, exhibit.output),  # megabytes of JSON may be made for it
+        output_text=await asyncio.to_thread(output_text, exhibit.output),  # megabytes of JSON may be made for it
         examination=found,
         files=_reviewed_files(exhibit),
     )
@@ -99,7 +95,3 @@ async def _reviewed(deps: Deps, exhibit: Exhibit, found: Examination) -> Reviewe
 def _reviewed_files(exhibit: Exhibit) -> tuple[ReviewedFile, ...]:
     data = [ReviewedFile(each.name, DataOwner.CONSUMER) for each in exhibit.own_data]
     return (*data, *(ReviewedFile(each.name, DataOwner.AGENT) for each in exhibit.artifacts))
-
-
-def _as_text(output: Any) -> str:
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
