@@ -30,6 +30,11 @@ def move(place: Path, name: str) -> None:
     place.rename(place.with_name(name))
 
 
+def is_there(place: Path) -> bool:
+    """Whether there is anything of this name."""
+    return place.exists()
+
+
 def files(root: Path) -> list[Path]:
     """All files below a folder."""
     return sorted(place for place in root.rglob("*") if place.is_file())
@@ -107,6 +112,17 @@ class TestFolderOfBlobs(BlobsContract):
         move(root.with_name("elsewhere"), root.name)
         await blobs.ping()
         assert await blobs.get("records", ref.digest) == CONTENT
+
+    async def test_folder_that_is_gone_is_not_made_anew_by_whoever_writes(self, blobs: Blobs, root: Path) -> None:
+        ref = await blobs.put("evaluation", CONTENT)
+        move(root, "elsewhere")
+        with pytest.raises(BlobUnavailable):
+            await blobs.put("evaluation", b"another")
+        with pytest.raises(BlobUnavailable):
+            await blobs.put_stream("evaluation", chunks(b"another"), 1_000)
+        assert not is_there(root)
+        move(root.with_name("elsewhere"), root.name)
+        assert await blobs.get("evaluation", ref.digest) == CONTENT
 
     async def test_unreachable_folder_is_unavailable_and_recovers(self, blobs: Blobs, root: Path) -> None:
         root.parent.write_text("a file where a folder should be")

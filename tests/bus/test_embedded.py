@@ -130,12 +130,15 @@ async def test_publish_waits_for_another_process_that_holds_the_file(tmp_path: P
     assert await bus.backlog(PUBLISHER) == 2
 
 
-async def test_queue_file_of_another_format_is_refused_and_left_alone(tmp_path: Path, bus: EmbeddedBus) -> None:
+@pytest.mark.parametrize("other_format", [1, 99])
+async def test_queue_file_of_another_format_is_refused_and_left_alone(
+    tmp_path: Path, bus: EmbeddedBus, other_format: int
+) -> None:
     path = tmp_path / f"{PUBLISHER}.sqlite3"
     other = sqlite3.connect(path)
-    other.execute("PRAGMA user_version = 99")
+    other.execute(f"PRAGMA user_version = {other_format}")
     other.close()
-    with pytest.raises(BusUnavailable, match="format 99"):
+    with pytest.raises(BusUnavailable, match=f"format {other_format}"):
         await bus.publish([outgoing("a")])
 
 

@@ -1,41 +1,27 @@
 """Stores with which a test gets between a process and its commits: to end it there, or to come first."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 
-from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+from aex_runtime.store.port import Store, T, Transaction
+from tests.parts.passing import PassingStore
 
 
 class Crash(Exception):
     """The process ends here."""
 
 
-class HookedStore:
+class HookedStore(PassingStore):
     """Calls `hook` before each transaction, with its number."""
 
     def __init__(self, store: Store, hook: Callable[[int], Awaitable[None]]) -> None:
-        self._store = store
+        super().__init__(store)
         self._hook = hook
         self.commits = 0
-
-    async def get(self, collection: Collection, key: str) -> Document | None:
-        return await self._store.get(collection, key)
-
-    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        return await self._store.get_many(collection, keys)
-
-    async def query(self, query: Query) -> list[Document]:
-        return await self._store.query(query)
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         self.commits += 1
         await self._hook(self.commits)
-        return await self._store.transact(fn)
-
-    async def ping(self) -> None:
-        await self._store.ping()
-
-    async def close(self) -> None:
-        await self._store.close()
+        return await super().transact(fn)
 
 
 class CrashingStore(HookedStore):

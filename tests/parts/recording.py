@@ -1,30 +1,24 @@
 """A store that notes what kinds of queries it was asked: what Firestore would need indexes for."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from aex_runtime.store.firestore_indexes import Shape, shape_of
-from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+from aex_runtime.store.port import Document, Query, Store
+from tests.parts.passing import PassingStore
 
 
-class RecordingStore:
+class RecordingStore(PassingStore):
     """Any store. Shapes are noted once each, in `shapes` and, where a file is given, as a line of JSON there.
 
     Processes may share a file: a line is appended in one write.
     """
 
     def __init__(self, store: Store, shapes: set[Shape], file: Path | None = None) -> None:
-        self._store = store
+        super().__init__(store)
         self._shapes = shapes
         self._file = file
-
-    async def get(self, collection: Collection, key: str) -> Document | None:
-        return await self._store.get(collection, key)
-
-    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        return await self._store.get_many(collection, keys)
 
     async def query(self, query: Query) -> list[Document]:
         shape = shape_of(query)
@@ -33,15 +27,6 @@ class RecordingStore:
             if self._file is not None:
                 append_shape(self._file, shape)
         return await self._store.query(query)
-
-    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
-        return await self._store.transact(fn)
-
-    async def ping(self) -> None:
-        await self._store.ping()
-
-    async def close(self) -> None:
-        await self._store.close()
 
 
 def append_shape(file: Path, shape: Shape) -> None:

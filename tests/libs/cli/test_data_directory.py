@@ -9,7 +9,7 @@ from aex_runtime.commandline.errors import UserError
 def test_a_new_directory_is_private_and_versioned(tmp_path: Path) -> None:
     directory = open_data_directory(tmp_path / "deep" / ".aex")
     assert directory.root.stat().st_mode & 0o777 == 0o700
-    assert (directory.root / "version").read_text() == "1\n"
+    assert (directory.root / "version").read_text() == "2\n"
     assert directory.logs.stat().st_mode & 0o777 == 0o700
 
 

@@ -131,6 +131,13 @@ def test_the_largest_safe_integers_are_taken() -> None:
 def test_bottomless_nesting_is_refused_and_does_not_crash() -> None:
     with pytest.raises(NotCanonical, match="nested too deeply"):
         canonical_bytes(nested(100_000))
+    assert json_problem(nested(100_000)) == ("", "nested too deeply")
+
+
+@pytest.mark.parametrize("body", [nested(100_000), b"\xff", object()])
+def test_what_a_model_holds_and_json_cannot_is_refused_as_not_canonical(body: Any) -> None:
+    with pytest.raises(NotCanonical):
+        canonical_bytes(Note(text="a", body=body))
 
 
 def test_a_refusal_quotes_nothing_of_the_value() -> None:

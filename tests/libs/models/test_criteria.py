@@ -152,6 +152,13 @@ def test_a_fraction_above_1_is_refused(threshold: Any) -> None:
     assert refused == {"scale": "invalid_threshold"}
 
 
+@pytest.mark.parametrize("threshold", [None, "high", [], {"min": None}, {}])
+@pytest.mark.parametrize("comparison", ["contains_all", "nonsense", None])
+def test_a_threshold_that_no_comparison_was_held_against_is_no_matter_of_scale(comparison: Any, threshold: Any) -> None:
+    refused = refusals(metric_type="percentage", comparison=comparison, threshold=threshold, scale="fraction")
+    assert set(refused) == {"comparison"}
+
+
 def test_the_refusal_of_a_threshold_names_the_metric() -> None:
     with pytest.raises(ValidationError, match=r"Invalid threshold for metric: accuracy \("):
         accepted(metric="accuracy", metric_type="accuracy", threshold=92)
@@ -257,3 +264,30 @@ def test_criteria_that_differ_in_one_of_the_three_stand_together(first: dict[str
 def test_criteria_survive_the_way_through_json(threshold: float, comparison: str) -> None:
     before = criteria(criteria=[criterion(threshold=threshold, comparison=comparison)])
     assert SuccessCriteria.model_validate_json(before.model_dump_json()) == before
+
+
+@pytest.mark.parametrize("name", ["bonus", "penalty"])
+def test_criteria_whose_money_sums_to_more_than_an_amount_may_be_are_refused(name: str) -> None:
+    money = [criterion(threshold=each, **{name: "500000000.000001"}) for each in range(2)]
+    with pytest.raises(ValidationError, match=f"{name} amounts sum to more than 1000000000"):
+        SuccessCriteria.model_validate({"criteria": money})
+    money[1][name] = "499999999.999999"
+    assert len(SuccessCriteria.model_validate({"criteria": money}).criteria) == 2
+
+
+def test_the_same_terms_make_the_same_criterion_and_other_terms_another() -> None:
+    def of(*terms: list[str]) -> dict[str, Any]:
+        fields = {"metric_type": "contains", "comparison": "contains_all"}
+        return {"criteria": [criterion(**fields, threshold=each) for each in terms]}
+
+    with pytest.raises(ValidationError, match="are the same"):
+        SuccessCriteria.model_validate(of(["a", "b"], ["a", "b"]))
+    assert len(SuccessCriteria.model_validate(of(["a", "b"], ["a"], ["ab"])).criteria) == 3
+
+
+def test_a_schema_that_is_nested_without_bottom_is_refused_and_breaks_nothing() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(100_000):
+        schema = {"properties": schema}
+    refused = refusals(metric_type="matches_schema", comparison="eq", threshold=schema)
+    assert refused == {"threshold": "invalid_threshold"}

@@ -107,3 +107,10 @@ def test_a_secret_value_reaches_the_agent_at_full_feedback_alone(agreed: Any) ->
     assert values(Audience.AGENT, FeedbackLevel.FULL) == [True, True]
     assert values(Audience.CONSUMER, FeedbackLevel.NONE) == [True, True]
     assert values(Audience.FINANCE, FeedbackLevel.NONE) == [True, True]
+
+
+@pytest.mark.parametrize("postings", [[], [{"account": "agent:a", "amount": 1, "currency": "USD"}]])
+def test_a_transaction_of_fewer_than_two_postings_is_refused_once(postings: list[Any]) -> None:
+    with pytest.raises(ValidationError, match="At least two postings are needed") as refused:
+        TransactionRequest.model_validate({"kind": "adjustment", "postings": postings, "reason": "a correction"})
+    assert len(refused.value.errors()) == 1

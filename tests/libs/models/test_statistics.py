@@ -198,3 +198,9 @@ def test_a_specification_survives_json(stat: Statistic, column: str, where: list
 
 def test_numbers_that_keep_their_text_are_taken() -> None:
     assert spec(stat="mean", column="x", tolerance=JsonFloat("0.0010")).tolerance == 0.001
+
+
+@pytest.mark.parametrize("raw", [None, [], "mean", 5])
+def test_what_is_no_object_is_no_specification(raw: Any) -> None:
+    with pytest.raises(ValidationError, match="dictionary or instance of StatisticSpec"):
+        StatisticSpec.model_validate(raw)

@@ -1,6 +1,7 @@
 """Holds by the API: whose they are, found by contract, decided for a reason that can be read."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -53,6 +54,21 @@ async def test_a_reason_that_says_nothing_is_refused_with_its_path(bureau: Burea
     problem = answer.json()
     assert (problem["code"], problem["errors"][0]["path"]) == ("blank_reason", "/reason")
     assert (await decide(bureau, hold, f" seen {reason}")).json()["reason"] in {"seen", f"seen {reason}".strip()}
+
+
+async def test_metrics_tell_how_long_the_first_hold_has_waited(bureau: Bureau) -> None:
+    async def oldest_s() -> float:
+        text = (await bureau.client.get("/metrics")).text
+        return float(next(line for line in text.splitlines() if line.startswith("aex_holds_oldest_s")).split()[-1])
+
+    assert await oldest_s() == 0
+    first = await bureau.hold(1, a_flag())
+    bureau.clock.advance(timedelta(minutes=5))  # and a minute with each hold
+    second = await bureau.hold(2, a_flag())
+    assert await oldest_s() == 7 * 60
+    await bureau.decide(first.hold_id, OMAR, decision="reject")
+    assert await oldest_s() == 60
+    assert (await bureau.ask(OLGA, f"/v1/holds/{second.hold_id}")).json()["status"] == "waiting"
 
 
 async def test_who_is_late_is_told_who_decided(bureau: Bureau) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,9 +12,11 @@ from starlette.types import ASGIApp, Message
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import Clock
+from aex_runtime.http.body_room import BodyRoom
 from aex_runtime.http.event_stream import OpenStreams
 from aex_runtime.http.idempotency import InFlight
 from aex_runtime.http.problems import add_problem_handlers
+from aex_runtime.http.rate_limit import RateBounds, RateLimits
 from aex_runtime.identity.principal import Principal
 from aex_verification.api import routes
 from tests.parts.verification import VerificationBench
@@ -39,6 +42,7 @@ def application(bench: VerificationBench, lasts: Any) -> FastAPI:
     add_problem_handlers(app)
     app.state.verifier = TokensWithAnEnd(bench.clock, lasts)
     app.state.cursor_key, app.state.in_flight, app.state.open_streams = b"key", InFlight(), OpenStreams()
+    app.state.rate_limits, app.state.body_room = RateLimits(RateBounds(), time.monotonic), BodyRoom()
     return app
 
 

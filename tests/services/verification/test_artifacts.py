@@ -7,12 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from aex_models.artifacts import MAX_INLINE_BYTES, MAX_TOTAL_BYTES
+from aex_models.artifacts import MAX_INLINE_BYTES
 from aex_models.canonical import sha256_hex
-from aex_models.contract import Artifact
 from aex_models.governance import Party
 from aex_verification.repository import ARTIFACT_USES
-from aex_verification.rules.artifacts import artifact_problems, inline_size, total_problems
 from tests.parts.verification import VerificationBench
 from tests.services.verification.test_contracts_api import PAID, counter
 
@@ -151,18 +149,3 @@ async def test_what_is_named_many_times_counts_many_times(bench: VerificationBen
     refused, taken = await post(client, GOOD, *names), await post(client, GOOD, *names[:16])
     assert (refused.status_code, refused.json()["code"]) == (400, "artifacts_too_large")
     assert taken.status_code == 202
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 1_000])
-def test_the_size_of_inline_content_is_that_of_its_bytes(size: int) -> None:
-    content = base64.b64encode(b"x" * size).decode()
-    assert inline_size(Artifact(name="a", media_type="text/csv", content_base64=content)) == size
-    assert inline_size(Artifact(name="a", media_type="text/csv", content="é" * size)) == 2 * size
-
-
-def test_the_bounds_are_inclusive() -> None:
-    largest = Artifact(name="a", media_type="text/csv", content="x" * MAX_INLINE_BYTES)
-    assert artifact_problems([largest]) == []
-    assert total_problems([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES) == []
-    (problem,) = total_problems([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES + 1)
-    assert (problem.path, problem.code) == ("/artifacts", "artifacts_too_large")

@@ -1,6 +1,7 @@
 """What a contract's parties are answered, over the routes."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -12,8 +13,10 @@ from fastapi import FastAPI
 
 from aex_models.audiences import Audience
 from aex_models.governance import Party
+from aex_runtime.http.body_room import BodyRoom
 from aex_runtime.http.idempotency import InFlight
 from aex_runtime.http.problems import add_problem_handlers
+from aex_runtime.http.rate_limit import RateBounds, RateLimits
 from aex_runtime.identity.principal import Principal
 from aex_verification.api import routes
 from tests.parts.verification import VerificationBench
@@ -36,6 +39,7 @@ async def counter(bench: VerificationBench) -> AsyncIterator[httpx.AsyncClient]:
     add_problem_handlers(app)
     app.state.verifier = TokensThatNameTheirBearer()
     app.state.cursor_key, app.state.in_flight = b"key", InFlight()
+    app.state.rate_limits, app.state.body_room = RateLimits(RateBounds(), time.monotonic), BodyRoom()
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://verification") as client:
         yield client
 

@@ -24,7 +24,7 @@ def canonical_bytes(value: Any) -> bytes:
 
     A fixed point: what any JSON reader makes of these bytes has these bytes as its canonical form again.
     """
-    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    plain = json_form(value) if isinstance(value, BaseModel) else value
     if (quick := quickly(plain)) is not None:
         return quick
     try:
@@ -35,6 +35,14 @@ def canonical_bytes(value: Any) -> bytes:
         if problem := json_problem(plain):
             raise NotCanonical(*problem) from error
         return rfc8785.dumps(_large_integers_as_doubles(plain))
+
+
+def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
+    """A model as plain JSON. Raises `NotCanonical` where its open fields hold what cannot be written so."""
+    try:
+        return model.model_dump(mode="json", exclude_none=exclude_none)
+    except ValueError as error:  # also pydantic's own for objects that it does not know
+        raise NotCanonical("", "not JSON, or nested too deeply") from error
 
 
 def digest(value: Any) -> str:
@@ -49,6 +57,13 @@ def sha256_hex(content: bytes) -> str:
 
 def json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
     """What I-JSON cannot hold of a value, with its JSON pointer: (path, problem); None where all is well."""
+    try:
+        return _problem_in(value, path)
+    except RecursionError:
+        return path, "nested too deeply"
+
+
+def _problem_in(value: Any, path: str) -> tuple[str, str] | None:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             return path, "object keys must be strings"
@@ -60,7 +75,7 @@ def json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
     else:
         problem = _scalar_problem(value)
         return (path, problem) if problem else None
-    return next((found for where, item in parts if (found := json_problem(item, where))), None)
+    return next((found for where, item in parts if (found := _problem_in(item, where))), None)
 
 
 def _large_integers_as_doubles(value: Any) -> Any:

@@ -5,7 +5,7 @@ from base64 import b64decode
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.canonical import escape_pointer
@@ -123,13 +123,19 @@ class ExecutionMetadata(Frozen):
         return value
 
 
+def _only(source: str) -> dict[str, JsonValue]:
+    return {"required": [source], "properties": {source: {"type": "string"}}}
+
+
 class Artifact(Frozen):
     """A file of a candidate: inline text, inline base64, or the digest of an upload; exactly one of the three."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_only("content"), _only("content_base64"), _only("sha256")]})
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
     media_type: MediaType
     content: str | None = None
-    content_base64: str | None = None
+    content_base64: str | None = Field(default=None, json_schema_extra={"format": "byte"})
     sha256: Sha256 | None = None
 
     @field_validator("content_base64")
@@ -148,13 +154,17 @@ class Artifact(Frozen):
         return self
 
 
+def _members(*types: str) -> dict[str, JsonValue]:
+    return {"additionalProperties": {"anyOf": [{"type": each} for each in types]}}
+
+
 class Candidate(Frozen):
     """What an agent posts for a contract."""
 
     output: Any
     execution_metadata: ExecutionMetadata = ExecutionMetadata()
-    claimed_metrics: dict[str, Any] = {}
-    claimed_values: dict[str, Any] = {}
+    claimed_metrics: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "boolean"))
+    claimed_values: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "null"))
     """Numbers whose own text is kept: 11.170 claims three decimals. None claims what is no number, which no domain
     takes; NaN and infinities, which JSON does not have, become None."""
     reasoning: Annotated[str, Field(max_length=200_000)] | None = None

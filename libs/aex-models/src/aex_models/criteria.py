@@ -105,7 +105,8 @@ class SuccessCriterion(Frozen):
             return scale
         if info.data["metric_type"] is not MetricType.PERCENTAGE:
             raise _unfit("scale", "scale is for percentages alone", info)
-        threshold = info.data.get("threshold", 0)
+        # A threshold that no comparison was held against is told with that, and may be anything: no number to look at.
+        threshold = info.data.get("threshold", 0) if "comparison" in info.data else 0
         ends = threshold.values() if isinstance(threshold, dict) else [threshold]
         if scale is Scale.FRACTION and any(end > 1 for end in ends):
             raise _unfit("threshold", "a fraction is at most 1; set scale to percent, or divide by 100", info)

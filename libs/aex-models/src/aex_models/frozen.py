@@ -1,8 +1,10 @@
 """The base of every model: immutable, closed to unknown fields, and free of NaN and infinity."""
 
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 
 class Frozen(BaseModel):
@@ -46,5 +48,22 @@ MediaType = Annotated[
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 LongText = Annotated[str, StringConstraints(max_length=20_000)]
-Instant = AwareDatetime
-"""A moment with its time zone; written as RFC 3339 in UTC."""
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """The same moment in UTC, where all moments are written, ordered and stored."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # by its offset before the year 1, or after the year 9999
+        raise PydanticCustomError("moment_out_of_range", "Expected a moment of the years 1 to 9999 in UTC") from None
+
+
+def _no_number(moment: Any) -> Any:
+    """A number, as such or as text, would be taken for seconds since 1970."""
+    if isinstance(moment, datetime) or (isinstance(moment, str) and moment[4:5] == "-"):
+        return moment
+    raise PydanticCustomError("invalid_moment", "Expected a moment such as 2025-01-31T12:00:00Z")
+
+
+Instant = Annotated[AwareDatetime, AfterValidator(_in_utc), BeforeValidator(_no_number)]
+"""A moment, in UTC whatever its offset was; written as RFC 3339."""

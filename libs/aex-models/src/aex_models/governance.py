@@ -65,9 +65,9 @@ class Party(Frozen):
 class ReferenceSimilarity(Frozen):
     """How near a candidate is to the hidden reference; computed by verification."""
 
-    rouge_l: float | None = None
-    bleu: float | None = None
-    likeness: float | None = None
+    rouge_l: StrictFloat | None = None
+    bleu: StrictFloat | None = None
+    likeness: StrictFloat | None = None
     """Word by word, in any script, case and punctuation aside: the F-measure of the longest common subsequence or, if
     more, the share of a longer prose reference's words that the text has in runs."""
 
@@ -75,10 +75,10 @@ class ReferenceSimilarity(Frozen):
 class KeywordStats(Frozen):
     """How the required keywords stand in a candidate's text; computed by verification."""
 
-    found: int
-    density: float
+    found: StrictInt
+    density: StrictFloat
     """Share of the text's tokens that are required terms."""
-    list_share: float
+    list_share: StrictFloat
     """Share of the found terms that stand in lists or repeats, not in prose."""
 
 
@@ -100,7 +100,7 @@ class PreviousAttempt(Frozen):
 
     output_hash: Sha256
     metrics: dict[str, Extracted] = {}
-    similarity: float | None = None
+    similarity: StrictFloat | None = None
     """Of its output to the output that is validated, in [0, 1]; None where it could not be told."""
 
 
@@ -126,7 +126,7 @@ class ValidationRequest(Frozen):
     claimed_metrics: dict[str, Claimed] = {}
     science: ScienceFindings | None = None
     execution_metadata: dict[str, Any] = {}
-    platform_latency_ms: float | None = None
+    platform_latency_ms: StrictFloat | None = None
     output_text: str | None = None
     other_text: str | None = None
     """What else the candidate says in words, where a reviewer may read it: its reasoning, other texts of its output."""

@@ -126,7 +126,7 @@ _SCHEMA = WithJsonSchema(
 
 
 def _input_schema(pattern: str, maximum: Decimal, example: str) -> WithJsonSchema:
-    number = {"type": "number", "minimum": 0, "maximum": float(maximum)}
+    number = {"type": "number", "minimum": 0, "maximum": float(maximum), "multipleOf": float(_MICRO)}
     return WithJsonSchema(
         {"anyOf": [{"type": "string", "pattern": pattern}, number], "examples": [example]}, mode="validation"
     )

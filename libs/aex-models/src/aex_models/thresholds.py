@@ -92,7 +92,7 @@ def _schema_problem(threshold: Any) -> str | None:
 
 def _json_problem(threshold: Any) -> str | None:
     found = json_problem(threshold)
-    return f"{found[0]}: {found[1]}" if found else None
+    return ": ".join(part for part in found if part) if found else None
 
 
 def _terms_problem(threshold: Any) -> str | None:

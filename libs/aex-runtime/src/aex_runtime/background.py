@@ -49,6 +49,7 @@ class Background:
         self.dead_letters = DeadLetters(service, store, clock)
         self.outbox = OutboxPump(service, store, bus, clock, ids, self.leases)
         self._sweeper: TimerSweeper | None = None
+        self._consumer: Consumer | None = None
         self._restarts = 0
 
     def committed(self, committed: Committed) -> None:
@@ -73,7 +74,7 @@ class Background:
         self._sweeper = TimerSweeper(
             self._service, self._store, self.leases, self._clock, timers, self._ids, trace=trace
         )
-        consumer = Consumer(
+        consumer = self._consumer = Consumer(
             self._service,
             self._bus,
             self.dead_letters,
@@ -100,9 +101,10 @@ class Background:
             await _stop([pump])
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Dead letters, how long events and timers have been waiting, and crashes of the pieces."""
+        """Dead letters, how long events have failed, events and timers have waited, and crashes of the pieces."""
         return (
             GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed", self._dead),
+            GaugeSpec("aex_events_failing_seconds", "For how long events have only failed here", self._failing_s),
             GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", self._unpublished_s),
             GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", self._late_s),
             GaugeSpec("aex_background_restarts", "Crashes of background work in this process", self._crashes),
@@ -127,6 +129,9 @@ class Background:
 
     async def _dead(self) -> float:
         return await self.dead_letters.count()
+
+    async def _failing_s(self) -> float:
+        return self._consumer.failing_s() if self._consumer is not None else 0.0
 
     async def _unpublished_s(self) -> float:
         found = await outbox_table(self._service).find(self._store, order="created_at", limit=1)

@@ -1,10 +1,13 @@
 """The data directory of an embedded installation: its layout version, and files that several processes may make."""
 
+import asyncio
 import os
 import secrets
+import shutil
 from pathlib import Path
 
-LAYOUT_VERSION = "1"
+LAYOUT_VERSION = "2"
+"""Raised with every change to the files in it that a version before cannot read, or that cannot read its files."""
 _VERSION_FILE = "version"
 
 
@@ -20,8 +23,16 @@ def open_data_dir(path: Path) -> Path:
         publish_once(version_file, f"{LAYOUT_VERSION}\n".encode(), mode=0o644)
     found = version_file.read_text(encoding="utf-8").strip()
     if found != LAYOUT_VERSION:
-        raise UnknownLayout(f"{path} has layout version {found[:20]!r}; this version reads {LAYOUT_VERSION!r}")
+        raise UnknownLayout(
+            f"{path} has layout version {found[:20]!r}, and this version reads {LAYOUT_VERSION!r} alone: "
+            "name another directory, or start the version that wrote this one"
+        )
     return path
+
+
+async def free_bytes(path: Path) -> float:
+    """How much can still be written to the disk that the directory is on. Raises `OSError` where it is gone."""
+    return float((await asyncio.to_thread(shutil.disk_usage, path)).free)
 
 
 def publish_once(path: Path, content: bytes, mode: int) -> bool:

@@ -32,7 +32,8 @@ class OutboxPolicy:
 
     batch: int = 100
     max_waiting: int = 10_000
-    """Events held in memory for prompt publishing; more than that waits for the sweep."""
+    """Events held in memory for prompt publishing, and ids of published ones whose rows are still to be deleted; more
+    than that is left to the sweep, which may publish it again."""
     grace: timedelta = timedelta(seconds=2)
     """What is younger than this is left to the process that committed it."""
     sweep_every: timedelta = timedelta(seconds=1)
@@ -75,7 +76,7 @@ class OutboxPump:
         committed = list(events)
         for event in committed:
             self._clean = self._clean.told_of(event.time)
-        room = self._policy.max_waiting - len(self._waiting)
+        room = max(self._policy.max_waiting - len(self._waiting), 0)  # a batch that failed came back on top
         self._waiting.extend(committed[:room])
         self._wake.set()
 
@@ -145,7 +146,7 @@ class OutboxPump:
             raise
         finally:
             self._underway = frozenset()
-        self._published.extend(done)
+        self._published.extend(done[: max(self._policy.max_waiting - len(self._published), 0)])
         self._to_forget.set()
         return len(done)
 

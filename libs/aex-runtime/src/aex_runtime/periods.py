@@ -4,12 +4,17 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 
+from pydantic import JsonValue
+
 from aex_models.work import Problem
 from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.store.port import Bound
 
 DAY_MICROS = 86_400_000_000
+DAY: dict[str, JsonValue] = {"format": "date"}
+INSTANT: dict[str, JsonValue] = {"format": "date-time"}
+"""How days and instants in a query are documented."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII

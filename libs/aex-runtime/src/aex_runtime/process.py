@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from aex_runtime.data_dir import UnknownLayout
-from aex_runtime.http.connections import AbortableProtocol
+from aex_runtime.http.connections import bounds_for, protocol_within
 from aex_runtime.http.event_stream import OpenStreams
 from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
@@ -128,7 +128,7 @@ def _configuration(app: FastAPI, settings: RuntimeSettings, service: str, bounds
         host=settings.host,
         port=settings.port_of(service),
         loop="uvloop",
-        http=AbortableProtocol,
+        http=protocol_within(bounds_for(settings.max_connections)),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 
 from opentelemetry.trace import TracerProvider
@@ -13,7 +14,7 @@ from aex_runtime.blobs.port import Blobs
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock, WallClock
-from aex_runtime.data_dir import open_data_dir
+from aex_runtime.data_dir import free_bytes, open_data_dir
 from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.readiness import Probe
@@ -77,7 +78,10 @@ class ServiceParts:
 
     def gauges(self) -> Sequence[GaugeSpec]:
         """What `/metrics` reads of the parts."""
-        return self.work.gauges()
+        if not self.settings.uses_data_dir():
+            return self.work.gauges()
+        free = partial(free_bytes, self.settings.data_dir)
+        return (*self.work.gauges(), GaugeSpec("aex_data_dir_free_bytes", "Room on the data directory's disk", free))
 
     def background(
         self,

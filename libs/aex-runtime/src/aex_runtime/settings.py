@@ -101,6 +101,12 @@ class RuntimeSettings(BaseSettings):
     """Issuers beside the local one, as JSON."""
     fee_rate: Rate = ZERO
     """The platform's share, recorded in the terms of each contract when it is awarded."""
+    rate_limit_per_s: Annotated[float, Field(ge=0)] = 200.0
+    """Requests that a principal may send to this process for as long as it likes; 0: as many as it likes."""
+    rate_limit_burst: Annotated[int, Field(ge=1)] = 10_000
+    """Of these, at once after a pause."""
+    max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    """Open at once; each has at most one request under way. Fewer where the process may open fewer files."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
     instance: Annotated[str, Field(min_length=1, max_length=100)] | None = None

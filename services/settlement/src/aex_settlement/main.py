@@ -1,6 +1,7 @@
 """The settlement service, composed: the only place where its backends are chosen."""
 
 from fastapi import FastAPI
+from opentelemetry.trace import TracerProvider
 
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
@@ -15,9 +16,11 @@ from aex_settlement.subscriptions import subscriptions
 SERVICE = "settlement"
 
 
-def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
-    """The application. Nothing is opened before it starts, unless `backends` are given."""
-    parts = assemble(SERVICE, settings or Settings(), backends)
+def create_app(
+    settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
+) -> FastAPI:
+    """The application; `tracers` take its spans. Nothing is opened before it starts, unless `backends` are given."""
+    parts = assemble(SERVICE, settings or Settings(), backends, tracers)
     bell = Bell()
     deps = Deps(
         unit_of_work=parts.unit_of_work,

@@ -7,6 +7,7 @@ from functools import partial
 
 import httpx
 from fastapi import FastAPI
+from opentelemetry.trace import TracerProvider
 
 from aex_outcomes.config import SandboxConfig
 from aex_outcomes.science.confined import ConfinedExaminer
@@ -41,13 +42,15 @@ SLOW_OF_ONE, SLOW_OF_ALL = 3, 6
 than handle events, and fewer than fire timers, so that contracts without any go on whatever those do."""
 
 
-def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
-    """The application. Raises `BadConfiguration` for an outcome configuration that cannot be used."""
+def create_app(
+    settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
+) -> FastAPI:
+    """The application; `tracers` take its spans. Raises `BadConfiguration` for an outcome configuration of no use."""
     chosen = settings or Settings()
     catalog = load_catalog(chosen)
     config = catalog.config
     registered = load_verifiers(chosen, config)
-    parts = assemble(SERVICE, chosen, backends)
+    parts = assemble(SERVICE, chosen, backends, tracers)
     pool, operators = candidate_pool(chosen), verifier_pool(chosen, registered)
     limits, reading = config.sections()["custom"].sandbox, config.sections()["statistics"].sandbox
     science, spool = PoolOnDemand(science_pool(chosen, reading)), Spool(parts.backends.blobs, chosen.spool_dir)

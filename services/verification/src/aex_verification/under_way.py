@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class UnderWay:
-    """A set of attempts, held while each is worked on."""
+    """A set of attempts, held while each is worked on: no more than handlers of events and timers run at once."""
 
     def __init__(self) -> None:
         self._attempts: set[str] = set()

@@ -34,6 +34,7 @@ Service = Annotated[Principal, Depends(Allow("service"))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 Paging = Annotated[PageRequest, Depends(page_request)]
 Submission = Annotated[Any, DescribedAs(WorkSubmission), Body()]
+Draft = Annotated[Any, DescribedAs(WorkSubmission, or_anything=True), Body()]
 Size = Annotated[int, Depends(body_size)]
 Json = dict[str, Any]
 
@@ -68,7 +69,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         summary="Check a work, store nothing",
         responses={200: {"model": WorkValidation}, **criteria_responses()},
     )
-    async def post_validation(body: Submission, size: Size, consumer: Consumer) -> Json:
+    async def post_validation(body: Draft, size: Size, consumer: Consumer) -> Json:
         """What `POST /v1/work` would say: problems, warnings, and the least and most that it can cost."""
         return project(await validate_work(deps, consumer, Submitted(body, size)), consumer.role)
 

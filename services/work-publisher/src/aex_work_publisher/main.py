@@ -3,6 +3,7 @@
 from functools import partial
 
 from fastapi import FastAPI
+from opentelemetry.trace import TracerProvider
 
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
@@ -19,13 +20,15 @@ from aex_work_publisher.subscriptions import subscriptions
 SERVICE = "work-publisher"
 
 
-def create_app(settings: Settings | None = None, backends: Backends | None = None) -> FastAPI:
-    """The application. Nothing is opened before it starts, unless `backends` are given.
+def create_app(
+    settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
+) -> FastAPI:
+    """The application; `tracers` take its spans. Nothing is opened before it starts, unless `backends` are given.
 
     Raises `BadConfiguration` for an outcome configuration that cannot be used.
     """
     chosen = settings or Settings()
-    parts = assemble(SERVICE, chosen, backends)
+    parts = assemble(SERVICE, chosen, backends, tracers)
     with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.offline.yaml_text import NotYaml, parse_yaml
+from aex_cli.offline.yaml_text import NotYaml, json_text, parse_yaml
 from aex_models.numbers import JsonFloat, text_of
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
@@ -54,8 +54,28 @@ def test_a_fraction_keeps_the_text_that_it_was_written_as() -> None:
     assert text_of(found) == "0.10"
 
 
+@pytest.mark.parametrize(
+    ("text", "in_json"),
+    [
+        ("11.170", "11.170"),
+        ("+5.0", "5.0"),
+        ("-.50", "-0.50"),
+        ("5.", "5"),
+        ("2.e3", "2e3"),
+        ("0.2500000", "0.2500000"),
+    ],
+)
+def test_a_number_goes_on_as_json_with_the_digits_that_it_was_written_with(text: str, in_json: str) -> None:
+    assert json_text(parse_yaml(f"n: [{text}, yes]")) == f'{{"n":[{in_json},"yes"]}}'
+
+
 @given(VALUES)
-def test_all_json_is_read_as_json(value: Any) -> None:
+def test_all_json_goes_on_as_json(value: Any) -> None:
+    assert json.loads(json_text(parse_yaml(json.dumps(value, ensure_ascii=False)))) == value
+
+
+@given(VALUES)
+def test_all_json_is_is_read_as_json(value: Any) -> None:
     assert parse_yaml(json.dumps(value, ensure_ascii=False)) == value
 
 

@@ -51,6 +51,20 @@ def test_rejection_with_attempts_left_awaits_revision() -> None:
     assert state.current_attempt is None
 
 
+def test_what_is_no_verdict_counts_no_attempt() -> None:
+    state = received(fresh(), "att_a", hash_of("a"), SOON)
+    with pytest.raises(Refused) as refused:
+        judged(state, Verdict.INDETERMINATE, 0.0, SOON)
+    assert refused.value.code == "not_a_verdict"
+
+
+def test_no_output_is_found_invalid_where_none_is_looked_at() -> None:
+    for state in (fresh(), try_once(fresh(), "a", Verdict.REJECTED)):
+        with pytest.raises(Refused) as refused:
+            found_invalid(state, SOON)
+        assert refused.value.code == "nothing_under_verification"
+
+
 def test_pass_closes_as_passed() -> None:
     state = try_once(fresh(), "a", Verdict.PASSED, 1.0)
     assert state.closing is ContractStatus.PASSED

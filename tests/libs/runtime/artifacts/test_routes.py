@@ -189,7 +189,10 @@ async def test_the_document_tells_of_bytes_not_of_json(shelf: Shelf) -> None:
     async with shelf.client() as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
     binary = {"type": "string", "format": "binary"}
-    assert paths["/v1/artifacts"]["put"]["requestBody"]["content"]["application/octet-stream"]["schema"] == binary
+    assert paths["/v1/artifacts"]["put"]["requestBody"]["content"]["application/octet-stream"]["schema"] == {
+        **binary,
+        "minLength": 1,
+    }
     named = next(each for each in paths["/v1/artifacts/{sha256}"]["get"]["parameters"] if each["in"] == "path")
     assert (named["schema"]["pattern"], "SHA-256" in named["description"]) == ("^[0-9a-f]{64}$", True)
     answers = paths["/v1/artifacts/{sha256}"]["get"]["responses"]

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -158,12 +159,12 @@ async def test_failure_is_retried_ever_more_slowly_with_jitter() -> None:
 @pytest.mark.parametrize(
     "error", [RuntimeError("x"), Conflict("wrong_state", "x"), RetryLater(timedelta(1), "not yet")]
 )
-async def test_failure_is_buried_after_the_last_delivery(error: Exception) -> None:
-    harness = Harness(failing(error), max_deliveries=3)
-    assert isinstance(await harness.consumer.receive(delivery(event(), 2)), Retry)
-    assert await harness.consumer.receive(delivery(event(), 3)) == Ack()
+async def test_failure_is_buried_after_the_twelfth_delivery(error: Exception) -> None:
+    harness = Harness(failing(error), max_deliveries=ConsumerPolicy().max_deliveries)
+    assert isinstance(await harness.consumer.receive(delivery(event(), 11)), Retry)
+    assert await harness.consumer.receive(delivery(event(), 12)) == Ack()
     (reason,) = await harness.reasons()
-    assert reason.startswith("gave up after 3 deliveries: ")
+    assert reason.startswith("gave up after 12 deliveries: ")
 
 
 async def test_event_whose_handler_never_ended_is_buried_unhandled() -> None:
@@ -176,6 +177,16 @@ async def test_event_whose_handler_never_ended_is_buried_unhandled() -> None:
     assert await harness.consumer.receive(delivery(event(), harness.policy.max_unended + 1)) == Ack()
     assert await harness.reasons() == ["30 deliveries had no end"]
     assert handled == []
+
+
+async def test_event_that_killed_its_process_again_and_again_is_buried_unhandled() -> None:
+    harness = Harness(succeed)
+    told = delivery(event(), 6)
+    for died in range(harness.policy.max_died):
+        assert await harness.consumer.receive(replace(told, died=died)) == Ack()
+    assert await harness.reasons() == []
+    assert await harness.consumer.receive(replace(told, died=harness.policy.max_died)) == Ack()
+    assert await harness.reasons() == ["5 deliveries in a row were cut off: its handler kills the process"]
 
 
 async def test_deliveries_that_nobody_saw_fail_may_be_more_than_those_that_failed() -> None:

@@ -161,3 +161,16 @@ async def test_consumer_that_can_extend_no_leases_ends_with_what_is_wrong() -> N
                 await consumer
         assert failure.group_contains(RuntimeError, match="no jitter")
         await bus.close()
+
+
+async def test_what_was_delivered_often_and_never_answered_is_given_out_by_itself() -> None:
+    async with harness(timedelta(seconds=10)) as h:
+        for number in range(3):
+            h.deliver(f"suspect-{number}", f"ack-{number}", attempt=4)
+        h.deliver("good", "ack-good", attempt=3)
+        claimed = await h.queue.claim(10)
+        assert ([claim.delivery.attempt for claim in claimed.claims], claimed.suspected) == ([3], True)
+        suspects = [await h.queue.claim_suspected() for _ in range(4)]
+        assert sorted(claim.token for claim in suspects if claim) == [f"{CHECKED}/suspect-{n}" for n in range(3)]
+        assert suspects[-1] is None
+        assert not (await h.queue.claim(10)).suspected

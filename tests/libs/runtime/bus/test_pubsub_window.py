@@ -102,3 +102,15 @@ async def test_outage_does_not_draw_the_backlog_into_one_consumer() -> None:
             assert len(tried) == 8
         await bus.close()
     assert len(peer.streams) == 1
+
+
+async def test_where_too_many_wait_those_that_fail_next_come_again_at_once() -> None:
+    window, far = Window(8, most=20), now() + 60
+    assert [window.wait_until(far) for _ in range(12)] == [far] * 12
+    assert window.wait_until(far) < now() + 1
+    assert window.wait_until(now() - 1) < now()
+
+
+async def test_a_window_that_never_grows_hurries_nobody() -> None:
+    window, far = Window(8, most=8), now() + 60
+    assert [window.wait_until(far) for _ in range(12)] == [far] * 12

@@ -87,6 +87,8 @@ def test_unknown_attributes_and_parameters_of_the_media_type_are_tolerated() -> 
         (changed(ce_id=""), "id: string_too_short"),
         (changed(ce_time="1700000000"), "ce-time"),
         (changed(ce_time="2025-01-01T00:00:00"), "time: timezone"),
+        (changed(ce_time="0001-01-01T00:00:00+00:01"), "time: moment_out_of_range"),
+        (changed(ce_time="9999-12-31T23:59:59-00:01"), "time: moment_out_of_range"),
         (changed(content_type="text/plain"), "content-type"),
         (changed(content_type=None), "content-type"),
         (changed(b""), "not JSON"),

@@ -105,3 +105,17 @@ async def test_work_that_waits_too_long_for_another_process_is_given_up_on(tmp_p
             await impatient.run(table.count, durable=False)
     assert await impatient.run(table.count, durable=False) == 1
     await impatient.close()
+
+
+async def test_where_too_much_waits_further_work_is_refused_at_once(writer: QueueWriter) -> None:
+    go_on = threading.Event()
+    held = asyncio.create_task(writer.run(lambda _: go_on.wait(), durable=False))
+    await asyncio.sleep(0.05)
+    waiting = [asyncio.create_task(writer.run(table.count, durable=False)) for _ in range(1_000)]
+    await asyncio.sleep(0)
+    with pytest.raises(BusUnavailable, match="wait already"):
+        await writer.run(table.count, durable=False)
+    go_on.set()
+    await held
+    assert await asyncio.gather(*waiting) == [0] * 1_000
+    assert await writer.run(table.count, durable=False) == 0

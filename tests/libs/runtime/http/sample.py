@@ -92,10 +92,12 @@ def sample(
     backends: Backends | None = None,
     extra: Callable[[APIRouter], None] | None = None,
     tracers: TracerProvider | None = None,
+    settings: RuntimeSettings | None = None,
     **options: Any,
 ) -> Sample:
     """The sample over a memory store and bus; `extra` adds routes."""
-    parts = assemble(SERVICE, RuntimeSettings(data_dir=data_dir), backends or memory_backends(), tracers)
+    chosen = settings or RuntimeSettings(data_dir=data_dir)
+    parts = assemble(SERVICE, chosen, backends or memory_backends(), tracers)
     made = Sample(FastAPI(), parts)
     router = _routes(made)
     if extra is not None:

@@ -40,7 +40,9 @@ async def taken(request: Request, pace: Pace | None = None) -> bytes:
     ("headers", "kind", "code"),
     [
         ({"content-length": "1001"}, TooLarge, "body_too_large"),
+        ({"content-length": "9" * 5_000}, TooLarge, "body_too_large"),
         ({"content-length": "0"}, InvalidRequest, "empty_body"),
+        ({"content-length": "0" * 5_000}, InvalidRequest, "empty_body"),
         ({"content-type": "multipart/form-data; boundary=x"}, InvalidRequest, "unsupported_media_type"),
         ({"content-encoding": "gzip"}, InvalidRequest, "unsupported_encoding"),
     ],

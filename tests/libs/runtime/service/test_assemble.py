@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aex_models.audiences import Audience
-from aex_runtime.data_dir import UnknownLayout
+from aex_runtime.data_dir import UnknownLayout, open_data_dir
 from aex_runtime.identity.local_key import UnsafeKey, local_key
 from aex_runtime.identity.principal import Principal
 from aex_runtime.service import Backends, assemble, open_backends
@@ -127,3 +127,15 @@ async def test_backends_that_were_opened_here_are_closed(tmp_path: Path) -> None
     await parts.close()
     with pytest.raises(Exception, match=r"(?i)clos"):
         await parts.backends.store.ping()
+
+
+def test_room_on_the_disk_is_watched_where_there_is_a_data_directory(tmp_path: Path) -> None:
+    def names(**values: str) -> set[str]:
+        parts = assemble("settlement", settings_in(tmp_path, **values), memory_backends())
+        return {each.name for each in parts.gauges()}
+
+    local_key(open_data_dir(tmp_path / "data"))
+    elsewhere = {"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}
+    key = next(str(path) for path in (tmp_path / "data" / "keys").glob("*.pem"))
+    assert "aex_data_dir_free_bytes" in names(**elsewhere)
+    assert "aex_data_dir_free_bytes" not in names(**elsewhere, key_file=key)

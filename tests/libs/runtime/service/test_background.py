@@ -13,6 +13,7 @@ from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.clock import SetClock, WallClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.timer_entry import Timer
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.libs.runtime.http.sample import until
@@ -41,6 +42,12 @@ class Service:
     async def gauge(self, name: str) -> float:
         (spec,) = (each for each in self.work.gauges() if each.name == name)
         return await spec.read()
+
+    async def until_it_shows(self, name: str) -> None:
+        """Wait until a gauge is above 0."""
+        async with asyncio.timeout(10):
+            while not await self.gauge(name):  # noqa: ASYNC110 nobody tells when it changes
+                await asyncio.sleep(0.01)
 
 
 class CrashingBus(MemoryBus):
@@ -140,11 +147,36 @@ async def test_gauges_tell_what_waits() -> None:
     assert 0 < await service.gauge("aex_outbox_oldest_seconds") < 60
 
 
+async def test_events_that_only_fail_are_told_of_until_one_is_handled() -> None:
+    service = Service()
+    away = True
+
+    async def handle(event: Event) -> None:
+        if away:
+            raise StoreUnavailable("locked")
+        await service.handle(event)
+
+    async with service.work.running({"contract.cancelled": handle}, {}):
+        assert await service.gauge("aex_events_failing_seconds") == 0
+        await service.emit("ctr_1")
+        await service.until_it_shows("aex_events_failing_seconds")
+        away = False
+        await until(lambda: service.seen == ["ctr_1"])
+        await asyncio.sleep(0)
+        assert await service.gauge("aex_events_failing_seconds") == 0
+
+
+async def test_an_event_that_was_given_up_on_fails_no_longer() -> None:
+    service = Service()
+    async with service.work.running({"contract.cancelled": service.handle}, {}):
+        await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
+        await service.until_it_shows("aex_dead_letters")
+        assert await service.gauge("aex_events_failing_seconds") == 0
+
+
 async def test_dead_letters_are_counted() -> None:
     service = Service()
     async with service.work.running({"contract.cancelled": service.handle}, {}):
         await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
-        async with asyncio.timeout(10):
-            while not await service.gauge("aex_dead_letters"):  # noqa: ASYNC110 nobody tells when it is written
-                await asyncio.sleep(0.01)
+        await service.until_it_shows("aex_dead_letters")
     assert await service.gauge("aex_dead_letters") == 1

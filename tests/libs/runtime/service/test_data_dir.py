@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_runtime.data_dir import LAYOUT_VERSION, UnknownLayout, open_data_dir, publish_once, replace_file
+from aex_runtime.data_dir import LAYOUT_VERSION, UnknownLayout, free_bytes, open_data_dir, publish_once, replace_file
 
 
 def test_a_new_directory_is_its_owners_alone_and_knows_its_version(tmp_path: Path) -> None:
@@ -16,10 +16,16 @@ def test_a_new_directory_is_its_owners_alone_and_knows_its_version(tmp_path: Pat
     assert open_data_dir(path) == path
 
 
-@pytest.mark.parametrize("content", ["", "2", "1.5", "x" * 1_000])
+async def test_the_room_on_its_disk_can_be_told_but_not_of_one_that_is_gone(tmp_path: Path) -> None:
+    assert await free_bytes(tmp_path) > 0
+    with pytest.raises(FileNotFoundError):
+        await free_bytes(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("content", ["", "1", "3", "2.5", "x" * 1_000])
 def test_a_directory_of_another_version_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "version").write_text(content)
-    with pytest.raises(UnknownLayout, match="layout version"):
+    with pytest.raises(UnknownLayout, match=r"layout version .*: name another directory"):
         open_data_dir(tmp_path)
     assert (tmp_path / "version").read_text() == content
 

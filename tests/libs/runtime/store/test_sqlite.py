@@ -1,9 +1,11 @@
 """The SQLite store under failure: what callers get, and that it recovers."""
 
 import asyncio
+import resource
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,42 @@ async def test_locked_file_is_unavailable_and_recovers(store: SQLiteStore, path:
     assert (await read(store, "w1")).key == "w1"  # readers wait for nobody
     other.execute("ROLLBACK")
     other.close()
+    await write(store, "w2")
+    assert await store.get(WORKS, "w2") is not None
+
+
+async def test_file_that_cannot_be_written_answers_no_ping_though_it_can_be_read(
+    store: SQLiteStore, path: Path
+) -> None:
+    await write(store, "w1")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+        await store.ping()
+    other.execute("ROLLBACK")
+    other.close()
+    await store.ping()
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of this process takes another byte."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_full_disk_is_unavailable_and_recovers(store: SQLiteStore) -> None:
+    await write(store, "w1")
+    await asyncio.gather(*(store.ping() for _ in range(9)))  # all connections are open: none fails for being new
+    with full_disk():
+        for refused in (store.ping(), write(store, "w2")):
+            with pytest.raises(StoreUnavailable, match=r"SQLITE_(IOERR|FULL)"):
+                await refused
+    await store.ping()
     await write(store, "w2")
     assert await store.get(WORKS, "w2") is not None
 

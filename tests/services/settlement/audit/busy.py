@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+from aex_runtime.store.port import Collection, Document, Query, Store
+from tests.parts.passing import PassingStore
 
 Happening = Callable[[], Awaitable[None]]
 
 
-class BusyStore:
+class BusyStore(PassingStore):
     """The store, with `happens` after every read of pages or of several documents, at most `times` times.
 
     With `only`, after reads of that collection alone, and not after the first `spared` of them.
@@ -16,34 +17,22 @@ class BusyStore:
     def __init__(
         self, store: Store, happens: Happening, times: int, only: Collection | None = None, spared: int = 0
     ) -> None:
-        self._store = store
+        super().__init__(store)
         self._happens = happens
         self._only = only
         self._spared = spared
         self.left = times
         self._under_way = False
 
-    async def get(self, collection: Collection, key: str) -> Document | None:
-        return await self._store.get(collection, key)
-
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        found = await self._store.get_many(collection, keys)
+        found = await super().get_many(collection, keys)
         await self._something(collection)
         return found
 
     async def query(self, query: Query) -> list[Document]:
-        found = await self._store.query(query)
+        found = await super().query(query)
         await self._something(query.collection)
         return found
-
-    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
-        return await self._store.transact(fn)
-
-    async def ping(self) -> None:
-        await self._store.ping()
-
-    async def close(self) -> None:
-        await self._store.close()
 
     async def _something(self, collection: Collection) -> None:
         if self._under_way or self._only not in {None, collection}:

@@ -7,10 +7,10 @@ from pydantic import ValidationError
 from aex_models.audiences import project_event
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Party
-from aex_models.work import Evaluation, Work, WorkStatus, WorkSubmission
+from aex_models.work import CheckedWork, Evaluation, Problem, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.awarding import award_of, awarded_contract
 from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
-from aex_work_publisher.rules.records import WorkRecord
+from aex_work_publisher.rules.records import WorkCheck, WorkRecord
 from tests.services.work_publisher.samples import CANARIES, CONTRACT_ID, NOW, REF, WORK_ID, record, submission
 
 DATA_DIGEST = "d" * 64
@@ -90,6 +90,17 @@ def test_a_work_goes_into_the_same_submission_that_it_came_from() -> None:
     assert secrets is not None
     work = whole(record(science=SCIENCE), secrets)
     assert WorkSubmission.model_validate(resubmission(work)) == wanted
+
+
+def test_what_was_found_when_it_was_tried_is_told_with_the_whole_work() -> None:
+    wanted = WorkSubmission.model_validate(submission(evaluation=CUSTOM))
+    secrets = secrets_of(wanted, "5" * 64)
+    assert secrets is not None
+    problem = Problem(path="/evaluation/custom_metrics/0", code="custom_code_failed", message="It never returns")
+    told = whole(record(evaluation=CUSTOM).model_copy(update={"check": WorkCheck(problems=(problem,))}), secrets)
+    assert isinstance(told, CheckedWork)
+    assert (told.problems, told.warnings, told.evaluation) == ((problem,), (), secrets.evaluation)
+    assert type(whole(record(evaluation=CUSTOM), secrets)) is Work
 
 
 def test_what_verification_tries_lies_beside_the_secrets() -> None:

@@ -52,6 +52,14 @@ def test_a_rate_up_to_max_cpc_is_taken(micros: int) -> None:
         assert refused.value.errors[0].path == "/cpc_rate"
 
 
+def test_a_micro_more_than_max_cpc_is_refused_with_what_may_be_paid() -> None:
+    check_price(record(), Decimal(1))
+    with pytest.raises(InvalidRequest) as refused:
+        check_price(record(), Decimal("1.000001"))
+    assert [(each.path, each.code) for each in refused.value.errors] == [("/cpc_rate", "cpc_rate_above_max")]
+    assert "max_cpc of 1" in refused.value.message
+
+
 def test_claims_are_for_works_that_allow_them() -> None:
     check_claimable(record(allow_claims=True))
     with pytest.raises(Forbidden):

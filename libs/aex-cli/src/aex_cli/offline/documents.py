@@ -1,13 +1,12 @@
 """Files of JSON or YAML, and standard input; what the services would refuse is refused here."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aex_cli.offline.yaml_text import NotYaml, parse_yaml
+from aex_cli.offline.yaml_text import NotYaml, json_text, parse_yaml
 from aex_models.work import Problem
 from aex_runtime.commandline.errors import UserError
 from aex_runtime.errors import InvalidRequest
@@ -70,7 +69,7 @@ def _parsed(name: str, raw: bytes, suffix: str) -> Any:
     """By the suffix; without one that is known, what begins like JSON's objects and arrays is JSON, the rest YAML."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
-        return parse_strict(raw if is_json else json.dumps(parse_yaml(raw.decode())).encode())
+        return parse_strict(raw if is_json else json_text(parse_yaml(raw.decode())).encode())
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8 text", "save it as UTF-8") from None
     except NotYaml as error:

@@ -1,5 +1,7 @@
 """YAML as far as it says what JSON can: an unquoted `no` is a text, a date too, and nothing is said twice."""
 
+import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -118,4 +120,22 @@ def _word(event: yaml.ScalarEvent) -> Any:
         return text
     if len(text) > _MAX_DIGITS:
         raise NotYaml(f"a number has more than {_MAX_DIGITS} characters", event.start_mark)
-    return int(text) if _INT.fullmatch(text) else JsonFloat(text)
+    return int(text) if _INT.fullmatch(text) else JsonFloat(_as_json(text))
+
+
+def _as_json(text: str) -> str:
+    """A number of YAML's digits as JSON writes them: no `+`, and digits on both sides of the point."""
+    sign, rest = ("-", text[1:]) if text.startswith("-") else ("", text.removeprefix("+"))
+    number = re.sub(r"\.(?![0-9])", "", rest)
+    return sign + (f"0{number}" if number.startswith(".") else number)
+
+
+def json_text(value: Any) -> str:
+    """What `parse_yaml` made, as JSON that keeps every number's own text: 11.170 claims more than 11.17."""
+    if isinstance(value, JsonFloat):
+        return value.text if math.isfinite(value) else json.dumps(float(value))
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{json.dumps(name)}:{json_text(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(json_text, value))}]"
+    return json.dumps(value)

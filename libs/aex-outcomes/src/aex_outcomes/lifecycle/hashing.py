@@ -3,7 +3,7 @@
 from base64 import b64decode
 from typing import Any
 
-from aex_models.canonical import digest, sha256_hex
+from aex_models.canonical import digest, json_form, sha256_hex
 from aex_models.contract import Artifact, Candidate
 from aex_outcomes.claim_texts import spelled_otherwise
 
@@ -20,7 +20,7 @@ def candidate_hash(candidate: Candidate) -> str:
     return digest(
         {
             "output": candidate.output,
-            "execution_metadata": candidate.execution_metadata.model_dump(mode="json", exclude_none=True),
+            "execution_metadata": json_form(candidate.execution_metadata, exclude_none=True),
             "claimed_metrics": candidate.claimed_metrics,
             "claimed_values": candidate.claimed_values,
             "reasoning": candidate.reasoning,

@@ -59,10 +59,11 @@ def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
     """
     sandbox = worker_sandbox()
     engine = VerificationEngine(payload.get("config"), sandbox=sandbox)
-    return asyncio.run(_tried(payload, engine, sandbox))
+    return asyncio.run(found_in(payload, engine, sandbox))
 
 
-async def _tried(payload: Mapping[str, Any], engine: VerificationEngine, sandbox: Sandbox) -> dict[str, Any]:
+async def found_in(payload: Mapping[str, Any], engine: VerificationEngine, sandbox: Sandbox) -> dict[str, Any]:
+    """What `dry_run` returns, by this engine and in this sandbox."""
     metrics, given = payload.get(CUSTOM_METRICS) or [], payload.get("evaluation") or {}
     work_input, wanted = payload.get("input") or {}, payload.get("success_criteria")
     criteria = None if wanted is None else SuccessCriteria.model_validate(wanted)

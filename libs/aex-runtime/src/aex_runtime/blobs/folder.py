@@ -31,7 +31,12 @@ class Folder:
                     place.unlink()
 
     def prepare(self, path: str) -> None:
-        """Create the folders above a blob, before obstore would with open modes."""
+        """Create the folders above a blob, before obstore would with open modes. Raises `OSError` without the root.
+
+        A root that was there and is gone (a disk that is not mounted) is not made anew: over an empty one all would
+        seem well, and what lies in the true one lost.
+        """
+        self.check()
         self._make((self.root / path).parent)
 
     def seal(self, path: str) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from pydantic import ValidationError
@@ -42,6 +42,9 @@ class ConsumerPolicy:
     max_unended: int = 30
     """Deliveries before a message is not given to its handler any more. More of them, for those that nobody saw fail
     may have ended with a process that another message took down."""
+    max_died: int = 5
+    """Deliveries in a row that were cut off, where the bus can tell: the last of them were alone. As many deaths in a
+    minute as a suite puts up with."""
     backoff: Backoff = _BACKOFF
     outage: Backoff = _OUTAGE
     """For what is not the message's fault."""
@@ -74,10 +77,16 @@ class Consumer:
         self._trace = trace
         self._topics = topics
         self._outages = 0
+        self._failing_since: datetime | None = None
 
     async def run(self) -> None:
         """Consume until cancelled. Raises `BusError` for a topic that the service does not subscribe to."""
         await self._bus.consume(self._service, sorted(self._subscriptions), self.receive, self._policy.concurrency)
+
+    def failing_s(self) -> float:
+        """For how long events have only failed, in seconds; 0 where the last was handled, or is a dead letter."""
+        since = self._failing_since
+        return 0.0 if since is None else max(0.0, (self._clock.now() - since).total_seconds())
 
     async def receive(self, delivery: Delivery) -> Disposition:
         """Deal with one delivery. Raises nothing but cancellation."""
@@ -106,6 +115,8 @@ class Consumer:
             return f"data: {describe(error)}"
         if delivery.attempt > self._policy.max_unended:  # handlers that took their process down with them
             return f"{delivery.attempt - 1} deliveries had no end"
+        if delivery.died >= self._policy.max_died:
+            return f"{delivery.died} deliveries in a row were cut off: its handler kills the process"
         return None
 
     async def _handle(self, delivery: Delivery, event: Event) -> Disposition:
@@ -124,7 +135,7 @@ class Consumer:
             delay = self._policy.backoff.delay(delivery.attempt, self._ids.jitter())
             _log.warning("event_failed", attempt=delivery.attempt, failure=describe_exception(error))
             return await self._retry(delivery, event, describe_failure(error), delay)
-        self._outages = 0
+        self._outages, self._failing_since = 0, None
         took_ms = round((time.perf_counter() - started) * 1_000, 1)
         age_ms = round((self._clock.now() - event.time) / timedelta(milliseconds=1), 1)
         _log.debug("event_handled", attempt=delivery.attempt, took_ms=took_ms, age_ms=age_ms)
@@ -133,12 +144,14 @@ class Consumer:
     async def _retry(self, delivery: Delivery, event: Event, reason: str, delay: timedelta) -> Disposition:
         if delivery.attempt >= self._policy.max_deliveries:
             return await self._bury(delivery, f"gave up after {delivery.attempt} deliveries: {reason}", event)
+        self._failing_since = self._failing_since or self._clock.now()
         _log.warning("event_retried", reason=reason, attempt=delivery.attempt, retry_in_s=delay.total_seconds())
         return Retry(delay)
 
     def _wait_out(self, reason: str) -> Disposition:
         """An outage: again later, uncounted, the slower the longer it lasts."""
         self._outages += 1
+        self._failing_since = self._failing_since or self._clock.now()
         delay = self._policy.outage.delay(self._outages, self._ids.jitter())
         _log.warning("event_waits_for_outage", reason=reason, retry_in_s=delay.total_seconds())
         return Retry(delay, counted=False)
@@ -150,4 +163,5 @@ class Consumer:
             await self._dead_letters.record(delivery.topic, delivery.message, reason, event_id, subject)
         except Exception as error:  # noqa: BLE001 a message that cannot be buried must not be lost
             return self._wait_out(f"dead letter not written: {describe_failure(error)}")
+        self._failing_since = None
         return Ack()

@@ -29,17 +29,25 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a consumer got, and in how many seconds the next one falls due (None: nothing waits)."""
+    """What a consumer got, and in how many seconds the next one falls due (None: nothing waits).
+
+    `suspected`: whether messages are due whose deliveries were cut off before, again and again.
+    """
 
     claims: Sequence[Claim]
     next_in_s: float | None
+    suspected: bool = False
 
 
 class Queue(Protocol):
     """One service's queue, as one consumer sees it. All but `wait` raise `BusUnavailable`."""
 
     async def claim(self, limit: int) -> Claimed:
-        """Take up to `limit` deliveries that are due."""
+        """Take up to `limit` deliveries that are due, none of them suspected."""
+        ...
+
+    async def claim_suspected(self) -> Claim | None:
+        """Take one that is suspected to kill its process, if one is due."""
         ...
 
     async def settle(self, claim: Claim, disposition: Disposition) -> bool:
@@ -58,15 +66,20 @@ class Queue(Protocol):
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How a consumer spends its time. `poll` is the slow look behind the wake-ups; `drain` is given to running
-    handlers when the consumer stops."""
+    handlers when the consumer stops. `patience`: how long one that is suspected waits for others to end, and others for
+    it."""
 
     poll: timedelta = timedelta(seconds=1)
     visibility: timedelta = timedelta(seconds=30)
     drain: timedelta = timedelta(seconds=5)
+    patience: timedelta = timedelta(seconds=5)
 
 
 class Consumption:
-    """Delivers from a queue to a receiver until cancelled."""
+    """Delivers from a queue to a receiver until cancelled.
+
+    What is suspected to kill its process is delivered alone, one at a time, and only once others had their turn.
+    """
 
     def __init__(
         self, queue: Queue, receive: Receiver, concurrency: int, pace: Pace, wake: asyncio.Event, ids: Ids
@@ -78,6 +91,11 @@ class Consumption:
         self._wake = wake
         self._ids = ids
         self._held: dict[asyncio.Task[None], Claim] = {}
+        self._alone: Claim | None = None
+        """The suspected one under way, and until when nothing is started beside it: it must hold up nobody."""
+        self._alone_until = 0.0
+        self._turn_at: float | None = None
+        """From when the suspected are looked at; None: there are none."""
         self._outages = 0
 
     async def run(self) -> None:
@@ -86,7 +104,8 @@ class Consumption:
         try:
             while True:
                 self._wake.clear()  # before the look, so that what comes during it is not missed
-                wait_s = await self._take() if self._free else None
+                alone_s = self._alone_until - _now()
+                wait_s = alone_s if alone_s > 0 else await self._take() if self._free else None
                 await self._sleep(wait_s)
         finally:
             await self._wind_down(keeper)
@@ -95,6 +114,8 @@ class Consumption:
         """Start handlers for what is due; the seconds until it is worth another look."""
         poll_s = self._pace.poll.total_seconds()
         try:
+            if self._is_their_turn():
+                return await self._take_suspected()
             claimed = await self._queue.claim(self._free)
         except BusUnavailable as error:
             self._outages += 1
@@ -103,13 +124,37 @@ class Consumption:
             return delay.total_seconds()
         self._outages = 0
         for claim in claimed.claims:
-            self._free -= 1
-            task = asyncio.create_task(self._handle(claim))
-            self._held[task] = claim
-            task.add_done_callback(self._held.pop)
+            self._start(claim)
+        if not claimed.suspected:
+            self._turn_at = None
+        elif self._turn_at is None:
+            self._turn_at = _now() + poll_s
         if claimed.next_in_s is None:
             return poll_s
         return min(poll_s, max(claimed.next_in_s, 0.001))
+
+    def _is_their_turn(self) -> bool:
+        return self._alone is None and self._turn_at is not None and _now() >= self._turn_at
+
+    async def _take_suspected(self) -> float:
+        """Start one that is suspected once the others have ended, or were waited for long enough."""
+        poll_s, patience_s = self._pace.poll.total_seconds(), self._pace.patience.total_seconds()
+        if self._held and _now() < (self._turn_at or 0) + patience_s:
+            return poll_s
+        claim = await self._queue.claim_suspected()
+        self._turn_at = None
+        if claim is None:
+            return 0
+        _log.warning("suspect_delivered_alone", topic=claim.delivery.topic, attempt=claim.delivery.attempt)
+        self._alone, self._alone_until = claim, _now() + patience_s
+        self._start(claim)
+        return poll_s
+
+    def _start(self, claim: Claim) -> None:
+        self._free -= 1
+        task = asyncio.create_task(self._handle(claim))
+        self._held[task] = claim
+        task.add_done_callback(self._held.pop)
 
     async def _sleep(self, wait_s: float | None) -> None:
         """Until woken; with every place taken only a handler that ends can wake us to any purpose."""
@@ -127,6 +172,8 @@ class Consumption:
             _log.error("receiver_failed", topic=claim.delivery.topic, reason=describe_failure(error))
             disposition = Retry(delay)
         self._free += 1
+        if self._alone is claim:
+            self._alone, self._alone_until = None, 0.0
         self._wake.set()  # the next claim then shares a commit with this answer
         try:
             settled = await self._queue.settle(claim, disposition)
@@ -160,3 +207,7 @@ class Consumption:
                 await self._queue.give_back()
             except BusUnavailable as error:  # the visibility time-out gives it back
                 _log.warning("claims_not_given_back", error=str(error))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -130,13 +130,21 @@ class _ServiceQueue:
         now = epoch_micros(self._clock.now())
         until = self._after(self._visibility)
 
-        def work(connection: Connection) -> tuple[list[table.Row], int | None]:
+        def work(connection: Connection) -> tuple[list[table.Row], int | None, bool]:
             rows = table.claim(connection, self._topics, limit, token, now, until)
-            return rows, table.next_visible(connection, self._topics, now) if len(rows) < limit else now
+            upcoming = table.next_visible(connection, self._topics, now) if len(rows) < limit else now
+            return rows, upcoming, table.has_suspected(connection, self._topics, now)
 
-        rows, upcoming = await self._writer.run(work, durable=False)
-        claims = [Claim(row.token, row.number, Delivery(row.topic, row.message(), row.attempts)) for row in rows]
-        return Claimed(claims, None if upcoming is None else (upcoming - now) / 1e6)
+        rows, upcoming, suspected = await self._writer.run(work, durable=False)
+        next_in_s = None if upcoming is None else (upcoming - now) / 1e6
+        return Claimed([_claim_of(row) for row in rows], next_in_s, suspected)
+
+    async def claim_suspected(self) -> Claim | None:
+        self._claims += 1
+        token, now = f"{self._presence.name}/{self._claims}", epoch_micros(self._clock.now())
+        until = self._after(self._visibility)
+        work = partial(table.claim, topics=self._topics, limit=1, token=token, now=now, until=until, suspected=True)
+        return next((_claim_of(row) for row in await self._writer.run(work, durable=False)), None)
 
     async def settle(self, claim: Claim, disposition: Disposition) -> bool:
         if isinstance(disposition, Ack):
@@ -173,6 +181,10 @@ class _ServiceQueue:
 
     def _after(self, delay: timedelta) -> int:
         return epoch_micros(self._clock.now() + delay)
+
+
+def _claim_of(row: table.Row) -> Claim:
+    return Claim(row.token, row.number, Delivery(row.topic, row.message(), row.attempts, row.died))
 
 
 def _rows(pairs: Sequence[tuple[str, Message]]) -> list[tuple[str, str, bytes]]:

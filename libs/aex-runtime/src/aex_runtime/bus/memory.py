@@ -1,4 +1,7 @@
-"""A bus in memory, for the simulator and for tests: the semantics of the durable ones, gone with the process."""
+"""A bus in memory, for the simulator and for tests: the semantics of the durable ones, gone with the process.
+
+The only one whose backlog takes memory, and has no bound.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -107,6 +110,10 @@ class _MemoryQueue:
         claims = [self._take(number, row, now) for number, row in due[:limit]]
         later = [row.due_at for _, row in mine if row.due_at is not None and row.due_at > now]
         return Claimed(claims, (min(later) - now).total_seconds() if later else None)
+
+    async def claim_suspected(self) -> Claim | None:
+        """Nothing here outlives its process: no message can have killed one."""
+        return None
 
     def _take(self, number: int, row: _Row, now: datetime) -> Claim:
         row.attempts += 1

@@ -24,11 +24,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery of a message. `attempt` starts at 1 and does not count deliveries that were given back."""
+    """One delivery of a message. `attempt` starts at 1 and does not count deliveries that were given back.
+
+    `died`: how many deliveries in a row, just before this one, had no end, most likely because their process died. 0
+    where a bus cannot tell them from those that were never begun.
+    """
 
     topic: str
     message: Message
     attempt: int
+    died: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,9 @@ class Bus(Protocol):
         """Deliver to `receive` until cancelled; a cancelled consumer finishes or gives back what it holds.
 
         A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out, and counts as
-        an attempt. An outage of the bus is waited out. Raises `BusError` for a topic that `service` does not
-        subscribe to.
+        an attempt. One that was cut off twice in a row is suspected: it is delivered alone, after others had their
+        turn, so that what kills its process takes down nothing else. An outage of the bus is waited out. Raises
+        `BusError` for a topic that `service` does not subscribe to.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import random
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ _TICKS = 10
 """So often in the time of a lease it is looked which ones are to be extended."""
 _RETURN_LEASES = 6
 """So many times as long as a lease, a message whose lease lapsed is expected back."""
+_SUSPECTED = 3
+"""Deliveries that the server did not hear of again, after which a message is suspected to kill its process."""
 _log = structlog.get_logger(__name__)
 
 
@@ -46,6 +49,8 @@ class PubSubQueue:
         self._lease_s = lease.total_seconds()
         self._held: dict[str, Held] = {}
         self._fresh: deque[str] = deque()
+        self._suspected: list[str] = []
+        """Fresh too, but the server delivered them before, and never heard of it."""
         self._due: list[tuple[float, str]] = []
         self._lapsed: dict[str, float] = {}
         """What we lost to the server, and how long it is remembered."""
@@ -63,7 +68,7 @@ class PubSubQueue:
             if held is None:
                 attempts = found.attempts + max(each.delivery_attempt, 1) - 1
                 held = self._held[key] = Held(topic, each.ack_id, found.message, attempts, 0.0, 0.0)
-                self._fresh.append(key)
+                (self._suspected if each.delivery_attempt > _SUSPECTED else self._fresh).append(key)
             else:  # its lease had lapsed: nobody else has it, and we know better how often it was tried
                 held.ack_id = each.ack_id
                 if self._lapsed.pop(key, None) is not None:
@@ -80,10 +85,22 @@ class PubSubQueue:
             if held.leased_until < now:
                 self._let_go(key, held, now)
             else:
-                claims.append(Claim(key, 0, Delivery(held.topic, held.message, held.attempts + 1)))
+                claims.append(_claim_of(key, held))
+        suspected = bool(self._suspected)
         if self._fresh:
-            return Claimed(claims, 0.0)
-        return Claimed(claims, self._due[0][0] - now if self._due else None)
+            return Claimed(claims, 0.0, suspected)
+        return Claimed(claims, self._due[0][0] - now if self._due else None, suspected)
+
+    async def claim_suspected(self) -> Claim | None:
+        """Any one of them: the server counts a death against all that were held, so that their order must change."""
+        now = _now()
+        while self._suspected:
+            key = self._suspected.pop(random.randrange(len(self._suspected)))  # noqa: S311 no secret
+            held = self._held[key]
+            if held.leased_until >= now:
+                return _claim_of(key, held)
+            self._let_go(key, held, now)
+        return None
 
     async def settle(self, claim: Claim, disposition: Disposition) -> bool:
         held = self._held[claim.token]
@@ -95,7 +112,7 @@ class PubSubQueue:
         if disposition.counted:
             held.attempts += 1
             # Not for an outage: nothing else would get through either, and the backlog is better left to all replicas.
-            self._subscriptions[held.topic].window.wait_until(due_at)
+            due_at = self._subscriptions[held.topic].window.wait_until(due_at)
         heapq.heappush(self._due, (due_at, claim.token))
         self._wake.set()
         return True
@@ -118,7 +135,7 @@ class PubSubQueue:
     async def give_back(self) -> None:
         """Let others have, at once and uncounted, what is held; wait until every ack is out."""
         ours = [held for key, held in self._held.items() if key not in self._lapsed]
-        for each in (self._held, self._fresh, self._due, self._lapsed):
+        for each in (self._held, self._fresh, self._suspected, self._due, self._lapsed):
             each.clear()
         await self._leases.hand_over(ours)
 
@@ -139,6 +156,10 @@ class PubSubQueue:
         now = _now()
         for key in [key for key, until in self._lapsed.items() if until < now]:
             del self._held[key], self._lapsed[key]
+
+
+def _claim_of(key: str, held: Held) -> Claim:
+    return Claim(key, 0, Delivery(held.topic, held.message, held.attempts + 1))
 
 
 def _now() -> float:

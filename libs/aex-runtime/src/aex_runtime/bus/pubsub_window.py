@@ -4,6 +4,7 @@ import asyncio
 import heapq
 
 _MOST = 1_000
+_HURRIED_S = 0.1
 
 
 class Window:
@@ -28,11 +29,18 @@ class Window:
         self._size = min(self._room + self._count(), self._most)
         return self._size
 
-    def wait_until(self, due_at: float) -> None:
-        """A message waits until then, on the event loop's clock."""
+    def wait_until(self, due_at: float) -> float:
+        """A message that failed waits until then, on the event loop's clock; until when it does so really.
+
+        Where so many wait that only the room is left, it comes again at once: it may block nobody, and uses up its
+        attempts the sooner.
+        """
+        if self._most > self._room and self._count() >= self._most - self._room:
+            due_at = min(due_at, asyncio.get_running_loop().time() + _HURRIED_S)
         heapq.heappush(self._waiting, due_at)
         if self._size < self._most and self._size - self._count() < self._room / 2:
             self.outgrown.set()
+        return due_at
 
     def _count(self) -> int:
         now = asyncio.get_running_loop().time()

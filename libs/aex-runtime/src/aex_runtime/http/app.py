@@ -1,5 +1,6 @@
 """Builds a service's application: its routes inside the envelope, its background work behind its life."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -10,6 +11,7 @@ from fastapi.routing import iter_route_contexts
 
 from aex_runtime.background import Piece
 from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.http.body_room import BodyRoom
 from aex_runtime.http.docs import docs_routes
 from aex_runtime.http.envelope import Envelope
 from aex_runtime.http.event_stream import OpenStreams
@@ -18,9 +20,11 @@ from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.http.openapi import describe_api
 from aex_runtime.http.operations import operation_routes
 from aex_runtime.http.problems import add_problem_handlers
+from aex_runtime.http.rate_limit import RateBounds, RateLimits
 from aex_runtime.http.readiness import Missing, Probe
 from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
 from aex_runtime.service import ServiceParts
+from aex_runtime.settings import RuntimeSettings
 
 Resource = Callable[[], AbstractAsyncContextManager[object]]
 _log = structlog.get_logger(__name__)
@@ -50,27 +54,14 @@ def build_app(
     and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name; `dispensable`
     parts are told of where they are missing, and leave the service ready.
     """
-    metrics = Metrics(parts.name, (*parts.gauges(), *gauges))
-    app = FastAPI(
-        title=f"AEX Outcomes: {parts.name}",
-        version=parts.version,
-        lifespan=_life(parts, partial(parts.background, subscriptions or {}, timers or {}, pieces), resources),
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry={
-            "tracer_provider": parts.tracers,
-            "tracing": parts.tracers is not None,
-            "metrics": False,
-            "logs": False,  # they would quote what was sent
-            "operation_spans": False,
-            "auto_configure": False,
-        },
+    rate_limits = RateLimits(_rate_bounds(parts.settings), time.monotonic)
+    refused = GaugeSpec(
+        "aex_rate_limited_requests", "Requests refused: their caller sent too many", rate_limits.refused
     )
-    app.state.verifier = parts.verifier
-    app.state.cursor_key = parts.cursor_key
-    app.state.in_flight = InFlight()
-    app.state.open_streams = OpenStreams()
+    metrics = Metrics(parts.name, (*parts.gauges(), refused, *gauges))
+    background = partial(parts.background, subscriptions or {}, timers or {}, pieces)
+    app = _bare_app(parts, _life(parts, background, resources))
+    app.state.rate_limits = rate_limits
     probes = operation_routes({**parts.probes(), **(ready or {})}, metrics, dispensable)
     # Taken over as they are: `include_router` would build each route once more and match each request twice.
     app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]
@@ -84,6 +75,32 @@ def build_app(
         templates=_templates(app),
         traced=parts.tracers is None,  # with tracers FastAPI makes the span of each request
     )
+    return app
+
+
+def _bare_app(parts: ServiceParts, life: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+    """No routes yet; with what the dependencies of routes look for in its state, but for the rate limits."""
+    app = FastAPI(
+        title=f"AEX Outcomes: {parts.name}",
+        version=parts.version,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={
+            "tracer_provider": parts.tracers,
+            "tracing": parts.tracers is not None,
+            "metrics": False,
+            "logs": False,  # they would quote what was sent
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+    )
+    app.state.verifier = parts.verifier
+    app.state.body_room = BodyRoom()
+    app.state.cursor_key = parts.cursor_key
+    app.state.in_flight = InFlight()
+    app.state.open_streams = OpenStreams()
     return app
 
 
@@ -102,6 +119,10 @@ def _life(
             _log.info("service_stopping", service=parts.name)
 
     return life
+
+
+def _rate_bounds(settings: RuntimeSettings) -> RateBounds:
+    return RateBounds(settings.rate_limit_per_s, settings.rate_limit_burst)
 
 
 def _templates(app: FastAPI) -> dict[object, str]:

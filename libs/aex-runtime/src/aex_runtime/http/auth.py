@@ -6,16 +6,17 @@ from fastapi.security.base import SecurityBase
 
 from aex_models.audiences import Audience
 from aex_runtime.errors import Forbidden, Unauthenticated
+from aex_runtime.http.rate_limit import RateLimits
 from aex_runtime.identity.principal import Principal
 from aex_runtime.identity.verifier import TokenVerifier
 
-__all__ = ["ANYONE", "Allow", "Principal", "authenticate"]
+__all__ = ["ANYONE", "Allow", "Principal", "admit", "authenticate"]
 
 
 class Allow(SecurityBase):
     """A dependency that admits the named roles: `principal: Annotated[Principal, Depends(Allow("consumer"))]`.
 
-    Raises `Unauthenticated` without a valid token and `Forbidden` for any other role.
+    Raises `Unauthenticated` without a valid token, `RateLimited` and, for any other role, `Forbidden`.
     """
 
     def __init__(self, *roles: Audience | str) -> None:
@@ -38,14 +39,24 @@ ANYONE = tuple(Audience)
 
 
 async def authenticate(request: Request) -> Principal:
-    """The principal of the request's bearer token; verified once, then remembered on the request."""
+    """The principal of the request's bearer token; verified and counted once, then remembered on the request.
+
+    Raises `Unauthenticated`, and `RateLimited` for one that sends too many requests.
+    """
     known = getattr(request.state, "principal", None)
     if isinstance(known, Principal):
         return known
     verifier: TokenVerifier = request.app.state.verifier
     principal = await verifier.verify(_bearer_token(request))
+    admit(request, principal)
     request.state.principal = principal
     return principal
+
+
+def admit(request: Request, principal: Principal) -> None:
+    """Count a request of this principal. Raises `RateLimited`."""
+    limits: RateLimits = request.app.state.rate_limits
+    limits.take(principal)
 
 
 def _bearer_token(request: Request) -> str:

@@ -2,16 +2,20 @@
 
 import asyncio
 import email.message
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager, nullcontext
 from typing import Any
 
 from fastapi import Request
 
 from aex_models.canonical import digest
 from aex_runtime.errors import InvalidRequest, TooLarge
+from aex_runtime.http.body_room import HUGE_BYTES, SMALL_BYTES, BodyPlace, BodyRoom
 from aex_runtime.http.strict_json import parse_strict
+from aex_runtime.http.upload import announced_bytes, body_of
 
 MAX_BODY_BYTES = 10_000_000
-OFF_LOOP_BYTES = 65_536
+OFF_LOOP_BYTES = SMALL_BYTES
 """Larger bodies are parsed in a thread, so that they delay nobody else."""
 
 
@@ -22,9 +26,19 @@ class StrictRequest(Request):
     """The value of the JSON body, once it was read; None where there is none."""
     is_large = False
     """Whether the body is one to be worked on off the event loop."""
+    _place: BodyPlace | None = None
+
+    @contextmanager
+    def given_room(self, caller: str) -> Iterator[None]:
+        """While the block lasts a body may be read and held, as far as there is room for it."""
+        room: BodyRoom = self.app.state.body_room
+        with room.place(caller) as self._place:
+            yield
 
     async def body(self) -> bytes:
-        """The whole body. Raises `TooLarge` above 10 MB, as soon as that is known."""
+        """The whole body, at the pace of an upload. Raises `TooLarge` above 10 MB, as soon as that is known, and what
+        `BodyRoom.grow` raises where there is no room for it.
+        """
         if not hasattr(self, "_body"):
             self._body = await self._read()
         return self._body
@@ -35,7 +49,7 @@ class StrictRequest(Request):
             raw = await self.body()
             _check_content_type(self.headers.get("content-type"))
             self.is_large = len(raw) > OFF_LOOP_BYTES
-            self._json = await asyncio.to_thread(parse_strict, raw) if self.is_large else parse_strict(raw)
+            self._json = await self._parsed_aside(raw) if self.is_large else parse_strict(raw)
             self.parsed = self._json
         return self._json
 
@@ -44,18 +58,25 @@ class StrictRequest(Request):
         if await self.body():
             await self.json()
 
+    async def _parsed_aside(self, raw: bytes) -> Any:
+        """In a thread; the largest ones one after the other."""
+        room: BodyRoom = self.app.state.body_room
+        async with room.huge_turn if len(raw) > HUGE_BYTES else nullcontext():
+            return await asyncio.to_thread(parse_strict, raw)
+
     async def _read(self) -> bytes:
-        announced = self.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > MAX_BODY_BYTES:
+        announced = announced_bytes(self)
+        if announced is not None and announced > MAX_BODY_BYTES:
             raise _too_large()
-        chunks: list[bytes] = []
-        size = 0
-        async for chunk in self.stream():
-            size += len(chunk)
-            if size > MAX_BODY_BYTES:
-                raise _too_large()
-            chunks.append(chunk)
-        return b"".join(chunks)
+        content = bytearray()
+        async with aclosing(body_of(self)) as pieces:
+            async for piece in pieces:
+                content += piece
+                if len(content) > MAX_BODY_BYTES:
+                    raise _too_large()
+                if self._place is not None:
+                    self._place.hold(len(content))
+        return bytes(content)
 
 
 async def body_digest(request: Request) -> str:

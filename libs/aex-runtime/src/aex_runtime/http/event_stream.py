@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import StreamingResponse
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
+
+from aex_runtime.http.connections import abort_of
 
 MEDIA_TYPE = "text/event-stream"
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -46,7 +48,8 @@ class EventStream(StreamingResponse):
     """Frames in the format of server-sent events, until they end, `lifetime_s` is over, or `streams` are ended.
 
     Each of these ends the answer properly, so that the reader can tell it from a connection that broke. A reader that
-    takes nothing more, and one that has vanished, are let go by then at the latest.
+    takes nothing more, and one that has vanished, are let go by then at the latest, and their connections cut where the
+    server gives a way (`http/connections.py`). A frame is made once the reader has taken those before it.
     """
 
     media_type = MEDIA_TYPE
@@ -61,6 +64,11 @@ class EventStream(StreamingResponse):
     ) -> None:
         super().__init__(frames, headers={**_HEADERS, **(headers or {})})
         self._streams, self._lifetime_s = streams, lifetime_s
+        self._scope: Scope = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope = scope
+        await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -76,8 +84,11 @@ class EventStream(StreamingResponse):
         try:
             async with asyncio.timeout(_LAST_WORD_S):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except TimeoutError:
-            raise ClientDisconnect from None  # it has stopped reading
+        except TimeoutError:  # it has stopped reading, and would keep what the server still holds for it
+            abort = abort_of(self._scope)
+            if abort is not None:
+                abort()
+            raise ClientDisconnect from None
 
 
 def _end(life: asyncio.Timeout) -> None:

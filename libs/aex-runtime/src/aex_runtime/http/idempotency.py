@@ -1,5 +1,6 @@
 """Idempotency keys: the effect and the record of its key are one transaction, so a key has one effect."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 
 MAX_KEY_LENGTH = 255
+_KEY = re.compile(r"[!-~]([ -~]*[!-~])?")
+"""ASCII, as header values are: of what else is in them, clients and proxies make different bytes."""
 KEPT = timedelta(days=33)
 _TRIES = 3
 
@@ -34,7 +37,7 @@ class IdempotencyRecord(Frozen):
 
 
 class InFlight:
-    """The keys that this process is working on."""
+    """The keys that this process is working on: one for each request under way at most, and so for each connection."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
@@ -86,6 +89,7 @@ async def idempotent_request(
         Header(
             alias="Idempotency-Key",
             description="Makes the request safe to repeat: at most 255 characters, kept for 32 days.",
+            json_schema_extra={"minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": f"^{_KEY.pattern}$"},
         ),
     ] = None,
 ) -> IdempotentRequest:
@@ -96,8 +100,8 @@ async def idempotent_request(
     )
     if idempotency_key is None:
         return IdempotentRequest(scope, None, "")
-    if not 0 < len(idempotency_key) <= MAX_KEY_LENGTH or not idempotency_key.isprintable():
-        raise InvalidRequest("invalid_idempotency_key", "Idempotency-Key takes 1 to 255 printable characters")
+    if len(idempotency_key) > MAX_KEY_LENGTH or _KEY.fullmatch(idempotency_key) is None:
+        raise InvalidRequest("invalid_idempotency_key", "Idempotency-Key takes 1 to 255 printable ASCII characters")
     return IdempotentRequest(scope, idempotency_key, await body_digest(request), request.app.state.in_flight)
 
 

@@ -29,4 +29,16 @@ def _document(app: FastAPI) -> dict[str, Any]:
     problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(problem.pop("$defs", {}))
     schemas["ProblemDetails"] = problem
+    for operations in schema["paths"].values():
+        for method in operations.keys() & _OPERATIONS:
+            for parameter in operations[method].get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
     return schema
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter can be left out, but nothing that is sent in a URL or a header is null."""
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    return {**choices[0], **{name: value for name, value in schema.items() if name != "anyOf"}}

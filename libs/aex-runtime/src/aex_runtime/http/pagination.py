@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import Query, Request
+from pydantic import JsonValue
 
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.auth import authenticate
@@ -17,6 +18,8 @@ from aex_runtime.store.port import Scalar
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 _SEAL_BYTES = 16
+_CURSOR: dict[str, JsonValue] = {"minLength": 24, "pattern": "^[A-Za-z0-9_-]+$"}
+"""What every cursor looks like; that one was made for this query no schema can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,10 @@ class PageRequest:
 async def page_request(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    cursor: Annotated[str | None, Query(max_length=4_096, description="`next_cursor` of the page before")] = None,
+    cursor: Annotated[
+        str | None,
+        Query(max_length=4_096, description="`next_cursor` of the page before", json_schema_extra=_CURSOR),
+    ] = None,
 ) -> PageRequest:
     """The dependency of every listing. Raises `InvalidRequest` for a cursor of another query or principal."""
     principal = await authenticate(request)

@@ -155,6 +155,10 @@ def add_problem_handlers(app: FastAPI) -> None:
 
 
 def _methods_at(app: FastAPI, path: str) -> set[str]:
-    """What a path answers to; FastAPI itself names the methods of the first of its routes alone."""
-    at_path = (route for route in iter_route_contexts(app.routes) if route.path_regex.match(path))
-    return {method for route in at_path for method in route.methods or ()}
+    """What a path answers to; FastAPI itself names the methods of the first of its routes alone.
+
+    A path that is a route's own, `/work/validate`, is no `/work/{work_id}`, though it would be taken for one.
+    """
+    at_path = [route for route in iter_route_contexts(app.routes) if route.path_regex.match(path)]
+    own = [route for route in at_path if route.path == path]
+    return {method for route in own or at_path for method in route.methods or ()}

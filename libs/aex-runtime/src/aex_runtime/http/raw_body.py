@@ -13,9 +13,13 @@ class DescribedAs:
     """Marks a value that is taken as it comes and documented as a model: its handler checks it as a whole."""
 
     model: type[BaseModel]
+    or_anything: bool = False
+    """Whether the handler answers whatever is sent with what is wrong in it, and refuses nothing."""
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(self.model.__pydantic_core_schema__)
+        described = handler(self.model.__pydantic_core_schema__)
+        anything = {"description": "Anything else is answered with what is wrong in it"}
+        return {"anyOf": [described, anything]} if self.or_anything else described
 
 
 async def body_size(request: Request) -> int:

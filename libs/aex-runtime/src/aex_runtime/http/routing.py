@@ -10,7 +10,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.params import Form
 from fastapi.routing import APIRoute
 
-from aex_runtime.http.auth import Allow
+from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import problem_responses
 from aex_runtime.http.query_parameters import check_parameters, taken_by
@@ -48,9 +48,10 @@ class ServiceRoute(APIRoute):
                 structlog.contextvars.bind_contextvars(principal=principal.id, role=principal.role.value)
             if taken is not None:
                 check_parameters(strict, taken)
-            if reads_json:
-                await strict.load()
-            return await handle(strict)
+            with strict.given_room(_caller(strict)):
+                if reads_json:
+                    await strict.load()
+                return await handle(strict)
 
         return strictly
 
@@ -84,6 +85,12 @@ def _calls(dependant: Dependant) -> Iterator[Any]:
     for each in dependant.dependencies:
         yield each.call
         yield from _calls(each)
+
+
+def _caller(request: Request) -> str:
+    """Who takes up room here. What is open to anybody is read by anybody."""
+    principal = getattr(request.state, "principal", None)
+    return f"{principal.issuer}:{principal.role.value}:{principal.id}" if isinstance(principal, Principal) else ""
 
 
 def _bind_subject(request: Request) -> None:

@@ -1,7 +1,7 @@
 """Bodies that are taken as they come: any bytes, in constant memory, and nothing of one that breaks off.
 
 A route that takes one declares no body of its own, documents `BINARY_BODY`, and hands `body_of(request)` to
-`Blobs.put_stream`.
+`Blobs.put_stream`. Bodies that are read as a whole come through `body_of` too: nobody may take for ever.
 """
 
 import asyncio
@@ -21,11 +21,12 @@ BINARY_BODY: Mapping[str, Any] = {
     "requestBody": {
         "required": True,
         "description": "The bytes themselves, whatever `Content-Type` says they are; no form, no encoding.",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}},
     }
 }
 """For `openapi_extra`."""
 PACE = Pace()
+_SIZE_DIGITS = 18
 _log = structlog.get_logger(__name__)
 
 
@@ -37,11 +38,20 @@ def check_announced(request: Request, max_bytes: int) -> None:
         raise InvalidRequest("unsupported_media_type", "send the bytes themselves, not a form (curl: -T FILE)")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise InvalidRequest("unsupported_encoding", "send the bytes without a Content-Encoding")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > max_bytes:
+    announced = announced_bytes(request)
+    if announced is not None and announced > max_bytes:
         raise too_large(max_bytes)
-    if announced.isdecimal() and int(announced) == 0:
+    if announced == 0:
         raise empty()
+
+
+def announced_bytes(request: Request) -> int | None:
+    """How long the body is by its `Content-Length`, which may be anything; None where that is no number.
+
+    Of thousands of digits, which Python does not read, the first say enough.
+    """
+    announced = request.headers.get("content-length", "")
+    return int(announced.lstrip("0")[:_SIZE_DIGITS] or "0") if announced.isdecimal() else None
 
 
 async def body_of(request: Request, pace: Pace = PACE) -> AsyncGenerator[bytes, None]:

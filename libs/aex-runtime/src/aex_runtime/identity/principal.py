@@ -15,3 +15,5 @@ class Principal:
     org: str | None = None
     expires_at: datetime | None = field(default=None, compare=False)
     """When the token that says so is over, leeway included; None where none was verified."""
+    issuer: str = field(default="", compare=False)
+    """Who vouches for it; empty where no token was verified."""

@@ -117,6 +117,7 @@ def _principal(claims: Mapping[str, Any], issuer: Issuer, expires_at: datetime) 
             Audience(role),
             None if org is None else _IDENTIFIER.validate_python(org, strict=True),
             expires_at,
+            issuer.iss,
         )
     except ValidationError as error:
         raise Unauthenticated("invalid_token", "sub and org must be identifiers") from error

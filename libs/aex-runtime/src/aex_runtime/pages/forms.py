@@ -2,11 +2,13 @@
 
 import hmac
 from collections.abc import Mapping
+from contextlib import aclosing
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
 
 from aex_runtime.errors import Forbidden, InvalidRequest, TooLarge
+from aex_runtime.http.upload import body_of
 from aex_runtime.pages.guards import session_of
 from aex_runtime.pages.sessions import csrf_token, is_https, visit_cookie
 from aex_runtime.pages.site import Site
@@ -71,10 +73,11 @@ def _normal(origin: str) -> tuple[str, str]:
 
 async def _bounded_body(request: Request) -> bytes:
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > MAX_FORM_BYTES:
-            raise TooLarge("form_too_large", f"a form has at most {MAX_FORM_BYTES} bytes")
+    async with aclosing(body_of(request)) as pieces:
+        async for piece in pieces:
+            content += piece
+            if len(content) > MAX_FORM_BYTES:
+                raise TooLarge("form_too_large", f"a form has at most {MAX_FORM_BYTES} bytes")
     return bytes(content)
 
 

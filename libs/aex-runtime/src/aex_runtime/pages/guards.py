@@ -4,7 +4,7 @@ from fastapi import Request
 
 from aex_models.audiences import Audience
 from aex_runtime.errors import Forbidden, Unauthenticated
-from aex_runtime.http.auth import Allow
+from aex_runtime.http.auth import Allow, admit
 from aex_runtime.http.routing import Public
 from aex_runtime.identity.principal import Principal
 from aex_runtime.pages.sessions import Session, session_cookie
@@ -38,12 +38,16 @@ class OpenPage(Public):
 
 
 async def open_session(site: Site, request: Request) -> Session:
-    """The session of a request; verified once, then remembered on the request. Raises `Unauthenticated`."""
+    """The session of a request; verified and counted once, then remembered on the request.
+
+    Raises `Unauthenticated` and `RateLimited`.
+    """
     known = session_of(request)
     if known is not None:
         return known
     token = _token(site, request)
     session = Session(await site.verifier.verify(token), token)
+    admit(request, session.principal)
     request.state.session = session
     request.state.principal = session.principal  # for what the API shares with the pages: cursors
     return session

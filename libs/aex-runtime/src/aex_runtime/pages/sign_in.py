@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from aex_runtime.errors import DomainError, Forbidden, InvalidRequest, NotFound, Unauthenticated
+from aex_runtime.http.auth import admit
 from aex_runtime.pages.answers import render_page, see
 from aex_runtime.pages.forms import posted_form
 from aex_runtime.pages.guards import AllowSession, OpenPage, open_session
@@ -75,7 +76,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
     async def sign_in(request: Request, form: Form) -> Response:
         target = safe_target(site, form.get("next"))
         try:
-            session = await _admitted(site, form.get("token", "").strip())
+            session = await _admitted(site, request, form.get("token", "").strip())
             response: Response = see(target)
             keep_session(site, request, response, session)
         except (Unauthenticated, Forbidden, InvalidRequest) as refused:
@@ -92,10 +93,11 @@ def _sign_out_route(router: APIRouter, site: Site) -> None:
         return response
 
 
-async def _admitted(site: Site, token: str) -> Session:
+async def _admitted(site: Site, request: Request, token: str) -> Session:
     if not token:
         raise InvalidRequest("missing_token", "paste a token first")
     principal = await site.verifier.verify(token)
+    admit(request, principal)
     if principal.role not in site.roles:
         known = ", ".join(sorted(site.roles))
         raise Forbidden("forbidden_role", f"the token's role is {principal.role.value}; these pages are for {known}")

@@ -1,5 +1,6 @@
 """Records in one SQLite file, shared by any number of processes on one machine."""
 
+import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -76,7 +77,13 @@ class SQLiteStore:
         return await self._read(lambda connection: _is_current(connection, expected))
 
     async def ping(self) -> None:
-        await self._read(self._answers, min(_PING_S, self._deadline_s))
+        # Written, too: whoever holds the lock, and a disk that is full, let everybody read on.
+        deadline_s = min(_PING_S, self._deadline_s)
+        writing = self._writer.ask(Commit(sounding=True), deadline_s)
+        # Both are awaited though one fails, so that none is left running unseen.
+        for result in await asyncio.gather(self._read(self._answers, deadline_s), writing, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
 
     async def close(self) -> None:
         await self._writer.close()

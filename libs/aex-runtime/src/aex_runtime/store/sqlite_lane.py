@@ -63,6 +63,8 @@ class Work(Generic[Q, A]):
     threads: int = 1
     group: int = 1
     """More than 1 only for a lane of one thread."""
+    waiting: int = 10_000
+    """Requests that may wait; what comes while there are as many is refused at once."""
 
 
 class Lane(Generic[Q, A]):
@@ -76,12 +78,14 @@ class Lane(Generic[Q, A]):
         self._closed = False
 
     async def ask(self, request: Q, deadline_s: float) -> A:
-        """The answer, or what went wrong. Raises `StoreUnavailable` past the deadline.
+        """The answer, or what went wrong. Raises `StoreUnavailable` past the deadline, or where too many wait.
 
         A request whose caller has given up before a thread took it is never begun.
         """
         if self._closed:
             raise StoreUnavailable(f"{self._work.name}: closed")
+        if self._queue.qsize() >= self._work.waiting:
+            raise StoreUnavailable(f"{self._work.name}: {self._work.waiting} requests wait already")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[A] = loop.create_future()
         if self._mailbox is None or self._mailbox.loop is not loop:

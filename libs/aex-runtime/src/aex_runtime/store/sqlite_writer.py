@@ -23,11 +23,15 @@ _PUT = (
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A transaction to apply: what must still be so, and what to write. `declared` are collections to index."""
+    """A transaction to apply: what must still be so, and what to write. `declared` are collections to index.
+
+    `sounding`: nothing is to be written, and yet the file is: whether it can be is all that is asked.
+    """
 
     expected: Sequence[tuple[Place, int]] = ()
     writes: Sequence[Write] = ()
     declared: Sequence[Collection] = ()
+    sounding: bool = False
 
 
 def is_current(connection: sqlite3.Connection, expected: Sequence[tuple[Place, int]]) -> bool:
@@ -70,7 +74,7 @@ def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit]) -> lis
     answers: list[bool | Exception] = []
     for commit in commits:
         answer = _apply_alone(connection, commit, latest + 1)
-        latest += answer is True and bool(commit.writes)
+        latest += answer is True and (commit.sounding or bool(commit.writes))
         answers.append(answer)
     if latest != start:
         connection.execute("UPDATE latest SET version = ?", (latest,))

@@ -85,15 +85,6 @@ class Histogram:
         half = (1 << level) // 2
         return Histogram({(bucket << level) + half: count for bucket, count in counts.items()})
 
-    @staticmethod
-    def merged(parts: Iterable["Histogram"]) -> "Histogram":
-        """All of them together."""
-        counts: dict[int, int] = {}
-        for part in parts:
-            for bucket, count in part.counts.items():
-                counts[bucket] = counts.get(bucket, 0) + count
-        return Histogram(counts)
-
 
 def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
     """The median of values that are there so many times. Raises `ValueError` where there are none."""
@@ -108,13 +99,8 @@ def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
 
 
 def _reach(weighted: Iterable[tuple[float, int]], median: float, share: float, above: bool) -> float:
+    """What has a median has at least half of its values, one of them if not more, on each side of it."""
     sign = 1 if above else -1
-    return _quantile(((gap, count) for place, count in weighted if (gap := sign * (place - median)) >= 0), share)
-
-
-def _quantile(weighted: Iterable[tuple[float, int]], share: float) -> float:
-    ordered = sorted(weighted)
-    sums = list(accumulate(count for _, count in ordered))
-    if not sums or sums[-1] == 0:
-        raise ValueError("an empty histogram has no quantiles")
-    return ordered[bisect_left(sums, share * sums[-1])][0]
+    gaps = sorted((gap, count) for place, count in weighted if (gap := sign * (place - median)) >= 0)
+    sums = list(accumulate(count for _, count in gaps))
+    return gaps[bisect_left(sums, share * sums[-1])][0]

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from pydantic import JsonValue
 
 from aex_models.settlement import SettlementStatus
 from aex_runtime.http.pagination import page
@@ -21,6 +22,15 @@ from aex_settlement.api.rendering import large_answer
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_breakdown import break_down
 from aex_settlement.handlers.read_settlements import SettlementFilter, list_settlements, read_settlement
+from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
+
+_GROUPS = f"One or two of {', '.join(GROUPS)}; also as one value, such as `agent,day`"
+_GROUP_NAMES: dict[str, JsonValue] = {
+    "items": {"type": "string", "enum": list(GROUPS)},
+    "minItems": 1,
+    "maxItems": MAX_GROUPS,
+    "uniqueItems": True,
+}
 
 
 def settlement_routes(router: APIRouter, deps: Deps) -> None:
@@ -47,7 +57,7 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
     @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would take it for one
     async def get_breakdown(
         reader: Reader,
-        group_by: Annotated[list[str], Query(description="One or two of agent, consumer, domain, day, month")],
+        group_by: Annotated[list[str], Query(description=_GROUPS, json_schema_extra=_GROUP_NAMES)],
         first_day: FirstDay = None,
         last_day: LastDay = None,
         currency: CurrencyCode = None,

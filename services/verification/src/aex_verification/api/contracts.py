@@ -33,6 +33,10 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 Json = dict[str, Any]
 
 MAX_WAIT_S = 30
+_POSTED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The verdict: it came in time, or stands from before", "model": Json},
+    202: {"description": "Taken; there is no verdict yet"},
+}
 
 
 def contract_routes(deps: Deps) -> APIRouter:
@@ -47,7 +51,7 @@ def contract_routes(deps: Deps) -> APIRouter:
     async def get_contract(contract_id: str, reader: Parties) -> Json:
         return await shown_contract(deps, reader, await visible_contract(deps, reader, contract_id))
 
-    @router.post("/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate")
+    @router.post("/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate", responses=_POSTED)
     async def post_output(
         contract_id: str,
         candidate: Candidate,

@@ -11,11 +11,16 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.event_stream import MEDIA_TYPE, EventStream
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
-from aex_verification.handlers.follow_contract import first_to_tell, follow_contract
+from aex_verification.handlers.follow_contract import MAX_DIGITS, first_to_tell, follow_contract
 
 Parties = Annotated[Principal, Depends(Allow("consumer", "agent", "operator"))]
 LastEventId = Annotated[
-    str | None, Header(alias="Last-Event-ID", description="The `id` of the last event that was read")
+    str | None,
+    Header(
+        alias="Last-Event-ID",
+        description="The `id` of the last event that was read",
+        json_schema_extra={"pattern": f"^[0-9]{{0,{MAX_DIGITS}}}$"},
+    ),
 ]
 RETRY_MS = 1_000
 _EXAMPLE = (
@@ -23,10 +28,20 @@ _EXAMPLE = (
     'data: {"contract_id": "ctr_…", "seq": 1, "type": "verification_rejected", "attempts_used": 1, …}\n'
     "id: 1\n\n"
 )
+_EVENT: dict[str, Any] = {
+    "description": "One event of the stream",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "retry": {"type": "integer"},
+    },
+}
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The events, as server-sent events: `id` is the `seq`, `event` the `type`, `data` the event",
-        "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+        "content": {MEDIA_TYPE: {"schema": _EVENT, "example": _EXAMPLE}},
     },
     204: {"description": "The contract is over, and its last event was read: nothing will follow"},
 }

@@ -10,6 +10,7 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.download import Download
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.turnstile import Turnstile
+from aex_runtime.periods import DAY
 from aex_verification.deps import Deps
 from aex_verification.handlers.export_outcomes import OutcomeFilter, export_outcomes
 from aex_verification.rules.outcome_formats import MEDIA_TYPE, OutcomeFormat
@@ -22,8 +23,11 @@ Agent = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="
 Consumer = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="Of this consumer's works alone")]
 Domain = Annotated[str | None, Query(max_length=300, description="Outcomes of works of this domain alone, by its name")]
 Format = Annotated[OutcomeFormat, Query(alias="format", description="What a line is: an outcome record, or a rollout")]
-FirstDay = Annotated[str | None, Query(alias="from", description="First UTC day of `created_at`, such as 2025-01-01")]
-LastDay = Annotated[str | None, Query(alias="to", description="Last UTC day, included")]
+FirstDay = Annotated[
+    str | None,
+    Query(alias="from", description="First UTC day of `created_at`, such as 2025-01-01", json_schema_extra=DAY),
+]
+LastDay = Annotated[str | None, Query(alias="to", description="Last UTC day, included", json_schema_extra=DAY)]
 _DESCRIPTION = """Outcomes, oldest first, one JSON object a line: a consumer's or an agent's own, finance's and
 operators' are all.
 

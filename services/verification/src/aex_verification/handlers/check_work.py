@@ -70,7 +70,7 @@ async def _blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> Eva
     try:
         return read_blob(await deps.blobs.get(AREA, ref.digest, max_bytes=ref.size))
     except (BlobMissing, BlobCorrupt, BlobTooLarge) as error:
-        _log.critical("evaluation_lost", work_id=submitted.work_id, kind=type(error).__name__)
+        _log.critical("evaluation_lost", alarm=True, work_id=submitted.work_id, kind=type(error).__name__)
         delay = SYSTEM_BACKOFF.delay(_SLOW, deps.ids.jitter())
         raise RetryLater(delay, f"the evaluation data of {submitted.work_id} are lost") from None
     except ValidationError:  # its text quotes the data

@@ -61,7 +61,8 @@ async def examined(deps: Deps, exhibit: Exhibit) -> Examination:
             )
             return await deps.examiner.examine(request)
     except FileLost as lost:
-        log.critical("raw_data_lost", attempt_id=exhibit.attempt_id, owner=lost.owner.value, reason=str(lost))
+        about = {"attempt_id": exhibit.attempt_id, "owner": lost.owner.value}
+        log.critical("raw_data_lost", alarm=True, reason=str(lost), **about)
         raise ExaminationLost("FileLost") from None
     except SpoolUnavailable as error:
         raise ExaminationLost(f"SpoolUnavailable ({error})") from None

@@ -17,7 +17,7 @@ from aex_verification.handlers.read import outcome_of, visible_contract
 from aex_verification.repository import EVENTS
 from aex_verification.rules.outcome import paid_for
 
-_MAX_DIGITS = 9
+MAX_DIGITS = 9
 _AT_ONCE = 50
 log = structlog.get_logger()
 
@@ -67,7 +67,7 @@ async def _shown(deps: Deps, reader: Principal, events: list[ContractEvent]) -> 
 def _number(last_event_id: str | None) -> int:
     if not last_event_id:  # an empty one is what some readers send before their first event
         return 0
-    if last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= _MAX_DIGITS:
+    if last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= MAX_DIGITS:
         return int(last_event_id)
     problem = Problem(
         path="header/Last-Event-ID", code="invalid_event_id", message="The id of an event of this stream: a number"

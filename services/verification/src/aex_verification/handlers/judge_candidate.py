@@ -108,7 +108,8 @@ async def _by_criteria(deps: Deps, job: Job) -> Judgement:
         secrets = read_blob(await deps.blobs.get(AREA, named.digest))
     except (BlobMissing, BlobCorrupt, ValidationError) as error:
         kind = type(error).__name__  # its text may quote the data, and so may its traceback
-        log.critical("evaluation_lost", contract_id=request.contract_id, attempt_id=request.attempt_id, kind=kind)
+        about = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
+        log.critical("evaluation_lost", alarm=True, kind=kind, **about)
         return Judgement(None, Facts(), error=f"EvaluationLost ({kind})")
     try:
         science = await examine_candidate(deps, _exhibit(job, secrets.science)) if secrets.science else None

@@ -9,8 +9,10 @@ from sqlite3 import Connection
 
 from aex_runtime.bus.port import Message
 
-FORMAT = 1
+FORMAT = 2
 """Of the file (`user_version`): a file of another format is refused."""
+SUSPECTED = 2
+"""Deliveries in a row without an end, after which a message is suspected to kill its process."""
 
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS messages (
@@ -19,6 +21,7 @@ _SCHEMA = (
         attributes TEXT NOT NULL,
         data BLOB NOT NULL,
         attempts INTEGER NOT NULL DEFAULT 0,
+        died INTEGER NOT NULL DEFAULT 0,
         visible_at INTEGER NOT NULL DEFAULT 0,
         enqueued_at INTEGER NOT NULL,
         claim TEXT
@@ -26,6 +29,7 @@ _SCHEMA = (
     # What was retried and is due comes before what is fresh: its time has come, and fresh messages (0) have none.
     "CREATE INDEX IF NOT EXISTS messages_visible ON messages (visible_at DESC, id)",
     "CREATE INDEX IF NOT EXISTS messages_claim ON messages (claim) WHERE claim IS NOT NULL",
+    f"CREATE INDEX IF NOT EXISTS messages_suspected ON messages (visible_at) WHERE died >= {SUSPECTED}",
     f"PRAGMA user_version = {FORMAT}",
 )
 
@@ -39,6 +43,7 @@ class Row:
     attributes: str
     data: bytes
     attempts: int
+    died: int
     token: str
 
     def message(self) -> Message:
@@ -63,19 +68,41 @@ def insert(connection: Connection, messages: Sequence[tuple[str, str, bytes]], n
     connection.executemany("INSERT INTO messages (topic, attributes, data, enqueued_at) VALUES (?, ?, ?, ?)", rows)
 
 
-def claim(connection: Connection, topics: Sequence[str], limit: int, token: str, now: int, until: int) -> list[Row]:
-    """Take up to `limit` visible messages for `token`, out of others' sight until `until`."""
+def claim(
+    connection: Connection,
+    topics: Sequence[str],
+    limit: int,
+    token: str,
+    now: int,
+    until: int,
+    *,
+    suspected: bool = False,
+) -> list[Row]:
+    """Take up to `limit` visible messages for `token`, out of others' sight until `until`: suspected ones or others.
+
+    `died` of a row counts this delivery until its end is told.
+    """
     marks = ", ".join("?" * len(topics))
-    statement = f"""UPDATE messages SET claim = ?, attempts = attempts + 1, visible_at = ?
-        WHERE id IN (SELECT id FROM messages WHERE visible_at <= ? AND topic IN ({marks})
-                     ORDER BY visible_at DESC, id LIMIT ?)
-        RETURNING id, topic, attributes, data, attempts"""  # noqa: S608 only question marks are put in
+    # Of those that are suspected first the one that was cut off least: the others were in its company, most likely.
+    which, first = (">=", "died, id") if suspected else ("<", "visible_at DESC, id")
+    statement = f"""UPDATE messages SET claim = ?, attempts = attempts + 1, died = died + 1, visible_at = ?
+        WHERE id IN (SELECT id FROM messages WHERE visible_at <= ? AND topic IN ({marks}) AND died {which} {SUSPECTED}
+                     ORDER BY {first} LIMIT ?)
+        RETURNING id, topic, attributes, data, attempts, died - 1"""  # noqa: S608 no value is put in
     with closing(connection.execute(statement, (token, until, now, *topics, limit))) as cursor:
         rows = [
-            Row(number, topic, attributes, data, attempts, token)
-            for number, topic, attributes, data, attempts in cursor.fetchall()
+            Row(number, topic, attributes, data, attempts, died, token)
+            for number, topic, attributes, data, attempts, died in cursor.fetchall()
         ]
     return sorted(rows, key=lambda row: row.number)
+
+
+def has_suspected(connection: Connection, topics: Sequence[str], now: int) -> bool:
+    """Whether a suspected message is visible."""
+    marks = ", ".join("?" * len(topics))
+    statement = f"""SELECT 1 FROM messages WHERE died >= {SUSPECTED} AND visible_at <= ? AND topic IN ({marks})
+        LIMIT 1"""  # noqa: S608 no value is put in
+    return connection.execute(statement, (now, *topics)).fetchone() is not None
 
 
 def next_visible(connection: Connection, topics: Sequence[str], now: int) -> int | None:
@@ -93,8 +120,9 @@ def remove(connection: Connection, number: int, token: str) -> bool:
 
 
 def put_back(connection: Connection, number: int, token: str, visible_at: int, counted: bool) -> bool:
-    """Let a message that `token` still holds be seen again at `visible_at`."""
-    statement = "UPDATE messages SET claim = NULL, visible_at = ?, attempts = attempts - ? WHERE id = ? AND claim = ?"
+    """Let a message that `token` still holds be seen again at `visible_at`: its delivery had an end."""
+    statement = """UPDATE messages SET claim = NULL, visible_at = ?, attempts = attempts - ?, died = 0
+        WHERE id = ? AND claim = ?"""
     return connection.execute(statement, (visible_at, 0 if counted else 1, number, token)).rowcount == 1
 
 
@@ -106,9 +134,10 @@ def extend(connection: Connection, held: Sequence[tuple[int, str]], until: int) 
 
 def free(connection: Connection, owner: str, counted: bool) -> int:
     """Let go of everything that `owner` (the part of a token before its slash) holds; how much it was."""
-    statement = """UPDATE messages SET claim = NULL, visible_at = 0, attempts = attempts - ?
+    statement = """UPDATE messages SET claim = NULL, visible_at = 0, attempts = attempts - ?, died = died - ?
         WHERE claim > ? || '/' AND claim < ? || '0'"""  # '0' is the character after '/'
-    return connection.execute(statement, (0 if counted else 1, owner, owner)).rowcount
+    less = 0 if counted else 1
+    return connection.execute(statement, (less, less, owner, owner)).rowcount
 
 
 def count(connection: Connection) -> int:

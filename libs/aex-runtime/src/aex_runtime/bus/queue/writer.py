@@ -25,6 +25,8 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 _MAX_BATCH = 256
+_MAX_WAITING = 1_000
+"""Pieces of work of a process: publishers send batches, and consumers wait for each of theirs."""
 _LOCK_TIMEOUT_S = 5.0
 _FIRST_LOCK_WAIT_S = 0.0002
 _LAST_LOCK_WAIT_S = 0.005
@@ -56,7 +58,7 @@ class QueueWriter:
         self._thread.start()
 
     async def run(self, work: Work[T], *, durable: bool) -> T:
-        """The result of `work`, once committed; raises `BusUnavailable`, at the deadline too.
+        """The result of `work`, once committed; raises `BusUnavailable`, at the deadline too, or where too much waits.
 
         Handed over, work is done even if its caller gives up. `durable`: on disk when this returns. Claims and acks
         need not be: what a power cut takes back of them is delivered again, which at-least-once allows. A killed
@@ -64,6 +66,8 @@ class QueueWriter:
         """
         if self._closed:
             raise BusUnavailable(f"{self._path} is closed")
+        if self._jobs.qsize() >= _MAX_WAITING:
+            raise BusUnavailable(f"{self._path}: {_MAX_WAITING} pieces of work wait already")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(work, durable, loop, future))

@@ -83,6 +83,12 @@ async def count_waiting(deps: Deps, most: int = MOST_COUNTED) -> Waiting:
     return Waiting(len(counted), len(found) > most, tuple(ranked), first)
 
 
+async def oldest_waiting_s(deps: Deps) -> float:
+    """How long the first of the queue has waited, in seconds; 0 where nothing waits."""
+    found = await HOLDS.find(deps.store, {"status": HoldStatus.WAITING.value}, "held_at", limit=1)
+    return max(0.0, (deps.clock.now() - found[0].record.held_at).total_seconds()) if found else 0.0
+
+
 async def next_waiting(deps: Deps, hold: Hold) -> Hold | None:
     """What to look at after this hold: what has waited the longest since, else the longest of all but this."""
     equal = {"status": HoldStatus.WAITING.value}

@@ -1,0 +1,30 @@
+"""A store that hands everything on: what stands around a store says only what it does otherwise."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+
+
+class PassingStore:
+    """The port, as the store below keeps it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        return await self._store.get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        return await self._store.get_many(collection, keys)
+
+    async def query(self, query: Query) -> list[Document]:
+        return await self._store.query(query)
+
+    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
+        return await self._store.transact(fn)
+
+    async def ping(self) -> None:
+        await self._store.ping()
+
+    async def close(self) -> None:
+        await self._store.close()
