@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-import structlog
+
+from tests.simulation.runs.running import silent_log
 
 
-@pytest.fixture(autouse=True)
-def _only_alarms() -> Iterator[None]:
-    """Thousands of faults a run are told by the trace; the log is left to what nobody expects."""
-    before = structlog.get_config()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    yield
-    structlog.configure(**before)
+@pytest.fixture(autouse=True, scope="module")
+def _silent_log() -> Iterator[None]:
+    """For runs that a test begins by itself, too; before the fixtures of a module, which begin some."""
+    with silent_log():
+        yield

@@ -6,7 +6,8 @@ from typing import Any
 
 from aex_models.contract import Candidate
 from aex_runtime.identity.principal import Principal
-from tests.simulation.services import DEADLY, ENDLESS, SOUND
+from tests.simulation.actions.science import ABSURD, CLAIM, TRUE
+from tests.simulation.faults.partners import DEADLY, ENDLESS, SOUND
 
 CODE = "def evaluate(input, output, metadata):\n    return 1  # {}\n"
 _MOODS = {"fine": 10, "dull": 3, "hopeless": 1, "crash": 1}
@@ -24,6 +25,7 @@ class Deal:
     least: str
     most: str
     verifier: str | None
+    science: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,13 @@ class Offer:
     code: str | None
     """Its custom code."""
     verifier: str | None
+    science: bool = False
+
+    def dealt(self, contract_id: str, agent: str) -> Deal:
+        """Somebody has it."""
+        return Deal(
+            contract_id, self.work_id, self.consumer.id, agent, self.least, self.most, self.verifier, self.science
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,10 @@ class Shares:
 
     custom: float = 0.3
     verifier: float = 0.4
+    claims: float = 0.2
+    """How likely agents may take it for themselves."""
+    science: float = 0.3
+    """How likely a work demands science, and how likely a candidate claims something."""
 
 
 def random_work(dice: random.Random, shares: Shares) -> dict[str, Any]:
@@ -56,6 +69,7 @@ def random_work(dice: random.Random, shares: Shares) -> dict[str, Any]:
     code = dice.choices([SOUND, ENDLESS, DEADLY], [4, 1, 1])[0] if custom else None
     secrets = {"evaluation": {"custom_metrics": [{"name": "mine", "code": CODE.format(code)}]}} if code else {}
     verifier = dice.choice(["summary", "summary", "nothing"]) if dice.random() < shares.verifier else None
+    claims = dice.random() < shares.claims
     return {
         **secrets,
         "title": "Write some words",
@@ -69,8 +83,9 @@ def random_work(dice: random.Random, shares: Shares) -> dict[str, Any]:
             "max_cpc": dice.choice(["0.10", "1.000001"]),
             "max_cpa_total": dice.choice([None, "0.04", "1"]),
             "max_penalty_total": dice.choice([None, "0"]),
-            "base_policy": dice.choice(["judged", "on_success"]),
+            "base_policy": "on_success" if claims else dice.choice(["judged", "on_success"]),
         },
+        "allow_claims": claims,
         "verification": {
             "max_attempts": dice.randint(1, 3),
             "deadline_s": dice.choice([600, 86_400]),
@@ -90,8 +105,9 @@ def _criteria(threshold: int, penalty: str, *, custom: bool) -> list[dict[str, A
     ]
 
 
-def random_candidate(dice: random.Random) -> Candidate:
+def random_candidate(dice: random.Random, *files: dict[str, Any], claims: bool = False) -> Candidate:
     """Good, bad, claimed too high, of the wrong shape, or the same again."""
+    claimed = {CLAIM: dice.choice([TRUE, TRUE, ABSURD])} if claims and dice.random() < 0.9 else {}
     words = dice.randint(0, 9)
     mood = dice.choices(list(_MOODS), list(_MOODS.values()))[0]
     text: Any = " ".join([mood, *["word"] * (words - 1)]) if words else ""
@@ -100,5 +116,7 @@ def random_candidate(dice: random.Random) -> Candidate:
             "output": {"text": words if dice.random() < 0.15 else text},
             "execution_metadata": {"duration_ms": dice.choice([10, 900, 5000])} if dice.random() < 0.8 else {},
             "claimed_metrics": {"word_count": dice.choice([words, words, 50])} if dice.random() < 0.3 else {},
+            "claimed_values": claimed,
+            "artifacts": list(files),
         }
     )

@@ -1,0 +1,201 @@
+"""What the platform does by itself: messages fly, time passes, timers fire, what stayed behind is published."""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aex_governance.handlers.rebuild.rebuild_projections import rebuild_projections
+from aex_governance.handlers.rebuild.rebuilder import Rebuilder
+from aex_runtime.bus.consumer import OUTAGES, ConsumerPolicy
+from aex_runtime.bus.port import Delivery, Retry
+from aex_runtime.deadletters import NoSuchDeadLetter
+from aex_runtime.errors import Conflict
+from aex_runtime.leases import LeaseLost
+from aex_runtime.outbox_entry import outbox_table
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.journal.rebuild_projections import rebuild
+from aex_settlement.rules.projected import Projection
+from aex_settlement.sealer import LEASE as SEALER
+from aex_settlement.sealer import catch_up
+from tests.simulation.faults.bus import Flight
+from tests.simulation.faults.fate import CALM, Crash
+from tests.simulation.promises.derived import check_books, check_memory
+from tests.simulation.promises.invariants import check_handlers
+from tests.simulation.services import Service
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+async def deliver(world: "World") -> None:
+    """Some messages, any of those in flight."""
+    for _ in range(world.dice.choice([1, 1, 2, 4])):
+        await _deliver_one(world)
+
+
+async def _deliver_one(world: "World") -> None:
+    """Perhaps it comes twice, perhaps later."""
+    now, fate = world.clock.now().timestamp(), world.suite.around.fate
+    flights = [each for each in world.suite.around.bus.flights if each.due_at <= now]
+    if not flights:
+        return
+    flight = world.dice.choice(flights)
+    if fate.happens("drop"):
+        flight.due_at = now + world.dice.uniform(1, 600)
+        return
+    await land(world, flight, twice=fate.happens("duplicate"))
+
+
+async def land(world: "World", flight: Flight, *, twice: bool = False) -> None:
+    """The message reaches its service. `twice`: all replicas at once, and one of them once more."""
+    service = world.suite.named(flight.service)
+    world.trace.append(f"{flight.service} {flight.topic}")
+    flight.attempt += 1
+    delivery = Delivery(flight.topic, flight.message, _told_attempt(world, flight))
+    if twice:
+        both = [partial(_received, replica, delivery) for replica in world.replicas_of(flight.service)]
+        await world.suite.around.pauses.together(both)
+    with service.process.inside():
+        disposition = await service.consumer.receive(delivery)
+    if isinstance(disposition, Retry):
+        flight.due_at = world.clock.now().timestamp() + disposition.delay.total_seconds()
+        if world.faults == CALM:
+            world.clock.advance(disposition.delay)
+        return
+    if flight in world.suite.around.bus.flights:  # it may have reached another replica meanwhile
+        world.suite.around.bus.flights.remove(flight)
+
+
+async def _received(service: Service, delivery: Delivery) -> None:
+    with service.process.inside():
+        await service.consumer.receive(delivery)
+
+
+def _told_attempt(world: "World", flight: Flight) -> int:
+    """Crashes are the simulator's and no fault of the message: it is not worn out by them, but by bad luck."""
+    if flight.counted:
+        return flight.attempt
+    fate = world.suite.around.fate
+    return 1 + ConsumerPolicy().max_unended if fate.happens("worn_out") else 1
+
+
+async def fire_timers(world: "World") -> None:
+    """Time passes, and what came due fires."""
+    world.clock.advance(timedelta(seconds=world.dice.choices([1, 30, 200, 4000], [4, 4, 3, 1])[0]))
+    for service in world.suite.services:
+        await guarded(service, service.sweeper.fire_due(service.clock.now()))
+
+
+async def set_clock_back(world: "World") -> None:
+    """Clocks jump: what was due, or over, is so no longer."""
+    world.clock.advance(-timedelta(seconds=world.dice.choice([1, 60, 5000, 90_000])))
+
+
+async def deliver_again(world: "World") -> None:
+    """A broker repeats messages that were done with long ago."""
+    bus = world.suite.around.bus
+    for old in world.dice.sample(bus.published, min(len(bus.published), 5)):
+        bus.flights.append(Flight(old.service, old.topic, old.message))
+
+
+async def sweep(world: "World") -> None:
+    """The sweep publishes what stayed behind."""
+    service = world.dice.choice(world.suite.services)
+    await guarded(service, service.outbox.sweep())
+
+
+async def pump(world: "World") -> None:
+    """The pumps publish what was just committed."""
+    for service in world.suite.services:
+        await guarded(service, service.outbox.flush())
+
+
+async def seal(world: "World") -> None:
+    """The sealers look: one that holds the lease, or two at once that both believe that they do."""
+    if world.dice.random() < 0.5:
+        await _seal_under_lease(world.suite.settlement, world.suite.settlement_deps)
+        return
+    sealers = world.dice.choice([1, 2])
+    await asyncio.gather(
+        *(guarded(world.suite.settlement, catch_up(world.suite.settlement_deps)) for _ in range(sealers))
+    )
+
+
+async def _seal_under_lease(service: Service, deps: Deps) -> None:
+    """Whoever lost the lease meanwhile seals nothing any more."""
+
+    async def work() -> None:
+        lease = await service.leases.acquire(SEALER, timedelta(seconds=10))
+        if lease is not None:
+            await catch_up(deps, partial(service.leases.guard, lease=lease))
+
+    with suppress(LeaseLost):
+        await guarded(service, work())
+
+
+async def rebuild_books(world: "World") -> None:
+    """Somebody has a projection made anew, perhaps not to the end: it may repair what was wrong before."""
+    await check_books(world)
+    projection = world.dice.choice(list(Projection))
+    await guarded(world.suite.settlement, _rebuilt(world, world.suite.settlement_deps, projection))
+
+
+async def rebuild_memory(world: "World") -> None:
+    """Somebody has what governance remembers made anew, perhaps not to the end: it may repair what was wrong before."""
+    await check_memory(world)
+    service = world.suite.governance
+    by = Rebuilder(service.store, service.clock, service.ids, lambda *_: _dawdle(world))
+    with suppress(Conflict, LeaseLost):
+        await guarded(service, rebuild_projections(by))
+
+
+def _dawdle(world: "World") -> None:
+    """A rebuild takes its time, now and then longer than its lease lasts."""
+    if world.dice.random() < 0.1:
+        world.clock.advance(timedelta(seconds=world.dice.choice([5, 20, 40])))
+
+
+async def _rebuilt(world: "World", deps: Deps, projection: Projection) -> None:
+    try:
+        await rebuild(deps, [projection], lambda _done, _total: _dawdle(world))
+    except (Conflict, LeaseLost):
+        return  # the lease of one that crashed is not over yet; or it is, on a clock that jumped, for one at work
+
+
+async def settle(world: "World") -> None:
+    """Much time passes: everything is published, everything lands, every timer fires."""
+    world.clock.advance(timedelta(hours=6))
+    for service in world.suite.services:
+        await replay(world, service)
+        await guarded(service, service.outbox.flush())
+        await guarded(service, service.outbox.sweep())
+        await guarded(service, service.sweeper.fire_due(service.clock.now()))
+    while world.suite.around.bus.flights:
+        await land(world, world.suite.around.bus.flights[0])
+        check_handlers(world)  # before what always fails is tried for ever
+    await catch_up(world.suite.settlement_deps)
+
+
+async def nothing_moves(world: "World") -> bool:
+    """Whether no message flies, no timer is set, and nothing waits to be published."""
+    services = world.suite.services
+    waiting = [await service.sweeper.next_due() for service in services]
+    unpublished = [await outbox_table(each.name).find(each.store, order="created_at") for each in services]
+    return not (world.suite.around.bus.flights or any(waiting) or any(unpublished))
+
+
+async def replay(world: "World", service: Service) -> None:
+    """An operator has dead letters delivered again, those apart that were thrown in as poison."""
+    for letter in (await service.dead_letters.list(100, None)).items:
+        if (service.name, letter.event_id) not in world.seen.poison:
+            with suppress(NoSuchDeadLetter):  # another operator was quicker
+                await service.dead_letters.replay(letter.id, service.bus)
+
+
+async def guarded(service: Service, work: Awaitable[object]) -> None:
+    """Do it in the service's process, which a crash ends and starts again; an outage is waited out."""
+    with suppress(Crash, *OUTAGES), service.process.inside():
+        await work

@@ -1,0 +1,44 @@
+"""Science in the simulation: uploads, claims that a range tells apart, files by reference."""
+
+import random
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from aex_runtime.artifacts.uploads import Uploads
+from aex_runtime.identity.principal import Principal
+from tests.simulation.actions.asking import until_answered
+
+if TYPE_CHECKING:
+    from tests.simulation.services import Service
+    from tests.simulation.world import World
+
+CLAIM = "fitness"
+TRUE, ABSURD = 0.5, 70.5
+"""What agents claim; the second is out of every range."""
+
+
+async def uploaded(world: "World", service: "Service", uploads: Uploads, owner: Principal) -> str | None:
+    """The digest of a file that somebody brings, now or as before; None where it is refused."""
+    content = f"mutant,score\nA1C,{world.dice.randint(0, 3)}\n".encode()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield content
+
+    taken = await until_answered(world, service, None, lambda key: uploads.take(owner, pieces(), key))
+    return taken[1].digest if taken else None
+
+
+def random_science(dice: random.Random, digest: str | None) -> dict[str, Any]:
+    """What a consumer demands of the science, with its own data where there are any."""
+    return {
+        "question": "How fit?",
+        "expected_outcome": "about a half",
+        "output_constraints": {CLAIM: {"min": 0, "max": 1}},
+        "checks": ["value_ranges", *dice.choice([[], ["peer_review"]])],
+        "data": [{"name": "scores.csv", "sha256": digest}] if digest else [],
+    }
+
+
+def file_of(digest: str) -> dict[str, Any]:
+    """A candidate's file, by reference."""
+    return {"name": "own.csv", "media_type": "text/csv", "sha256": digest}

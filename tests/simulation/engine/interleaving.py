@@ -1,0 +1,137 @@
+"""Real concurrency that is the same each time: virtual time, no thread, and pauses that the dice choose.
+
+A race needs somebody to come in between. So while several act at once, every read and every commit yields to the
+loop a number of times; who comes first follows from the seed alone.
+"""
+
+import asyncio
+import random
+import selectors
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from aex_runtime.store.buffer import BufferedTransaction
+from aex_runtime.store.port import Collection, Document, Query
+from aex_runtime.store.rerun import Rerun
+from tests.simulation.engine.chronicle import ChronicledStore
+
+T = TypeVar("T")
+_TURNS = (0, 0, 1, 1, 2, 3, 5, 12)
+"""How often somebody yields at one place: mostly little, now and then so long that all others are done."""
+
+
+class Stuck(AssertionError):
+    """Everybody waits for somebody."""
+
+
+class _NoWaiting(selectors.SelectSelector):
+    """Where nothing is ready, the time until something is passes at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise Stuck("everybody waits for somebody, and nothing will ever happen")
+        self.now += max(timeout, 0.0)
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """A loop whose time passes at once, and whose threads are none."""
+
+    def __init__(self) -> None:
+        self._virtual = _NoWaiting()
+        super().__init__(self._virtual)
+
+    def time(self) -> float:
+        return self._virtual.now
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """Done on the spot; who waits for it goes on in the loop's next turn."""
+        del executor
+        done: asyncio.Future[T] = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 it belongs to whoever waits
+            done.set_exception(error)
+        return done
+
+
+def simulated(run: Coroutine[Any, Any, T]) -> T:
+    """Run it to its end in virtual time."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(run)
+
+
+class Pauses:
+    """Where others may come in between, while there are others."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self._dice = dice
+        self._at_once = 1
+
+    async def pause(self) -> None:
+        """Yield as often as the dice say."""
+        if self._at_once > 1:
+            for _ in range(self._dice.choice(_TURNS)):
+                await asyncio.sleep(0)
+
+    @contextmanager
+    def nobody_between(self) -> Iterator[None]:
+        """What is read of stores in this block is of one moment, whoever acts at once."""
+        at_once, self._at_once = self._at_once, 1
+        try:
+            yield
+        finally:
+            self._at_once = at_once
+
+    async def together(self, acts: Sequence[Callable[[], Awaitable[None]]]) -> None:
+        """All of them at once, beside those that are under way. The first failure ends them all."""
+        self._at_once += len(acts) - 1
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for act in acts:
+                    tasks.create_task(_run(act))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        finally:
+            self._at_once -= len(acts) - 1
+
+
+async def _run(act: Callable[[], Awaitable[None]]) -> None:
+    await act()
+
+
+class InterleavingStore(ChronicledStore):
+    """A store in which others come in between a transaction's reads and its commit."""
+
+    def __init__(self, pauses: Pauses, dice: random.Random) -> None:
+        super().__init__(Rerun(jitter=dice.random, now=lambda: 0.0))
+        self.lost = 0
+        """Commits that lost against others."""
+        self._pauses = pauses
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        await self._pauses.pause()
+        return await super().get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        await self._pauses.pause()
+        return await super().get_many(collection, keys)
+
+    async def query(self, query: Query) -> list[Document]:
+        await self._pauses.pause()
+        return await super().query(query)
+
+    async def commit(self, transaction: BufferedTransaction) -> bool:
+        await self._pauses.pause()
+        done = await super().commit(transaction)
+        self.lost += not done
+        await self._pauses.pause()
+        return done

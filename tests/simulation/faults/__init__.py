@@ -1,0 +1,1 @@
+"""What fails, and how often."""

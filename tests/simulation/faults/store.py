@@ -1,0 +1,71 @@
+"""A store that fails: away, too contended, gone around a commit, or silent about it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from aex_runtime.store.port import Collection, Contention, Document, Query, Store, StoreUnavailable, T, Transaction
+from tests.parts.passing import PassingStore
+from tests.simulation.faults.fate import Crash, Fate
+
+
+class FaultyStore(PassingStore):
+    """A store that is away now and then, whose transactions run again, or end in a crash beside the commit."""
+
+    def __init__(self, name: str, fate: Fate, store: Store) -> None:
+        """`name`: as outages call it."""
+        super().__init__(store)
+        self._name = name
+        self._fate = fate
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        self._reached()
+        return await self._store.get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        self._reached()
+        return await self._store.get_many(collection, keys)
+
+    async def query(self, query: Query) -> list[Document]:
+        self._reached()
+        return await self._store.query(query)
+
+    async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
+        fate = self._fate
+        if fate.is_away(self._name):
+            raise StoreUnavailable("away")
+        if fate.happens("rerun"):
+            await fn(_Discarded(self._store))  # it lost against somebody: whatever it decided is void
+        if fate.happens("crash_before_commit"):
+            raise Crash("before the commit")
+        if fate.happens("store_refuses"):
+            raise Contention("it lost too often") if fate.share(1) else StoreUnavailable("no answer")
+        result = await self._store.transact(fn)
+        if fate.happens("crash_after_commit"):
+            raise Crash("after the commit")
+        if fate.happens("answer_lost"):
+            raise StoreUnavailable("no answer, and nobody knows whether it was committed")
+        return result
+
+    def _reached(self) -> None:
+        if self._fate.is_away(self._name) or self._fate.happens("store_unread"):
+            raise StoreUnavailable("no answer")
+
+
+class _Discarded:
+    """A transaction whose writes go nowhere."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, collection: Collection, key: str) -> Document | None:
+        return await self._store.get(collection, key)
+
+    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
+        return await self._store.get_many(collection, keys)
+
+    def create(self, *_: object) -> None: ...
+
+    def update(self, *_: object) -> None: ...
+
+    def put(self, *_: object) -> None: ...
+
+    def delete(self, *_: object) -> None: ...

@@ -1,0 +1,1 @@
+"""What holds whatever happens, and who looks whether it does."""

@@ -1,0 +1,51 @@
+"""What is derived of journal and log is what they come to: at rest, after what touched it, and before it is rebuilt."""
+
+from collections.abc import Set
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from aex_governance.repository.log import OUTCOMES, VALIDATIONS
+from aex_governance.repository.projections import HEAD
+from aex_governance.repository.projections import TABLES as MEMORY
+from aex_runtime.store.table import Table
+from aex_settlement.repository.journal import BATCHES
+from aex_settlement.repository.projections import STATES
+from aex_settlement.repository.projections import TABLES as BOOKS
+from tests.services.governance.rebuild.recount import check_read
+from tests.services.settlement.journal.recount import check_projections
+from tests.services.settlement.journal.wholeness import Journal, checked_journal
+from tests.simulation.promises.promise import promise
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+_OF_BOOKS: tuple[Table[Any], ...] = (BATCHES, STATES, *chain.from_iterable(BOOKS.values()))
+_OF_MEMORY: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, HEAD, *MEMORY.values())
+_BOOKS = frozenset(table.collection.name for table in _OF_BOOKS)
+_MEMORY = frozenset(table.collection.name for table in _OF_MEMORY)
+
+
+async def check_touched(world: "World", touched: Set[str]) -> None:
+    """Whatever the commits to these collections may have harmed."""
+    if touched & _BOOKS:
+        await check_books(world)
+    if touched & _MEMORY:
+        await check_memory(world)
+
+
+async def check_memory(world: "World") -> None:
+    """What governance remembers is what its log comes to."""
+    with world.suite.around.pauses.nobody_between():
+        await check_read(world.suite.governance.memory)
+
+
+async def check_books(world: "World", *, at_head: bool = False) -> Journal:
+    """The journal is whole and never altered, and each projection is what it comes to."""
+    store, seen = world.suite.settlement.memory, world.seen.hashes
+    with world.suite.around.pauses.nobody_between():
+        journal = await checked_journal(store)
+        await check_projections(store, journal, at_head=at_head)
+    for batch in journal.batches:
+        kept = seen.setdefault(batch.seq, batch.hash) == batch.hash
+        promise(kept, "the journal is never altered", f"batch {batch.seq} was sealed anew")
+    return journal

@@ -1,0 +1,15 @@
+"""A promise that was broken, by its name."""
+
+
+class BrokenPromise(AssertionError):
+    """What the suite promises did not hold. The first words name the promise."""
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(f"{name}: {detail}")
+        self.name = name
+
+
+def promise(kept: bool, name: str, detail: str) -> None:
+    """Raise `BrokenPromise` where it is not kept."""
+    if not kept:
+        raise BrokenPromise(name, detail)

@@ -1,0 +1,73 @@
+"""What a run is to do, as data: drawn from its seed, printed, pasted back, made smaller."""
+
+import json
+import random
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Self
+
+_SEED_BITS = 48
+"""Few enough for every reader of JSON."""
+_TOGETHER = 0.15
+"""How often several act at once."""
+_MOST_AT_ONCE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One action, with dice of its own: what others do, or leave, does not change what it throws."""
+
+    action: str
+    seed: int
+    moment: int
+    """Those of one moment act at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that one run does. The same plan gives the same run."""
+
+    seed: int
+    steps: tuple[PlannedStep, ...]
+
+    @classmethod
+    def drawn(cls, seed: int, steps: int, weights: Mapping[str, float]) -> Self:
+        """A plan of at least `steps` steps, and a few more where the last of them act at once."""
+        dice = random.Random(seed)
+        names, shares = list(weights), list(weights.values())
+        drawn: list[PlannedStep] = []
+        moment = 0
+        while len(drawn) < steps:
+            at_once = dice.randint(2, _MOST_AT_ONCE) if dice.random() < _TOGETHER else 1
+            actions = dice.choices(names, shares, k=at_once)
+            drawn.extend(PlannedStep(action, dice.getrandbits(_SEED_BITS), moment) for action in actions)
+            moment += 1
+        return cls(seed, tuple(drawn))
+
+    @classmethod
+    def from_json(cls, text: str, known: Container[str]) -> Self:
+        """Back from what `to_json` wrote, of `known` actions. Raises `ValueError` for anything else."""
+        try:
+            written = json.loads(text)
+            plan = cls(int(written["seed"]), tuple(PlannedStep(**each) for each in written["steps"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is no plan: {error}") from error
+        unknown = sorted({step.action for step in plan.steps if step.action not in known})
+        if unknown:
+            raise ValueError(f"there are no such actions: {', '.join(unknown)}")
+        return plan
+
+    def to_json(self) -> str:
+        """One line for each step, so that a person can take some out."""
+        steps = ",\n".join(json.dumps(asdict(step)) for step in self.steps)
+        return f'{{"seed": {self.seed}, "steps": [\n{steps}\n]}}\n'
+
+    def moments(self) -> Iterator[tuple[PlannedStep, ...]]:
+        """The steps, those together that act at once."""
+        for _, together in groupby(self.steps, lambda step: step.moment):
+            yield tuple(together)
+
+    def only(self, steps: Sequence[PlannedStep]) -> "Plan":
+        """The same run, of which only these are left."""
+        return Plan(self.seed, tuple(steps))

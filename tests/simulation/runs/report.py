@@ -1,0 +1,66 @@
+"""What a person reads: one table of many runs, and of each broken promise what it takes to see it again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.simulation.runs.running import Broken, RunResult
+
+_WIDTH = 46
+
+
+@dataclass(slots=True)
+class Totals:
+    """Many runs, added up."""
+
+    seeds: int = 0
+    steps: int = 0
+    cpu_s: float = 0.0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, result: RunResult) -> None:
+        """One more run."""
+        self.seeds += 1
+        self.steps += len(result.plan.steps)
+        self.cpu_s += result.cpu_s
+        self.counts.update(result.counts)
+
+
+def table_of(totals: Totals, wall_s: float, jobs: int) -> str:
+    """Seeds, time and everything that happened, by group."""
+    per_seed = totals.cpu_s / max(totals.seeds, 1)
+    head = [
+        ("seeds", f"{totals.seeds:,}"),
+        ("steps", f"{totals.steps:,}"),
+        ("CPU seconds a seed", f"{per_seed:.3f}"),
+        (f"seconds, {jobs} processes", f"{wall_s:.1f}"),
+    ]
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for (group, name), number in sorted(totals.counts.items()):
+        groups.setdefault(group, []).append((name, f"{number:,}"))
+    lines = [_row("run", head[0]), *(_row("", each) for each in head[1:])]
+    for group, rows in groups.items():
+        lines.extend(_row("" if place else group, each) for place, each in enumerate(rows))
+    return "\n".join(lines)
+
+
+def broken_seed(result: RunResult, broken: Broken, smaller: RunResult, again: Sequence[str]) -> str:
+    """Which promise, which seed, the smallest plan that was found, and with which arguments to run either again."""
+    last = smaller.broken or broken
+    return "\n".join(
+        [
+            f"BROKEN: {broken.promise} (seed {result.plan.seed})",
+            f"  {last.detail}",
+            *(f"  {line}" for line in last.where.rstrip().splitlines()),
+            f"  {len(smaller.plan.steps)} of {len(result.plan.steps)} steps are enough; what happens in them:",
+            *(f"    {line}" for line in smaller.trace),
+            "  the plan:",
+            *(f"    {line}" for line in smaller.plan.to_json().rstrip().splitlines()),
+            *(f"  again: make simulate {arguments}" for arguments in again),
+        ]
+    )
+
+
+def _row(group: str, row: tuple[str, str]) -> str:
+    name, number = row
+    return f"{group:<12}{name:<{_WIDTH}}{number:>14}"

@@ -1,0 +1,115 @@
+"""Runs, one process for some of them: what came of each, as plain data."""
+
+import signal
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import structlog
+
+from tests.simulation.engine.interleaving import simulated
+from tests.simulation.planted.plant import NOTHING, Plant
+from tests.simulation.promises.promise import BrokenPromise
+from tests.simulation.runs.plan import Plan
+from tests.simulation.world import WEIGHTS, World
+
+STEPS = 150
+TIME_LIMIT_S = 60.0
+"""Of CPU: a run takes less than a second."""
+
+
+class TooLong(BaseException):
+    """A run that does not end. No handler takes it for an error of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A promise that was not kept."""
+
+    promise: str
+    """What names it: two runs that break the same one have the same."""
+    detail: str
+    where: str
+    """The last lines of the traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What came of one run."""
+
+    plan: Plan
+    broken: Broken | None
+    cpu_s: float
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By group and name: faults, actions, ends, events, postings."""
+    trace: tuple[str, ...] = ()
+
+
+def planned(seed: int, steps: int = STEPS) -> Plan:
+    """What the run of a seed does."""
+    return Plan.drawn(seed, steps, WEIGHTS)
+
+
+def result_of(plan: Plan, plant: Plant = NOTHING, *, limit_s: float = TIME_LIMIT_S) -> RunResult:
+    """Run it to its end."""
+    began = time.process_time()
+    world = World(plan.seed, plant=plant)
+    broken = None
+    with silent_log(), _at_most(limit_s):
+        try:
+            simulated(world.follow(plan))
+        except (Exception, TooLong) as error:  # noqa: BLE001 whatever ends a run is what the run found
+            broken = broken_by(error)
+    return RunResult(plan, broken, time.process_time() - began, _counts(world), tuple(world.trace))
+
+
+def broken_by(error: BaseException) -> Broken:
+    """What an error says of the promise that was broken."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].name}" if frames else "nowhere"
+    promise = error.name if isinstance(error, BrokenPromise) else f"{type(error).__name__} in {place}"
+    where = "".join(traceback.format_list(frames[-4:]))
+    return Broken(promise, str(error)[:2_000], where)
+
+
+def _counts(world: World) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    counts.update(("action", each) for each in world.acted)
+    counts.update(("end", status.value) for status in world.seen.finals.values())
+    counts.update({("tally", name): number for name, number in world.tally.items()})
+    return counts
+
+
+@contextmanager
+def silent_log() -> Iterator[None]:
+    """Thousands of faults a run are told by its trace: in the log they would hide whatever else is printed."""
+    before = structlog.get_config()
+    structlog.configure(processors=[_silent])
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
+def _silent(*_: object) -> str:
+    raise structlog.DropEvent
+
+
+@contextmanager
+def _at_most(limit_s: float) -> Iterator[None]:
+    """End what takes longer, wherever it is, by `TooLong`. Works in the main thread alone, where runs are."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        raise TooLong(f"the run took more than {limit_s:g} s of CPU")
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, limit_s, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)

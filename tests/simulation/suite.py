@@ -1,0 +1,138 @@
+"""One replica of each of the four services, wired as in production but for the network."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from aex_governance.deps import Deps as GovernanceDeps
+from aex_governance.rules.config import RuleConfig, load_rules
+from aex_governance.subscriptions import subscriptions as governance_subscriptions
+from aex_models.events import SERVICES
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.submission import check_submission
+from aex_settlement.deps import Deps as SettlementDeps
+from aex_settlement.subscriptions import subscriptions as settlement_subscriptions
+from aex_verification.deps import Deps as VerificationDeps
+from aex_verification.followers import Followers
+from aex_verification.replay_limit import ReplayLimit
+from aex_verification.rules.policy import Policy
+from aex_verification.subscriptions import subscriptions as verification_subscriptions
+from aex_verification.subscriptions import timers as verification_timers
+from aex_verification.turnstile import Turnstile
+from aex_verification.under_way import UnderWay
+from aex_verification.waits import Waits
+from aex_work_publisher.deps import Deps as PublisherDeps
+from aex_work_publisher.subscriptions import subscriptions as publisher_subscriptions
+from tests.parts.verification import EngineJudge, ExaminerInHand
+from tests.parts.verifiers import VERIFIERS, VerifiersInHand
+from tests.simulation.engine.dice import REPLICAS
+from tests.simulation.faults.partners import (
+    SimulatedAwards,
+    SimulatedGovernance,
+    SimulatedReviewer,
+    SimulatedSpool,
+    SimulatedTrials,
+    code_meets,
+)
+from tests.simulation.services import Around, Lasting, Service
+
+
+@cache
+def _catalog() -> Catalog:
+    """One for all runs: it never changes, and reading its domains takes longer than half a run."""
+    return Catalog.of()
+
+
+@cache
+def _rules() -> Mapping[str, RuleConfig]:
+    """As packaged. To read them takes a third of a run's time."""
+    return load_rules()
+
+
+class Suite:
+    """One replica of each of the four, wired as in production but for the network."""
+
+    def __init__(self, around: Around, lasting: Mapping[str, Lasting], replica: int) -> None:
+        self.publisher, self.verification, self.governance, self.settlement = (
+            Service(name, replica, around, lasting[name]) for name in SERVICES
+        )
+        self.around = around
+        self.publisher_deps = self._publisher()
+        self.governance_deps = GovernanceDeps(
+            self.governance.unit_of_work, self.governance.store, self.governance.clock, _rules()
+        )
+        self.verification_deps = around.plant.verification(self._verification())
+        self.settlement_deps = SettlementDeps(
+            self.settlement.unit_of_work,
+            self.settlement.store,
+            self.settlement.clock,
+            self.settlement.ids,
+            lambda: None,
+        )
+        self.publisher.boot = lambda: self.publisher.wire(publisher_subscriptions(self.publisher_deps))
+        self.governance.boot = lambda: self.governance.wire(governance_subscriptions(self.governance_deps))
+        self.verification.boot = self._boot_verification
+        self.settlement.boot = lambda: self.settlement.wire(settlement_subscriptions(self.settlement_deps))
+        for service in self.services:
+            service.boot()
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        return (self.publisher, self.verification, self.governance, self.settlement)
+
+    def named(self, name: str) -> Service:
+        return next(service for service in self.services if service.name == name)
+
+    def _boot_verification(self) -> None:
+        deps = self.verification_deps = replace(
+            self.verification_deps,
+            waits=Waits(),
+            under_way=UnderWay(),
+            followers=Followers(),
+            replays=ReplayLimit(),
+        )
+        self.verification.wire(verification_subscriptions(deps), verification_timers(deps))
+
+    def _publisher(self) -> PublisherDeps:
+        catalog = _catalog()
+        return PublisherDeps(
+            unit_of_work=self.publisher.unit_of_work,
+            store=self.publisher.store,
+            blobs=self.around.blobs,
+            ids=self.publisher.ids,
+            check=lambda body: check_submission(body, catalog, verifiers=VERIFIERS, reviewer=True),
+            fee_rate=self.around.fee_rate,
+        )
+
+    def _verification(self) -> VerificationDeps:
+        judge, verifiers, fate = EngineJudge(), VerifiersInHand(self.verification.clock), self.around.fate
+        judge.breaks = verifiers.breaks = lambda: fate.happens("verifier_breaks")
+        examiner = ExaminerInHand()
+        examiner.breaks = lambda: fate.happens("examiner_away")
+        judge.sandbox.meets = lambda _: code_meets(fate)
+        return VerificationDeps(
+            unit_of_work=self.verification.unit_of_work,
+            store=self.verification.store,
+            blobs=self.around.blobs,
+            clock=self.verification.clock,
+            ids=self.verification.ids,
+            judge=judge,
+            examiner=examiner,
+            spool=SimulatedSpool(self.around.blobs),
+            reviewer=SimulatedReviewer(fate),
+            verifiers=verifiers,
+            trials=SimulatedTrials(fate),
+            slow_places=Turnstile(3, 6),
+            governance=SimulatedGovernance(self.governance_deps, self.governance, fate),
+            awards=SimulatedAwards(self.publisher_deps, fate),
+            waits=Waits(),
+            under_way=UnderWay(),
+            policy=Policy(max_system_retries=3),
+            catalog=_catalog(),
+        )
+
+
+def suites(around: Around) -> tuple[Suite, ...]:
+    """So many of everything, over the same stores, the same bus and the same blobs."""
+    lasting = {name: Lasting(name, around) for name in SERVICES}
+    return tuple(Suite(around, lasting, replica) for replica in range(REPLICAS))

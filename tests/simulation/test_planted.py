@@ -1,0 +1,116 @@
+"""Checks of the checker: each planted bug is caught, and what is told of it leads back to it."""
+
+from pathlib import Path
+
+import pytest
+
+from aex_models.events import Event
+from aex_runtime.timer_entry import Timer
+from tests.simulation.__main__ import main
+from tests.simulation.planted import PLANTS
+from tests.simulation.planted.plant import Handlers, Plant, Timers
+from tests.simulation.runs.plan import Plan
+from tests.simulation.runs.running import RunResult, planned, result_of
+from tests.simulation.runs.shrinking import shrunk
+from tests.simulation.services import Service
+from tests.simulation.world import WEIGHTS
+
+QUICKLY = ("posts_twice", "settles_what_is_cancelled", "forgets_its_event")
+SEEDS = 300
+
+
+def caught(name: str, seeds: int) -> RunResult | None:
+    """The first run in which a planted bug broke a promise."""
+    runs = (result_of(planned(seed), PLANTS[name]) for seed in range(seeds))
+    return next((result for result in runs if result.broken is not None), None)
+
+
+@pytest.mark.parametrize("name", QUICKLY)
+def test_a_bug_that_is_planted_is_caught_within_the_seeds_of_the_quick_tier(name: str) -> None:
+    assert caught(name, 15), f"15 seeds did not find that {PLANTS[name].story}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(PLANTS) - set(QUICKLY)))
+def test_every_bug_that_is_planted_is_caught(name: str) -> None:
+    assert caught(name, SEEDS), f"{SEEDS} seeds did not find that {PLANTS[name].story}"
+
+
+@pytest.mark.slow
+def test_the_command_tells_the_promise_the_seed_and_the_smallest_plan(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--seeds", "20", "--jobs", "1", "--plant", "settles_what_is_cancelled"]) == 1
+    printed = capsys.readouterr().out
+    assert "BROKEN: what is cancelled costs nothing" in printed
+    assert "again: make simulate PLAN=" in printed
+    again = printed.rpartition("PLAN=")[2].split()[0]
+    assert main(["--plan", again, "--plant", "settles_what_is_cancelled"]) == 1
+    assert main(["--plan", again]) == 0, "without the bug the same plan breaks nothing"
+
+
+def failing_handlers(service: Service, handlers: Handlers) -> Handlers:
+    async def fail_once(event: Event) -> None:
+        if event.id not in failed:
+            failed.add(event.id)
+            raise KeyError("a defect")
+        await handlers["outcome.verified"](event)
+
+    failed: set[str] = set()
+    return {**handlers, "outcome.verified": fail_once} if service.name == "settlement" else handlers
+
+
+def failing_timers(_: Service, timers: Timers) -> Timers:
+    async def fail_once(timer: Timer) -> None:
+        if (timer.kind, timer.subject) not in failed:
+            failed.add((timer.kind, timer.subject))
+            raise KeyError("a defect")
+        await timers[timer.kind](timer)
+
+    failed: set[tuple[str, str]] = set()
+    return dict.fromkeys(timers, fail_once)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        Plant("a_handler", "a handler fails once by itself", handlers=failing_handlers),
+        Plant("a_timer", "a timer fails once by itself", timers=failing_timers),
+    ],
+    ids=lambda plant: plant.name,
+)
+def test_a_defect_that_a_second_try_would_hide_is_noticed(plant: Plant) -> None:
+    broken = [found.promise for seed in range(5) if (found := result_of(planned(seed), plant).broken)]
+    assert "handlers fail for outages alone" in broken
+
+
+def never_ending(_: Service, handlers: Handlers) -> Handlers:
+    async def spin(_: Event) -> None:
+        while True:
+            pass
+
+    return dict.fromkeys(handlers, spin)
+
+
+def test_a_run_that_does_not_end_is_told_as_a_failure() -> None:
+    endless = Plant("endless", "a handler never returns", handlers=never_ending)
+    result = result_of(planned(0), endless, limit_s=1.0)
+    assert result.broken is not None
+    assert "took more than" in result.broken.detail
+
+
+@pytest.mark.slow
+def test_a_plan_that_was_shrunk_breaks_the_same_promise_with_a_few_steps() -> None:
+    result = caught("posts_twice", 15)
+    assert result is not None
+    assert result.broken is not None
+    promise = result.broken.promise
+
+    def fails(plan: Plan) -> bool:
+        found = result_of(plan, PLANTS["posts_twice"]).broken
+        return found is not None and found.promise == promise
+
+    smaller = shrunk(result.plan, fails, most_runs=60)
+    assert fails(Plan.from_json(smaller.to_json(), WEIGHTS)), "what is printed can be pasted back"
+    assert len(smaller.steps) < len(result.plan.steps) / 3

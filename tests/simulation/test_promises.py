@@ -1,0 +1,308 @@
+"""A check of the checkers: a run that kept every promise is told with one thing changed, and is believed no more."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from aex_governance.repository.holds import HOLDS
+from aex_governance.repository.projections import PROFILES
+from aex_models.settlement import Settlement, SettlementStatus
+from aex_runtime.http.idempotency import Effect, IdempotentRequest
+from aex_runtime.store.port import Query, Transaction
+from aex_runtime.store.table import Table
+from aex_settlement.repository.ledger import TRANSACTIONS
+from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES
+from tests.simulation.actions.machinery import rebuild_memory
+from tests.simulation.engine.chronicle import Change, Commit
+from tests.simulation.engine.dice import acting
+from tests.simulation.engine.interleaving import simulated
+from tests.simulation.promises.at_rest import check_at_rest
+from tests.simulation.promises.changes import look_at
+from tests.simulation.promises.invariants import check_invariants
+from tests.simulation.promises.promise import BrokenPromise
+from tests.simulation.promises.seen import Answer, Seen
+from tests.simulation.world import World
+
+Commits = list[Commit]
+Retold = Callable[[Commits], Commits]
+_STEPS = 150
+_SEEDS = range(20)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """A run with settlements, holds and poison in it."""
+    for seed in _SEEDS:
+        world = World(seed)
+        simulated(world.run(_STEPS))
+        seen = world.seen
+        if (
+            seen.held
+            and seen.poison
+            and any(seen.attempts.values())
+            and any(map(is_standing, seen.settlements.values()))
+        ):
+            return world
+    raise AssertionError("no run has all of it")
+
+
+def is_standing(settlement: Settlement) -> bool:
+    return settlement.status is SettlementStatus.SETTLED
+
+
+def told_again(world: World, commits: Commits) -> None:
+    seen = Seen(poison=world.seen.poison)
+    for commit in commits:
+        look_at(seen, commit)
+
+
+def test_what_happened_is_believed(world: World) -> None:
+    told_again(world, world.suites[0].around.chronicle.commits)
+
+
+def without_events(event_type: str) -> Retold:
+    """State that was committed without its event."""
+
+    def retold(commits: Commits) -> Commits:
+        return [
+            replace(each, events=tuple(event for event in each.events if event.type != event_type)) for each in commits
+        ]
+
+    return retold
+
+
+def without(table: Table[Any]) -> Retold:
+    """One service never wrote such records."""
+
+    def retold(commits: Commits) -> Commits:
+        return [
+            replace(
+                each, changes=tuple(change for change in each.changes if change.collection != table.collection.name)
+            )
+            for each in commits
+        ]
+
+    return retold
+
+
+def last_of(table: Table[Any], commits: Commits, that: Callable[[Any], bool] = bool) -> tuple[Commit, Change]:
+    """The last change to such a record, with its commit."""
+    found = list(_changes(table, commits, that))
+    assert found, f"the run has no {table.collection.name} to change"
+    return found[-1]
+
+
+def _changes(table: Table[Any], commits: Commits, that: Callable[[Any], bool]) -> Iterator[tuple[Commit, Change]]:
+    for commit in commits:
+        for change in commit.changes:
+            if change.collection == table.collection.name and change.after and that(json.loads(change.after)):
+                yield commit, change
+
+
+def again_with(
+    table: Table[Any], change: Callable[[Any], None], that: Callable[[Any], bool] = bool, key: str | None = None
+) -> Retold:
+    """At the end the last such record is written once more, changed; under another `key` it is a new one."""
+
+    def retold(commits: Commits) -> Commits:
+        commit, last = last_of(table, commits, that)
+        record = json.loads(last.after or b"")
+        change(record)
+        before = None if key else last.after
+        again = Change(last.collection, key or last.key, before, json.dumps(record).encode())
+        return [*commits, Commit(commit.service, (again,), commit.events)]
+
+    return retold
+
+
+def unlike(table: Table[Any], change: Callable[[Any], None], that: Callable[[Any], bool] = bool) -> Retold:
+    """The last such record was written otherwise."""
+
+    def retold(commits: Commits) -> Commits:
+        commit, last = last_of(table, commits, that)
+        record = json.loads(last.after or b"")
+        change(record)
+        other = replace(last, after=json.dumps(record).encode())
+        changed = replace(commit, changes=tuple(other if each is last else each for each in commit.changes))
+        return [changed if each is commit else each for each in commits]
+
+    return retold
+
+
+def set_to(*path: str, value: Any) -> Callable[[Any], None]:
+    def change(record: Any) -> None:
+        for part in path[:-1]:
+            record = record[part]
+        record[path[-1]] = value
+
+    return change
+
+
+def is_judged(record: Any) -> bool:
+    return bool(record["state"]["verification"]["judged"])
+
+
+def is_final(record: Any) -> bool:
+    return record["state"]["status"] in {"passed", "exhausted", "failed", "expired", "finalised"}
+
+
+def has_a_fee(record: Any) -> bool:
+    return Decimal(record["cost"]["fee"]) > 0
+
+
+def expired_at_once(record: Any) -> None:
+    record["state"] |= {"status": "expired", "updated_at": "2025-01-01T00:00:00Z"}
+
+
+def one_micro_more(record: Any) -> None:
+    """It sums to zero still."""
+    debited, credited = record["postings"][:2]
+    debited["amount"] += 1
+    credited["amount"] -= 1
+
+
+LIES = {
+    "an outcome without its event": (without_events("outcome.verified"), "no event is lost"),
+    "an award without its event": (without_events("contract.awarded"), "no event is lost"),
+    "a work without its event": (without_events("work.submitted"), "no event is lost"),
+    "a candidate without its event": (without_events("output.submitted"), "no event is lost"),
+    "a decision without its event": (without_events("outcome.reviewed"), "no event is lost"),
+    "a hold without its event": (without_events("outcome.held"), "no event is lost"),
+    "a settlement without its event": (without_events("settlement.completed"), "no event is lost"),
+    "an outcome that changes": (again_with(OUTCOMES, set_to("domain", value="x")), "no final record ever changes"),
+    "a posting that changes": (again_with(TRANSACTIONS, set_to("reason", value="x")), "no final record ever changes"),
+    "a contract that goes on": (
+        again_with(CONTRACTS, set_to("state", "state_version", value=99), is_final),
+        "no final record ever changes",
+    ),
+    "a contract that is settled twice": (
+        again_with(TRANSACTIONS, set_to("id", value="txn_2"), lambda each: each["kind"] == "settlement", key="other"),
+        "a contract is settled at most once",
+    ),
+    "an attempt that counts no longer": (
+        again_with(ATTEMPTS, set_to("counted", value=False), lambda each: each["counted"]),
+        "no attempt is given back",
+    ),
+    "an attempt that was never judged": (
+        again_with(CONTRACTS, set_to("state", "verification", "attempts_used", value=0), is_judged),
+        "no attempt is given back",
+    ),
+    "more attempts than there are": (
+        unlike(CONTRACTS, set_to("state", "verification", "attempts_used", value=9), is_judged),
+        "attempts stay within their budget",
+    ),
+    "a candidate that came too late": (
+        again_with(ATTEMPTS, set_to("received_at", value="2036-01-01T00:00:00Z"), key="other"),
+        "nothing is taken in after the deadline",
+    ),
+    "a hold that is decided again": (
+        again_with(HOLDS, set_to("decided_by", value="eve"), lambda each: each["decision"]),
+        "each hold is decided once",
+    ),
+    "a contract that no operator let go": (without(HOLDS), "what is held waits for an operator"),
+    "a settlement of another amount": (
+        unlike(OUTCOMES, set_to("billing_impact", "base", value="7")),
+        "a total is base and bonus less penalty",
+    ),
+    "a settlement of nothing": (without(OUTCOMES), "only an outcome is settled"),
+    "a settlement that was booked at another amount": (
+        unlike(TRANSACTIONS, one_micro_more, lambda each: each["kind"] == "settlement"),
+        "what is booked is the cost",
+    ),
+    "a fee that is not the rate's": (
+        unlike(SETTLEMENTS, set_to("fee_rate", value="0.5"), has_a_fee),
+        "a fee is the total times its rate",
+    ),
+    "a rejection without its event": (without_events("output.rejected"), "no event is lost"),
+    "a contract that expired too early": (
+        unlike(CONTRACTS, expired_at_once, lambda each: each["state"]["status"] == "passed"),
+        "nothing expires before its deadline",
+    ),
+    "a deadline that was moved": (
+        unlike(CONTRACTS, set_to("state", "deadline", value="2036-01-01T00:00:00Z"), is_final),
+        "a deadline stays as it was agreed",
+    ),
+    "a settlement that nobody booked": (without(TRANSACTIONS), "settlement and ledger agree"),
+    "a settlement that was edited": (
+        again_with(SETTLEMENTS, set_to("revisions", value=[]), lambda each: each["status"] == "settled"),
+        "no final record ever changes",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_run_that_is_told_otherwise_is_not_believed(world: World, lie: str) -> None:
+    retold, promise = LIES[lie]
+    with pytest.raises(BrokenPromise) as broken:
+        told_again(world, retold(world.suites[0].around.chronicle.commits))
+    assert broken.value.name == promise
+
+
+async def test_an_event_that_never_arrived_is_missed(world: World) -> None:
+    handled = world.suites[0].around.chronicle.handled
+    lost = next(each for each in sorted(handled) if each[0] == "settlement")
+    handled.remove(lost)
+    with pytest.raises(BrokenPromise, match="no event is lost"):
+        await check_at_rest(world)
+    handled.add(lost)
+
+
+async def test_poison_that_was_lost_is_missed(world: World) -> None:
+    world.seen.poison.add(("governance", "evt_poison_never_seen"))
+    with pytest.raises(BrokenPromise, match="poison is kept, not lost"):
+        await check_at_rest(world)
+    world.seen.poison.discard(("governance", "evt_poison_never_seen"))
+
+
+async def test_a_good_message_that_was_given_up_is_noticed(world: World) -> None:
+    poison = world.seen.poison.copy()
+    world.seen.poison.clear()
+    with pytest.raises(BrokenPromise, match="only poison is given up on"):
+        await check_at_rest(world)
+    world.seen.poison.update(poison)
+
+
+async def test_an_effect_that_nobody_asked_for_is_noticed(world: World) -> None:
+    async def nothing(_: IdempotentRequest) -> Effect:
+        return Effect("work_1", replayed=True)
+
+    world.seen.answers.append(
+        Answer("submit_work", "work-publisher", nothing, IdempotentRequest("s", "k", "b"), "work_1")
+    )
+    with pytest.raises(BrokenPromise, match="one key has one effect"):
+        await check_at_rest(world)
+    world.seen.answers.pop()
+
+
+async def test_a_handler_that_failed_by_itself_is_noticed(world: World) -> None:
+    astonished = world.suites[0].around.chronicle.astonished
+    astonished.append("settlement: outcome.verified ctr_1: KeyError")
+    with pytest.raises(BrokenPromise, match="handlers fail for outages alone: settlement"):
+        await check_invariants(world)
+    astonished.clear()
+    await check_invariants(world)
+
+
+async def test_a_memory_that_is_wrong_is_noticed_before_it_is_rebuilt(world: World) -> None:
+    store = world.suites[0].governance.memory
+    profile = PROFILES.decode((await store.query(Query(PROFILES.collection)))[0])
+    more = profile.record.tally.model_copy(update={"successes": profile.record.tally.successes + 1})
+    body, fields = PROFILES.encode(profile.record.model_copy(update={"tally": more}))
+    kept = profile.document
+
+    async def wrong(transaction: Transaction) -> None:
+        transaction.put(PROFILES.collection, kept.key, body, fields)
+
+    async def right(transaction: Transaction) -> None:
+        transaction.put(PROFILES.collection, kept.key, kept.body, kept.fields)
+
+    await store.transact(wrong)
+    with acting(0, replica=0), pytest.raises(AssertionError, match="not what the log comes to"):
+        await rebuild_memory(world)
+    await store.transact(right)
+    await check_at_rest(world)
