@@ -2,15 +2,20 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 
-from tests.e2e.live import Live
+from tests.e2e.live import Live, clean_environment
+from tests.parts.openai_stub import Asked
 from tests.security.apps import all_guards
 from tests.security.broken_input import send_broken_events, send_wrong_works
 from tests.security.crawling import crawl, pester
+from tests.security.recorded.spans import SUFFIX
 from tests.security.story import Played, play, readers_of
 from tests.security.tape import Tape
 
@@ -25,6 +30,8 @@ class Aftermath:
     live: Live
     events: Path
     tape: Tape
+    asked: Sequence[Asked]
+    """What the reviewer was sent."""
     played: list[Played]
     refused: Mapping[str, int]
     dead_letters: int
@@ -53,6 +60,39 @@ class Aftermath:
         """Every event that was published."""
         return [(f"event of {each.name}", each.read_text()) for each in sorted(self.events.glob("*.jsonl"))]
 
+    def spans(self) -> list[tuple[str, str]]:
+        """Every span that was made, as an exporter is given it."""
+        files = sorted(self.events.glob(f"*{SUFFIX}"))
+        return [(f"spans of {each.name}", each.read_text()) for each in files]
+
+    def letters(self) -> list[tuple[str, str]]:
+        """What `aex deadletters list` shows of what died."""
+        command = ["deadletters", "list", "--limit", "10000", "--data-dir", str(self.live.data_dir)]
+        return [(f"aex deadletters list {' '.join(form)}", _told_by(*command, *form)) for form in ([], ["--json"])]
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """What the reviewer was asked."""
+        return [(f"prompt {number}", json.dumps(each.body)) for number, each in enumerate(self.asked)]
+
+    def places_of(self, kind: str) -> list[tuple[str, str]]:
+        """One kind of `places`."""
+        return list(self._readers()[kind]())
+
+    def places(self) -> dict[str, list[tuple[str, str]]]:
+        """By kind, whatever leaves the platform or stays behind, but for answers, evaluation data and what was sent."""
+        return {kind: list(read()) for kind, read in self._readers().items()}
+
+    def _readers(self) -> dict[str, Callable[[], Iterable[tuple[str, str]]]]:
+        return {
+            "events": self.wire,
+            "logs": self.logs,
+            "spans": self.spans,
+            "records": partial(self.rows, KEPT_AS_SENT),
+            "blobs": self.blobs,
+            "dead letters": self.letters,
+            "prompts": self.prompts,
+        }
+
     def blobs(self) -> list[tuple[str, str]]:
         """All blobs but the evaluation data themselves, and the consumers' own raw data."""
         root = self.live.data_dir / "blobs"
@@ -69,7 +109,15 @@ class Aftermath:
         return {each.name: str(json.loads(each.read_text())["salt"]) for each in files}
 
 
-def play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
+@cache
+def _told_by(*arguments: str) -> str:
+    """What `aex` prints. Asked once: the story is over."""
+    command = [sys.executable, "-m", "aex_cli", *arguments]
+    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+def play_all(live: Live, events: Path, tape: Tape, asked: Sequence[Asked], apps: Path) -> Aftermath:
     """The whole story on a taped client, all of it read by everybody; `apps`: where applications may be built."""
     routes = list(all_guards(apps))
     played = play(live)
@@ -83,4 +131,4 @@ def play_all(live: Live, events: Path, tape: Tape, apps: Path) -> Aftermath:
     refused = send_wrong_works(played[0].parties)
     dead_letters = send_broken_events(live)
     crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
-    return Aftermath(live, events, tape, played, refused, dead_letters, tokens)
+    return Aftermath(live, events, tape, asked, played, refused, dead_letters, tokens)

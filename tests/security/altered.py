@@ -1,90 +1,133 @@
-"""A governance service with one guard taken away, for the check of the checker. Nothing of the real one is touched."""
+"""Applications with one guard taken away, for the check of the checker. Nothing of the real ones is touched."""
 
 import asyncio
-import inspect
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import httpx
-from fastapi import APIRouter, Depends, FastAPI
-from fastapi.routing import APIRoute
+from fastapi import FastAPI, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts, request_response
+from starlette.routing import compile_path
 from structlog.testing import capture_logs
 
-from aex_governance.api import routes
-from aex_governance.deps import Deps
-from aex_governance.main import SERVICE
-from aex_governance.review import review_routes
-from aex_governance.rules.config import load_rules
-from aex_governance.settings import Settings
 from aex_models.audiences import Audience
-from aex_runtime.http.app import build_app
+from aex_runtime.errors import Forbidden, Unauthenticated
 from aex_runtime.http.auth import ANYONE, Allow, Principal
-from aex_runtime.http.routing import service_router
-from aex_runtime.service import ServiceParts, assemble
-from tests.security.probing import Send, bearer
-from tests.security.recipes import Ask
+from aex_runtime.http.routing import allow_of
+from aex_runtime.pages.guards import AllowSession
+from aex_runtime.pages.sessions import Session
+from aex_runtime.service import open_backends
+from aex_runtime.settings import RuntimeSettings
+from tests.security.apps import MAKERS
+from tests.security.asks import Ask
+from tests.security.matrix import Route
+from tests.security.probing import bearer, request_of
+
+Replacement = Callable[[Allow], Allow]
+"""What stands in a guard's place."""
+
+
+def for_every_role(guard: Allow) -> Allow:
+    """A guard that asks who is there, and lets every role in."""
+    return AllowSession(guard.site, *ANYONE) if isinstance(guard, AllowSession) else Allow(*ANYONE)
+
+
+def for_nobody_in_particular(guard: Allow) -> Allow:
+    """No guard: whoever has no good token is taken for somebody in a role that is let in."""
+    return _OpenPage(guard) if isinstance(guard, AllowSession) else _Open(*guard.roles)
+
+
+class _Open(Allow):
+    async def __call__(self, request: Request) -> Principal:
+        try:
+            return await super().__call__(request)
+        except (Unauthenticated, Forbidden):
+            request.state.principal = _somebody(self.roles)
+            return _somebody(self.roles)
+
+
+class _OpenPage(AllowSession):
+    def __init__(self, guard: AllowSession) -> None:
+        super().__init__(guard.site, *guard.roles)
+
+    async def __call__(self, request: Request) -> Principal:
+        try:
+            return await super().__call__(request)
+        except (Unauthenticated, Forbidden):
+            request.state.session = Session(_somebody(self.roles), "")
+            request.state.principal = _somebody(self.roles)
+            return _somebody(self.roles)
+
+
+def _somebody(roles: frozenset[Audience]) -> Principal:
+    return Principal("nobody-in-particular", min(roles, key=list(Audience).index))
 
 
 @dataclass(frozen=True, slots=True)
-class Altered:
-    """An application, and the parts that have to be closed after it."""
+class InProcess:
+    """The four applications on a suite's data, not started: they answer, and do nothing behind the answers."""
 
-    app: FastAPI
-    parts: ServiceParts
+    apps: Mapping[str, FastAPI]
+    runner: asyncio.Runner
 
+    def send(self, service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
+        """A `Send` that reaches them."""
+        return self.runner.run(self._send(service, wanted, query, token))
 
-def with_anybody_reading_holds(data_dir: Path) -> Altered:
-    """The service composed as in its `main`, but that every role may read a hold."""
-    settings = Settings(data_dir=data_dir)
-    parts = assemble(SERVICE, settings)
-    rules = load_rules(settings.rules_config)
-    deps = Deps(parts.unit_of_work, parts.backends.store, parts.backends.clock, rules)
-    router = _reguarded(routes(deps), "/v1/holds/{hold_id}", ANYONE)
-    router.routes += review_routes(parts, deps).routes
-    return Altered(build_app(parts, router), parts)
+    async def _send(self, service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
+        if wanted.path == "/v1/verify":
+            wanted = replace(wanted, body={})  # a sound one starts confined workers, which nobody here ends
+        base, credential = f"http://{service}", bearer(token)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.apps[service])) as client:
+            page = None
+            if wanted.page:
+                page = (await client.get(base + wanted.page, headers=credential)).text
+            return await client.send(request_of(client.build_request, wanted, base, query, credential, page))
 
-
-def _reguarded(original: APIRouter, path: str, roles: tuple[Audience, ...]) -> APIRouter:
-    """The same routes on a new router; the one at `path` admits `roles`."""
-    router = service_router()
-    for route in original.routes:
-        assert isinstance(route, APIRoute)
-        endpoint = _admitting(route.endpoint, roles) if route.path == path else route.endpoint
-        router.add_api_route(route.path, endpoint, methods=list(route.methods or ()), status_code=route.status_code)
-    return router
-
-
-def _admitting(endpoint: Callable[..., Any], roles: tuple[Audience, ...]) -> Callable[..., Any]:
-    """An endpoint that does as `endpoint` does, for callers in these roles, shown what an operator is shown."""
-    signature = inspect.signature(endpoint)
-    guard = Annotated[Principal, Depends(Allow(*roles))]
-    caller = next(name for name, each in signature.parameters.items() if "Principal" in str(each.annotation))
-
-    async def admit(**values: Any) -> Any:
-        return await endpoint(**values)
-
-    parameters = [
-        each.replace(annotation=guard) if name == caller else each for name, each in signature.parameters.items()
-    ]
-    admit.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by FastAPI
-    return admit
+    @contextmanager
+    def without_guard(self, route: Route, instead: Replacement) -> Iterator[None]:
+        """Until the block ends, the route is answered by a copy that has something else in its guard's place."""
+        routes = self.apps[route.service].router.routes
+        routes.insert(0, _reguarded(self.apps[route.service], route, instead))
+        try:
+            yield
+        finally:
+            del routes[0]
 
 
 @contextmanager
-def in_process(altered: Altered) -> Iterator[Send]:
-    """Requests to an application that is not started: it answers, and does nothing behind the answers."""
+def in_process(data_dir: Path) -> Iterator[InProcess]:
+    """The applications, on backends that are closed in the end."""
+    settings = RuntimeSettings(data_dir=data_dir)
+    backends = {service: open_backends(settings, service) for service in MAKERS}
     with asyncio.Runner() as runner, capture_logs():
-        client = httpx.AsyncClient(transport=httpx.ASGITransport(altered.app), base_url="http://altered")
+        yield InProcess({service: make(data_dir, backends[service]) for service, make in MAKERS.items()}, runner)
+        for each in backends.values():
+            runner.run(each.bus.close())
+            runner.run(each.store.close())
 
-        def send(_service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
-            headers = bearer(token)
-            return runner.run(
-                client.request(wanted.method, wanted.path, params=dict(query), json=wanted.body, headers=headers)
-            )
 
-        yield send
-        runner.run(client.aclose())
-        runner.run(altered.parts.close())
+def _reguarded(app: FastAPI, wanted: Route, instead: Replacement) -> APIRoute:
+    """A copy of the route, as whole as it was but for its guard, wherever in its dependencies that stands."""
+    for context in iter_route_contexts(app.routes):
+        original = context.original_route
+        if isinstance(original, APIRoute) and (context.path, wanted.method) in {
+            (wanted.path, method) for method in original.methods or ()
+        }:
+            changed = copy.copy(original)
+            changed.path_regex, changed.path_format, changed.param_convertors = compile_path(wanted.path)
+            changed.dependant = _with(original.dependant, instead)
+            changed.app = request_response(changed.get_route_handler())
+            assert allow_of(changed) is not allow_of(original)
+            return changed
+    raise LookupError(f"no route {wanted}")
+
+
+def _with(dependant: Dependant, instead: Replacement) -> Dependant:
+    call = instead(dependant.call) if isinstance(dependant.call, Allow) else dependant.call
+    return replace(dependant, call=call, dependencies=[_with(each, instead) for each in dependant.dependencies])

@@ -16,16 +16,25 @@ import aex_work_publisher.main
 import aex_work_publisher.settings
 from aex_models.audiences import Audience
 from aex_runtime.http.routing import allow_of
+from aex_runtime.service import Backends
 from tests.security.matrix import Route
 
-MAKERS: Mapping[str, Callable[[Path], FastAPI]] = {
-    "work-publisher": lambda path: aex_work_publisher.main.create_app(
-        aex_work_publisher.settings.Settings(data_dir=path)
+Make = Callable[[Path, Backends | None], FastAPI]
+MAKERS: Mapping[str, Make] = {
+    "work-publisher": lambda path, backends: aex_work_publisher.main.create_app(
+        aex_work_publisher.settings.Settings(data_dir=path), backends
     ),
-    "verification": lambda path: aex_verification.main.create_app(aex_verification.settings.Settings(data_dir=path)),
-    "governance": lambda path: aex_governance.main.create_app(aex_governance.settings.Settings(data_dir=path)),
-    "settlement": lambda path: aex_settlement.main.create_app(aex_settlement.settings.Settings(data_dir=path)),
+    "verification": lambda path, backends: aex_verification.main.create_app(
+        aex_verification.settings.Settings(data_dir=path), backends
+    ),
+    "governance": lambda path, backends: aex_governance.main.create_app(
+        aex_governance.settings.Settings(data_dir=path), backends
+    ),
+    "settlement": lambda path, backends: aex_settlement.main.create_app(
+        aex_settlement.settings.Settings(data_dir=path), backends
+    ),
 }
+"""Each application, on a data directory; on its own backends where none are given."""
 
 
 def guards_of(service: str, app: FastAPI) -> Iterator[tuple[Route, frozenset[Audience] | None]]:
@@ -39,4 +48,6 @@ def guards_of(service: str, app: FastAPI) -> Iterator[tuple[Route, frozenset[Aud
 
 def all_guards(data_dir: Path) -> dict[Route, frozenset[Audience] | None]:
     """The routes of all four applications."""
-    return {route: roles for service, make in MAKERS.items() for route, roles in guards_of(service, make(data_dir))}
+    return {
+        route: roles for service, make in MAKERS.items() for route, roles in guards_of(service, make(data_dir, None))
+    }

@@ -10,7 +10,9 @@ import pytest
 from aex_models.events import SERVICES
 from tests.e2e.live import Live, live_suite
 from tests.libs.runtime.identity.issuing import Signer, signer, write_jwks
+from tests.parts.openai_stub import OpenAIStub, openai_stub, reviews
 from tests.security.aftermath import Aftermath, play_all
+from tests.security.markers import REVIEW_MARKS, REVIEWER_KEY
 from tests.security.recorded.bus import FOLDER
 from tests.security.tape import Tape
 
@@ -25,6 +27,7 @@ class Attacked:
     live: Live
     events: Path
     partner: Signer
+    reviewer: OpenAIStub
 
 
 @pytest.fixture(scope="session")
@@ -40,9 +43,13 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     }
     events = place / "events"
     events.mkdir()
-    environment = {"AEX_LOG_LEVEL": "debug", "AEX_ISSUERS": json.dumps([trusted]), FOLDER: str(events)}
-    with live_suite(place / ".aex", environment=environment, replaced=RECORDED) as live:
-        yield Attacked(live, events, partner)
+    said = reviews(reasoning=REVIEW_MARKS["reasoning"], issues=[REVIEW_MARKS["issue"]])
+    with openai_stub(said) as reviewer:
+        asking = {**reviewer.environment(), "AEX_REVIEW_API_KEY": REVIEWER_KEY}
+        traced = {"AEX_LOG_LEVEL": "debug", FOLDER: str(events)}
+        environment = {**asking, **traced, "AEX_ISSUERS": json.dumps([trusted])}
+        with live_suite(place / ".aex", environment=environment, replaced=RECORDED) as live:
+            yield Attacked(live, events, partner, reviewer)
 
 
 @pytest.fixture(scope="session")
@@ -57,4 +64,5 @@ def aftermath(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> I
     tape = Tape()
     with tape.client() as client:
         live = replace(attacked.live, http=client)
-        yield play_all(live, attacked.events, tape, tmp_path_factory.mktemp("apps") / ".aex")
+        apps = tmp_path_factory.mktemp("apps") / ".aex"
+        yield play_all(live, attacked.events, tape, attacked.reviewer.asked, apps)

@@ -12,7 +12,20 @@ from tests.security.matrix import Route
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
 _STATIC = "/docs/"
 """Files of the installation."""
-_QUERY: Mapping[str, Any] = {"limit": 200, "group_by": ["agent", "day"], "format": "jsonl"}
+_LISTS = frozenset(
+    f"/v1/{path}"
+    for path in (
+        *("work", "contracts", "contracts/{contract_id}/attempts", "outcomes", "holds", "settlements"),
+        "accounts/{account_id:path}/entries",
+    )
+)
+_QUERIES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    **dict.fromkeys(_LISTS, ({"limit": 200},)),
+    "/v1/settlements/breakdown": ({"group_by": ["agent", "day"]},),
+    "/v1/settlements/export": ({"format": "csv"}, {"format": "jsonl"}),
+    "/v1/outcomes/export": ({"format": "jsonl"}, {"format": "rollouts"}),
+}
+"""How routes are asked that want more than their path: settlement refuses what a route does not take."""
 _WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
 
 
@@ -23,7 +36,8 @@ def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, 
         for route in wanted:
             path = _path(route, reader, ids)
             if path is not None and not path.startswith(_STATIC):
-                _refuse_breakdown(reader.get(route.service, path, **_QUERY))
+                for query in _QUERIES.get(route.path, ({},)):
+                    _refuse_breakdown(reader.get(route.service, path, **query))
 
 
 def pester(routes: Iterable[Route], reader: Caller, ids: Mapping[str, str]) -> None:

@@ -14,8 +14,10 @@ TABLE = Path(__file__).with_name("authorisation_matrix.md")
 _ROUTE = re.compile(r"(?P<service>[a-z-]+) (?P<method>[A-Z]+) (?P<path>\S+)(?: \[(?P<variant>\w+)\])?")
 FORGED = "forged"
 """A 403 not for the caller's role: a form that no page of the service has sent."""
-_STATUS = re.compile(rf"\d{{3}}|{FORGED}")
-_PARTY_CELL = re.compile(rf"(\d{{3}}|shown|{FORGED})/(\d{{3}}|shown|hidden|{FORGED}|-)")
+SIGN_IN = "sign-in"
+"""A redirect to the page on which one signs in."""
+_STATUS = re.compile(rf"\d{{3}}|{FORGED}|{SIGN_IN}")
+_PARTY_CELL = re.compile(rf"(\d{{3}}|shown|hidden|{FORGED}|{SIGN_IN})/(\d{{3}}|shown|hidden|{FORGED}|-)")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -88,7 +90,7 @@ def admitted(cells: Cells) -> frozenset[Audience]:
 
 def is_public(cells: Cells) -> bool:
     """Whether the row's route answers without a token; to be sent to sign in is no answer."""
-    return cells["anonymous"] not in {"401", "303"}
+    return cells["anonymous"] not in {"401", SIGN_IN}
 
 
 def uncovered(rows: Iterable[RowKey], routes: Iterable[Route]) -> list[str]:

@@ -1,7 +1,7 @@
 """Sends the matrix's requests and writes down what comes back, in the words of the table."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -13,13 +13,15 @@ from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import Live
-from tests.security.matrix import FORGED, ROLES, Cells, Matrix, RowKey, admitted
-from tests.security.recipes import Ask, ask
+from tests.e2e.pages import parsed
+from tests.security.asks import Ask, ask, ask_crossed
+from tests.security.matrix import COLUMNS, FORGED, ROLES, SIGN_IN, Cells, Matrix, RowKey, admitted
 from tests.security.sides import Side, namesake
 
 Send = Callable[[str, Ask, Mapping[str, Any], str | None], httpx.Response]
 """Service, request, query, token → the answer."""
 _MAX_PAGES = 50
+_SIGN_IN_PATH = "/sign-in"
 _FORGED = "the form was not sent from a page of this service"
 
 
@@ -34,16 +36,23 @@ class Prober:
 
     def matrix(self, expected: Matrix) -> Matrix:
         """What each row's requests are answered with. Of `expected` only what is asked, never the answer."""
-        return {key: self._row(key, cells) for key, cells in expected.items()}
+        return {key: {column: self.cell(key, cells, column) for column in COLUMNS} for key, cells in expected.items()}
 
-    def _row(self, key: RowKey, cells: Cells) -> Cells:
+    def departures(self, expected: Matrix, columns: Iterable[str] = COLUMNS) -> Iterator[str]:
+        """The cells that are not as expected, one after the other: nothing is asked that nobody wants to know."""
+        for column in columns:
+            for key, cells in expected.items():
+                found = self.cell(key, cells, column)
+                if found != cells[column]:
+                    yield f"{key}, {column}: expected {cells[column]}, got {found}"
+
+    def cell(self, key: RowKey, cells: Cells, column: str) -> str:
+        """What one caller is answered."""
+        if column in ROLES:
+            return self._party_cell(key, Audience(column), cells[column].endswith("/-"))
         welcome = min(admitted(cells), key=ROLES.index)
-        own = ask(key, self.mine, welcome, own=True)
-        return {
-            "anonymous": self._seen(key, own, None),
-            "foreign": self._seen(key, own, self._foreign(key.route.service, welcome)),
-            **{role.value: self._party_cell(key, role, cells[role.value].endswith("/-")) for role in ROLES},
-        }
+        token = None if column == "anonymous" else self._foreign(key.route.service, welcome)
+        return self._seen(key, ask(key, self.mine, welcome, own=True), token)
 
     def _party_cell(self, key: RowKey, role: Audience, alone: bool) -> str:
         token = self.mine.callers[role].token
@@ -52,6 +61,9 @@ class Prober:
 
     def _strange(self, key: RowKey, role: Audience, token: str) -> str:
         """Another party's object, and one of a party whose name the caller bears; both answers where they differ."""
+        crossed = ask_crossed(key, self.mine, self.theirs, role)
+        if crossed is not None:
+            return self._seen(key, crossed, token)
         seen = [self._seen(key, ask(key, self.theirs, role, own=False), token)]
         if role in {Audience.CONSUMER, Audience.AGENT}:
             impostor = namesake(self.live, self.mine, role)
@@ -60,6 +72,8 @@ class Prober:
 
     def _seen(self, key: RowKey, wanted: Ask, token: str | None) -> str:
         answer = self.send(key.route.service, wanted, wanted.query, token)
+        if answer.has_redirect_location and answer.headers["location"].partition("?")[0].endswith(_SIGN_IN_PATH):
+            return SIGN_IN
         if not answer.is_success:
             return FORGED if _FORGED in answer.text else str(answer.status_code)
         if wanted.spends:
@@ -90,10 +104,40 @@ def over_network(live: Live) -> Send:
     """To the services' ports."""
 
     def send(service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
-        url = live.url(service, wanted.path)
-        return live.http.request(wanted.method, url, params=dict(query), json=wanted.body, headers=bearer(token))
+        base = live.url(service, "")
+        credential = bearer(token)
+        page = live.http.get(base + wanted.page, headers={**wanted.headers, **credential}).text if wanted.page else None
+        request = request_of(live.http.build_request, wanted, base, query, credential, page)
+        return live.http.send(request)
 
     return send
+
+
+def over_cookies(live: Live) -> Send:
+    """To the services' pages, signed in: the token is in the session's cookie, as a browser sends it."""
+    through = over_network(live)
+
+    def send(service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
+        cookie = {} if token is None else {"Cookie": f"aex_{service}_session={token}"}
+        return through(service, replace(wanted, headers={**wanted.headers, **cookie}), query, None)
+
+    return send
+
+
+def request_of(
+    build: Callable[..., httpx.Request],
+    wanted: Ask,
+    base: str,
+    query: Mapping[str, Any],
+    credential: Mapping[str, str],
+    page: str | None,
+) -> httpx.Request:
+    """The request as it goes out; with `page`, the form on it filled in."""
+    headers = {**wanted.headers, **credential}
+    url = f"{base}{wanted.path}"
+    if page is None:
+        return build(wanted.method, url, params=dict(query), json=wanted.body, headers=headers)
+    return build(wanted.method, url, data=parsed(page).hidden | wanted.body, headers={**headers, "Origin": base})
 
 
 def _is_page(answer: httpx.Response) -> bool:

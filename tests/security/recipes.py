@@ -4,104 +4,76 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aex_models.audiences import Audience
 from aex_models.canonical import sha256_hex
 from tests.e2e.jobs import GOOD, candidate, plain_work
 from tests.e2e.parties import fresh
-from tests.security.matrix import RowKey
-from tests.security.sides import Side
+from tests.security.sides import Ids
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """`kind` and `strange`: the object that is the caller's own, and in which state it asks for somebody else's.
 
-    `shows`: the id that a list holds where it holds the object. `spends`: a success changes the object's state.
+    `shows`: what of the object an answer holds where it holds the object. `spends`: a success changes its state.
+    `page`: where the form is that is filled in with `body`. `crossed`: of somebody else's object these alone are
+    named, in a request about one's own.
+    Texts in `query` may name `{ids}`.
     """
 
     kind: str = "nothing"
     strange: str = ""
     query: Mapping[str, Any] = field(default_factory=dict)
-    body: Callable[[Side], Any] = lambda _: None
+    body: Callable[[Ids], Any] = lambda _: None
+    headers: Mapping[str, str] = field(default_factory=dict)
     shows: str = ""
     spends: bool = False
+    crossed: tuple[str, ...] = ()
+    page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request."""
-
-    method: str
-    path: str
-    query: Mapping[str, Any]
-    body: Any
-    shows: str | None
-    spends: str | None
+def _award(ids: Ids) -> Any:
+    return {"agent_id": ids["agent_id"], "cpc_rate": "0.40"}
 
 
-def ask(row: RowKey, side: Side, role: Audience, *, own: bool) -> Ask:
-    """The row's request about an object of the side, from a caller in the role."""
-    recipe = RECIPES[_name(row)]
-    kind = recipe.kind if own else recipe.strange or recipe.kind
-    ids = {**side.ids(kind), **_names(side, role, row.variant)}
-    return Ask(
-        row.route.method,
-        row.route.path.replace(":path", "").format(**ids),
-        recipe.query,
-        recipe.body(side),
-        ids[recipe.shows] if recipe.shows else None,
-        kind if recipe.spends else None,
-    )
-
-
-def _names(side: Side, role: Audience, variant: str) -> Mapping[str, str]:
-    party = role if role is Audience.AGENT else Audience.CONSUMER
-    name = side.callers[party].id
-    account = "platform:fees" if variant == "platform" else f"{party.value}:{name}"
-    agent = side.callers[Audience.AGENT].id
-    return {
-        "party": name,
-        "account_id": account,
-        "agent_id": agent,
-        "digest": "0" * 16,
-        "name": "none.css",
-        "rest": "no/such/page",
-    }
-
-
-def _name(row: RowKey) -> str:
-    return str(row).partition(" ")[2]
-
-
-def _award(side: Side) -> Any:
-    return {"agent_id": side.parties.agent.id, "cpc_rate": "0.40"}
-
-
-def _deposit(side: Side) -> Any:
-    sums = {"platform:cash": 5_000_000, f"consumer:{side.parties.consumer.id}": -5_000_000}
+def _deposit(ids: Ids) -> Any:
+    sums = {"platform:cash": 5_000_000, f"consumer:{ids['consumer_id']}": -5_000_000}
     postings = [{"account": name, "amount": amount, "currency": "USD"} for name, amount in sums.items()]
     return {"kind": "deposit", "postings": postings, "reason": "prepaid"}
 
 
-def _trial() -> Any:
+def _trial(**further: Any) -> Any:
     work = plain_work()
-    return {"success_criteria": work["success_criteria"], "output": candidate(GOOD)["output"]}
+    return {"success_criteria": work["success_criteria"], "output": candidate(GOOD)["output"], **further}
 
 
-def _question(side: Side) -> Any:
+def _question(ids: Ids) -> Any:
     return {
         "attempt_id": fresh("att"),
         "contract_id": fresh("ctr"),
         "work_id": fresh("work"),
         "domain": "news",
-        "agent": {"id": side.parties.agent.id},
-        "consumer": {"id": side.parties.consumer.id},
+        "agent": {"id": ids["agent_id"]},
+        "consumer": {"id": ids["consumer_id"]},
         "output_hash": sha256_hex(b"nothing"),
         "received_at": "2026-01-05T10:00:00Z",
     }
 
 
+def _file(ids: Ids) -> Any:
+    return {"name": "scores.csv", "media_type": "text/csv", "sha256": ids["sha256"]}
+
+
+def _with_data(ids: Ids) -> Any:
+    statistic = {"name": "mean", "stat": "mean", "column": "mut_score"}
+    science = {"question": "How much?", "statistics": [statistic], "data": [_file(ids)]}
+    return plain_work(science=science)
+
+
 _MANY: Mapping[str, Any] = {"limit": 200}
+_OF_AGENT: Mapping[str, Any] = {"agent_id": "{agent_id}"}
+_OF_BOTH: Mapping[str, Any] = {**_OF_AGENT, "consumer_id": "{consumer_id}"}
+_AS_FILTERED: Mapping[str, Any] = {"agent": "{agent_id}", "consumer": "{consumer_id}"}
+_DECIDED: Mapping[str, Any] = {"decision": "reject", "reason": "looked into it", "step": "check"}
 _PUBLIC = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
 _DOCS = ("/docs/start.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css")
 _KIT = ("/", "/sign-in", "/{rest:path}", "/static/{digest}/{name:path}")
@@ -113,7 +85,11 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/work/validate": Recipe(body=lambda _: plain_work()),
     "GET /v1/work [open]": Recipe("open", query=_MANY, shows="work_id"),
     "GET /v1/work [awarded]": Recipe("awarded", query=_MANY, shows="work_id"),
+    "GET /v1/work [secrets]": Recipe("open", query=_MANY, shows="reference"),
+    "POST /v1/work [data]": Recipe("uploaded", body=_with_data, crossed=("sha256",)),
+    "POST /v1/work/validate [data]": Recipe("uploaded", body=_with_data, shows="valid", crossed=("sha256",)),
     "GET /v1/work/{work_id} [open]": Recipe("open"),
+    "GET /v1/work/{work_id} [secrets]": Recipe("open", shows="reference"),
     "GET /v1/work/{work_id} [awarded]": Recipe("awarded"),
     "POST /v1/work/{work_id}/cancel": Recipe("open", spends=True),
     "POST /v1/work/{work_id}/award": Recipe("open", body=_award, spends=True),
@@ -121,6 +97,24 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /v1/awards/{contract_id}": Recipe("awarded"),
     "PUT /v1/artifacts": Recipe(body=lambda _: {"any": "bytes"}),
     "GET /v1/artifacts/{sha256}": Recipe("filed"),
+    "GET /v1/artifacts/{sha256} [unpaid]": Recipe("unpaid"),
+    "GET /v1/contracts [unpaid]": Recipe("unpaid", query=_MANY, shows="told"),
+    "GET /v1/contracts/{contract_id} [unpaid]": Recipe("unpaid", shows="told"),
+    "POST /v1/contracts/{contract_id}/outputs [file]": Recipe(
+        "uploaded", body=lambda ids: candidate(GOOD, artifacts=[_file(ids)]), spends=True, crossed=("sha256",)
+    ),
+    "POST /v1/contracts/{contract_id}/outputs [waiting]": Recipe(
+        "awarded", query={"wait_s": 20}, body=lambda _: candidate(GOOD), spends=True
+    ),
+    "GET /v1/contracts/{contract_id}/attempts [paid]": Recipe("settled", query=_MANY, shows="said"),
+    "GET /v1/contracts/{contract_id}/attempts [unpaid]": Recipe("unpaid", query=_MANY, shows="said"),
+    "GET /v1/contracts/{contract_id}/attempts/{attempt_id} [paid]": Recipe("settled", shows="said"),
+    "GET /v1/contracts/{contract_id}/attempts/{attempt_id} [unpaid]": Recipe("unpaid", shows="said"),
+    "GET /v1/contracts/{contract_id}/attempts/{attempt_id} [feedback]": Recipe("unpaid", shows="feedback"),
+    "GET /v1/contracts/{contract_id}/attempts/{attempt_id} [hash]": Recipe("unpaid", shows="hash"),
+    "GET /v1/contracts/{contract_id}/attempts/{attempt_id} [crossed]": Recipe("settled", crossed=("attempt_id",)),
+    "GET /v1/contracts/{contract_id}/events [read]": Recipe("settled", headers={"Last-Event-ID": "999999"}),
+    "GET /v1/contracts/{contract_id}/events [unpaid]": Recipe("unpaid", shows="message"),
     "GET /v1/contracts": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/contracts/{contract_id}": Recipe("settled"),
     "POST /v1/contracts/{contract_id}/outputs": Recipe("awarded", body=lambda _: candidate(GOOD), spends=True),
@@ -131,8 +125,17 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/contracts/{contract_id}/cancel": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/outcomes/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
+    "GET /v1/outcomes [paid]": Recipe("settled", query=_MANY, shows="said"),
+    "GET /v1/outcomes [unpaid]": Recipe("unpaid", query=_MANY, shows="said"),
+    "GET /v1/outcomes/export [party]": Recipe("settled", query=_OF_BOTH, shows="contract_id"),
+    "GET /v1/outcomes/export [agent]": Recipe("settled", query=_OF_AGENT, shows="contract_id"),
+    "GET /v1/outcomes/export [rollouts]": Recipe("settled", query={"format": "rollouts"}, shows="contract_id"),
+    "GET /v1/outcomes/export [unpaid]": Recipe("unpaid", shows="said"),
     "GET /v1/outcomes/{contract_id}": Recipe("settled"),
+    "GET /v1/outcomes/{contract_id} [paid]": Recipe("settled", shows="said"),
+    "GET /v1/outcomes/{contract_id} [unpaid]": Recipe("unpaid", shows="said"),
     "POST /v1/verify": Recipe(body=lambda _: _trial()),
+    "POST /v1/verify [file]": Recipe("uploaded", body=lambda ids: _trial(artifacts=[_file(ids)])),
     "POST /v1/outcomes/validate": Recipe(body=_question),
     "GET /v1/holds": Recipe("held", query=_MANY, shows="hold_id"),
     "GET /v1/holds/{hold_id}": Recipe("held"),
@@ -143,16 +146,28 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /review": Recipe("held", query=_MANY, shows="hold_id"),
     "GET /review/holds/{hold_id}": Recipe("held"),
     "POST /review/holds/{hold_id}": Recipe("held"),
+    "POST /review/holds/{hold_id} [form]": Recipe("held", body=lambda _: _DECIDED, page="/review/holds/{hold_id}"),
+    "POST /review/sign-out [form]": Recipe(body=lambda _: {}, page="/review/rules"),
+    "POST /dashboard/sign-out [form]": Recipe(body=lambda _: {}, page="/dashboard"),
+    "GET /review/static/{digest}/{name:path} [file]": Recipe(),
+    "GET /dashboard/static/{digest}/{name:path} [file]": Recipe(),
     **{f"GET /review{path}": Recipe() for path in ("/waiting", "/rules", *_KIT)},
     **{f"POST /review/{path}": Recipe() for path in ("sign-in", "sign-out")},
     "GET /v1/settlements": Recipe("settled", query=_MANY, shows="contract_id"),
+    "GET /v1/settlements [party]": Recipe("settled", query={**_MANY, **_OF_BOTH}, shows="contract_id"),
+    "GET /v1/settlements [agent]": Recipe("settled", query={**_MANY, **_OF_AGENT}, shows="contract_id"),
+    "GET /v1/settlements/export [party]": Recipe("settled", query=_OF_BOTH, shows="contract_id"),
+    "GET /v1/settlements/export [agent]": Recipe("settled", query=_OF_AGENT, shows="contract_id"),
     "GET /v1/settlements/breakdown": Recipe("settled", query={"group_by": ["agent", "consumer"]}, shows="party"),
     "GET /v1/settlements/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
     "GET /v1/settlements/{contract_id}": Recipe("settled"),
     "POST /v1/settlements/{contract_id}/reversals": Recipe(
         "settled", body=lambda _: {"reason": "booked twice"}, spends=True
     ),
+    "GET /dashboard [domain]": Recipe("settled", query={"agent": "{agent_id}"}, shows="domain"),
     "GET /dashboard/settlements": Recipe("settled", shows="contract_id"),
+    "GET /dashboard/settlements [party]": Recipe("settled", query=_AS_FILTERED, shows="contract_id"),
+    "GET /dashboard/export [party]": Recipe("settled", query=_AS_FILTERED, shows="contract_id"),
     "GET /dashboard/settlements/{contract_id}": Recipe("settled"),
     "GET /dashboard/export": Recipe("settled", shows="contract_id"),
     "GET /dashboard/accounts/{account_id:path} [party]": Recipe("settled"),

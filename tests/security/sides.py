@@ -1,14 +1,29 @@
 """Two sides of parties that have nothing to do with each other, with the objects that routes are about."""
 
 from collections.abc import Callable, Mapping
+from random import randint
 from typing import Any
 
 from aex_models.audiences import Audience
-from tests.e2e.jobs import GOOD, POOR, award, deliver, eventually, plain_work, publish, until_settled
+from tests.e2e.jobs import (
+    GOOD,
+    POOR,
+    REFERENCE,
+    WORDS,
+    award,
+    deliver,
+    eventually,
+    plain_work,
+    publish,
+    until_settled,
+    until_status,
+)
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, caller, fresh, parties_of
 
 Ids = Mapping[str, str]
+_ELEMENT = "<verification_rejected"
+"""What feedback begins with."""
 
 
 class Side:
@@ -38,8 +53,10 @@ def namesake(live: Live, side: Side, role: Audience) -> str:
     return caller(live, role, name).token
 
 
-def _open(parties: Parties) -> Ids:
-    return {"work_id": str(publish(parties)["work_id"])}
+def _open(parties: Parties, domain: str = "news") -> Ids:
+    secret = fresh("kept")
+    work = publish(parties, evaluation={"reference": f"{REFERENCE} {secret}"}, domain=domain)
+    return {"work_id": str(work["work_id"]), "reference": secret, "domain": domain}
 
 
 def _claimable(parties: Parties) -> Ids:
@@ -49,9 +66,9 @@ def _claimable(parties: Parties) -> Ids:
     return {"work_id": str(answer.json()["work_id"])}
 
 
-def _awarded(parties: Parties) -> Ids:
-    work_id = _open(parties)["work_id"]
-    return {"work_id": work_id, "contract_id": award(parties, work_id)}
+def _awarded(parties: Parties, domain: str = "news") -> Ids:
+    ids = _open(parties, domain)
+    return {**ids, "contract_id": award(parties, ids["work_id"])}
 
 
 def _judged(parties: Parties) -> Ids:
@@ -59,13 +76,16 @@ def _judged(parties: Parties) -> Ids:
 
 
 def _settled(parties: Parties) -> Ids:
-    ids = _attempted(parties, GOOD)
+    said = fresh("said")
+    awarded = _awarded(parties, fresh("news"))
+    attempt = deliver(parties, awarded["contract_id"], f"{GOOD} {said}")
+    ids = {**awarded, "attempt_id": str(attempt["attempt_id"]), "said": said}
     until_settled(parties.finance, ids["contract_id"])
 
     def counted() -> bool | None:
         """The sealer comes within a second; the rollups are the last that it writes."""
-        found = parties.agent.read("settlement", "/v1/settlements/breakdown", group_by="agent")
-        return bool(found["totals"]) or None
+        found = parties.agent.get("settlement", "/v1/settlements/breakdown", group_by="domain")
+        return ids["domain"] in found.text or None
 
     eventually(counted, what="the contract in the rollups")
     return ids
@@ -84,16 +104,48 @@ def _held(parties: Parties) -> Ids:
 
 def _filed(parties: Parties) -> Ids:
     """A file that the consumer gave, and that the agent delivered, each to its service; the contract is settled."""
+    digest = _uploaded_by_both(parties)
+    ids = _attempted(parties, GOOD, artifacts=[_named(digest)])
+    until_settled(parties.finance, ids["contract_id"])
+    return {**ids, "sha256": digest}
+
+
+def _uploaded(parties: Parties) -> Ids:
+    """A file of both parties, and a contract for which nothing was delivered."""
+    return {**_awarded(parties), "sha256": _uploaded_by_both(parties), "valid": '"valid":true'}
+
+
+def _unpaid(parties: Parties) -> Ids:
+    """A delivery with a file that failed, and costs its consumer nothing; its feedback tells what no other tells."""
+    said, wanted = fresh("said"), randint(10**6, 10**9)
+    digest = _uploaded_by_both(parties)
+    body = plain_work(
+        budget={"max_cpc": "0.50", "base_policy": "on_success"},
+        verification={"max_attempts": 1, "feedback": "full"},
+        success_criteria={"criteria": [{**WORDS["criteria"][0], "threshold": wanted}]},
+    )
+    work_id = str(parties.consumer.post("work-publisher", "/v1/work", body).json()["work_id"])
+    contract_id = award(parties, work_id)
+    attempt = deliver(parties, contract_id, said, artifacts=[_named(digest)], execution_metadata={"note": said})
+    until_status(parties.agent, contract_id, "exhausted")
+    until_settled(parties.finance, contract_id)
+    ids = {"work_id": work_id, "contract_id": contract_id, "attempt_id": str(attempt["attempt_id"]), "sha256": digest}
+    seen = {"message": '"message"', "feedback": _ELEMENT, "hash": str(attempt["candidate_hash"])}
+    return {**ids, **seen, "said": said, "told": str(wanted)}
+
+
+def _uploaded_by_both(parties: Parties) -> str:
     content = fresh("mut_score\n-0.4\n").encode()
     uploads = (
         parties.consumer.put("work-publisher", "/v1/artifacts", content),
         parties.agent.put("verification", "/v1/artifacts", content),
     )
     (digest,) = {str(answer.json()["sha256"]) for answer in uploads}
-    artifact = {"name": "scores.csv", "media_type": "text/csv", "sha256": digest}
-    ids = _attempted(parties, GOOD, artifacts=[artifact])
-    until_settled(parties.finance, ids["contract_id"])
-    return {**ids, "sha256": digest}
+    return digest
+
+
+def _named(digest: str) -> dict[str, str]:
+    return {"name": "scores.csv", "media_type": "text/csv", "sha256": digest}
 
 
 def _attempted(parties: Parties, text: str, **further: Any) -> Ids:
@@ -110,4 +162,6 @@ MAKERS: Mapping[str, Callable[[Parties], Ids]] = {
     "settled": _settled,
     "held": _held,
     "filed": _filed,
+    "uploaded": _uploaded,
+    "unpaid": _unpaid,
 }

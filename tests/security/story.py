@@ -86,7 +86,8 @@ def _passed(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
     ids = _contract(parties, level)
     _deliver(parties, ids, DEFICIENT)
     until_status(parties.agent, ids["contract_id"], "awaiting_revision")
-    return _ended(parties, ids, "passed", DECENT)
+    notes = {"name": "notes.txt", "media_type": "text/plain", "sha256": upload(parties.agent, "verification", b"Mine")}
+    return _ended(parties, ids, "passed", {**DECENT, "artifacts": [notes]})
 
 
 def _ended(parties: Parties, ids: dict[str, str], status: str, candidate: dict[str, Any]) -> dict[str, str]:

@@ -9,6 +9,8 @@ import jwt
 
 from tests.e2e.live import ANSWER_S
 
+_REFUSED = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -30,10 +32,10 @@ class Tape:
 
     answers: list[Answer] = field(default_factory=list)
 
-    def client(self) -> httpx.Client:
+    def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
         """A client whose answers are taken down, headers included."""
         hooks = {"response": [self._take]}
-        return httpx.Client(timeout=ANSWER_S, trust_env=False, event_hooks=hooks)
+        return httpx.Client(timeout=ANSWER_S, trust_env=False, event_hooks=hooks, transport=transport)
 
     def _take(self, response: httpx.Response) -> None:
         response.read()
@@ -46,6 +48,10 @@ class Tape:
     def to(self, *roles: str) -> Iterator[tuple[str, str]]:
         """What readers in these roles were answered, as places for `scan`."""
         return ((str(each), each.text) for each in self.answers if each.role in roles)
+
+    def at(self, *beginnings: str) -> list[Answer]:
+        """What was answered, and not refused, at addresses that begin so."""
+        return [each for each in self.answers if each.path.startswith(beginnings) and each.status < _REFUSED]
 
 
 def _role_of(header: str) -> str:

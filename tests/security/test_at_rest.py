@@ -14,6 +14,7 @@ from aex_cli.suite.service_spec import HOST
 from aex_runtime.settings import RuntimeSettings
 from tests.e2e.live import Live, clean_environment
 from tests.security.aftermath import Aftermath
+from tests.security.markers import REVIEWER_KEY
 
 OPEN_TO_ALL = {"version", "local-issuer.jwks.json"}
 """The layout's number, and the public key."""
@@ -77,6 +78,19 @@ def test_no_secret_is_in_a_command_line_or_an_environment(live: Live) -> None:
         shown = " ".join([*process.cmdline(), *process.environ().values()])
         assert pem not in shown
         assert "eyJ" not in shown
+
+
+@pytest.mark.e2e
+def test_what_the_reviewer_is_asked_with_is_in_no_command_line_and_in_no_worker(aftermath: Aftermath) -> None:
+    """After the story: every pool has its workers, and their candidates are hostile."""
+    family = aftermath.live.running.below()
+    workers = [each for each in family if "-I" in each.cmdline()[:3]]
+    assert len(workers) >= 3
+    for each in family:
+        assert REVIEWER_KEY not in " ".join(each.cmdline())
+    for each in workers:
+        told = {name: value for name, value in each.environ().items() if "AEX" in name or REVIEWER_KEY in value}
+        assert told == {}
 
 
 def modes_below(root: Path) -> Iterator[tuple[str, int]]:

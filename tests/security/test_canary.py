@@ -4,8 +4,10 @@ import base64
 import json
 import re
 import shutil
+from itertools import chain
 from pathlib import Path
 
+import httpx
 import pytest
 
 from aex_models.events import SERVICES
@@ -13,10 +15,12 @@ from aex_models.work import FeedbackLevel
 from aex_runtime.identity.local_key import local_key
 from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
-from tests.security.aftermath import KEPT_AS_SENT, Aftermath
-from tests.security.markers import CRITERIA, DATA_MARKS, DATA_MEAN, MARKS, scan
+from tests.security.aftermath import Aftermath
+from tests.security.apps import all_guards
+from tests.security.markers import CRITERIA, DATA_MARKS, DATA_MEAN, MARKS, REVIEW_MARKS, REVIEWER_KEY, scan
+from tests.security.planting import with_a_leak
 from tests.security.story import Played
-from tests.security.tape import Answer
+from tests.security.tape import Answer, Tape
 
 pytestmark = pytest.mark.e2e
 TOLD_TOPICS = {
@@ -24,6 +28,13 @@ TOLD_TOPICS = {
     *("outcome.reviewed", "outcome.verified", "contract.cancelled", "settlement.completed"),
     "settlement.adjusted",
 }
+KINDS = ("events", "logs", "spans", "records", "blobs", "dead letters", "prompts")
+UNREAD = {
+    *("/v1/domains/{name}", "/v1/artifacts/{sha256}", "/docs", "/openapi.json", "/docs/start.js"),
+    *("/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"),
+    *(f"{site}/{path}" for site in ("/review", "/dashboard") for path in ("", "{rest}", "static/{digest}/{name}")),
+}
+"""Addresses that tell nothing of a contract, or are asked elsewhere."""
 OTHERS = ("agent", "finance", "operator", "service", "anonymous")
 _RENDERS_WORK = re.compile(r"/v1/work(/work_\w+(/cancel)?)?")
 _JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}")
@@ -58,17 +69,46 @@ def test_consumers_meet_evaluation_data_in_their_works_alone(aftermath: Aftermat
     assert scan(places, MARKS) == []
 
 
+def _matches(route: str, path: str) -> bool:
+    """Whether an address is one of the route's."""
+    return re.fullmatch(re.sub(r"\{\w+\}", "[^?]+", route), path) is not None
+
+
 def _renders_work(answer: Answer) -> bool:
     succeeded = answer.status in {200, 201} and answer.role == "consumer"
     return succeeded and _RENDERS_WORK.fullmatch(answer.path) is not None and answer.text.count('"work_id"') == 1
 
 
-def test_no_event_log_blob_or_record_holds_evaluation_data(aftermath: Aftermath) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_place_holds_evaluation_data(aftermath: Aftermath, kind: str) -> None:
     """But for the evaluation blobs, and for broken messages as they were sent: those hold what was sent."""
-    assert scan(aftermath.wire(), MARKS) == []
-    assert scan(aftermath.logs(), MARKS) == []
-    assert scan(aftermath.blobs(), MARKS) == []
-    assert scan(aftermath.rows(unlike=KEPT_AS_SENT), MARKS) == []
+    places = aftermath.places_of(kind)
+    assert any(text for _, text in places)
+    assert scan(places, MARKS) == []
+
+
+def test_nothing_was_left_unread(aftermath: Aftermath, tmp_path: Path) -> None:
+    """Without this an address that refuses all its readers would count as one that tells nothing."""
+    read = {each.path for each in aftermath.tape.answers if each.method == "GET" and each.status == 200}
+    routes = {route.path.replace(":path", "") for route in all_guards(tmp_path / ".aex") if route.method == "GET"}
+    assert {path for path in routes - UNREAD if not any(_matches(path, each) for each in read)} == set()
+
+
+@pytest.mark.parametrize(
+    "beginning", ["/dashboard", "/review", "/metrics", "/v1/outcomes/export", "/v1/settlements/export", "/v1/contracts"]
+)
+def test_pages_figures_files_and_streams_were_scanned(aftermath: Aftermath, beginning: str) -> None:
+    answers = aftermath.tape.at(beginning)
+    assert {each.role for each in answers} > {"operator"} or beginning != "/metrics"
+    assert scan([(str(each), each.text) for each in answers], MARKS) == []
+    assert sum(len(each.text) for each in answers) > 1_000
+
+
+def test_what_the_reviewer_says_is_read_by_consumers_and_operators_alone(aftermath: Aftermath) -> None:
+    assert {each.mark for each in scan(aftermath.tape.to("operator"), REVIEW_MARKS)} == set(REVIEW_MARKS)
+    assert scan(aftermath.tape.to("agent", "finance", "service", "anonymous"), REVIEW_MARKS) == []
+    for kind in ("events", "logs", "spans", "dead letters"):
+        assert scan(aftermath.places_of(kind), REVIEW_MARKS) == []
 
 
 def test_the_consumers_own_data_are_read_by_the_consumer_alone(aftermath: Aftermath) -> None:
@@ -77,8 +117,8 @@ def test_the_consumers_own_data_are_read_by_the_consumer_alone(aftermath: Afterm
     assert {each.mark for each in scan([(str(each), each.text) for each in own], DATA_MARKS)} == set(DATA_MARKS)
     others = [(str(each), each.text) for each in aftermath.tape.answers if each not in own]
     assert scan(others, DATA_MARKS) == []
-    places = [*aftermath.wire(), *aftermath.logs(), *aftermath.rows(), *aftermath.blobs()]
-    assert scan(places, DATA_MARKS) == []
+    for places in aftermath.places().values():
+        assert scan(places, DATA_MARKS) == []
 
 
 def test_what_is_computed_from_the_consumers_own_data_reaches_agents_at_full_feedback_alone(
@@ -142,13 +182,8 @@ def test_values_from_evaluation_data_are_in_no_log(aftermath: Aftermath) -> None
 
 
 def test_no_answer_event_log_or_record_holds_a_credential(aftermath: Aftermath) -> None:
-    places = [
-        *((str(each), each.text) for each in aftermath.tape.answers),
-        *aftermath.wire(),
-        *aftermath.logs(),
-        *aftermath.rows(),
-        *aftermath.blobs(),
-    ]
+    kinds = aftermath.places().values()
+    places = [*((str(each), each.text) for each in aftermath.tape.answers), *aftermath.rows(), *chain(*kinds)]
     key = local_key(aftermath.live.data_dir)
     seed = key.private.private_bytes_raw()
     pem = (aftermath.live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
@@ -157,6 +192,7 @@ def test_no_answer_event_log_or_record_holds_a_credential(aftermath: Aftermath) 
         "seed in base64": base64.urlsafe_b64encode(seed).decode().rstrip("="),
         "key file": pem,
         "cursor key": key.secret_for("page cursors").hex(),
+        "reviewer's key": REVIEWER_KEY,
     }
     assert scan(places, secrets) == []
     assert all(_JWT.search(token) for token in aftermath.tokens)
@@ -173,6 +209,29 @@ def test_the_salt_stays_in_its_blob_and_the_digest_among_services(aftermath: Aft
     readers = [role for role in ("consumer", *OTHERS) if role != "service"]
     assert scan([*tape.to(*readers), *aftermath.logs()], digests) == []
     assert scan(tape.to("service"), digests) != []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_leak_that_is_planted_is_found(aftermath: Aftermath, tmp_path: Path, kind: str) -> None:
+    """A check of the checker: a mark written where each kind of place is read from."""
+    leaking = with_a_leak(aftermath, tmp_path, kind, MARKS["keyword"])
+    assert {each.mark for each in scan(leaking.places_of(kind), MARKS)} == {"keyword"}
+
+
+def test_a_leak_in_an_answer_is_found() -> None:
+    """Also one in a header, or in a refusal."""
+    tape = Tape()
+    leaks = iter(
+        (
+            httpx.Response(200, json={"told": MARKS["keyword"]}),
+            httpx.Response(204, headers={"X-Told": MARKS["keyword"]}),
+            httpx.Response(422, text=f"<li>{MARKS['keyword'].upper()}</li>"),
+        )
+    )
+    with tape.client(httpx.MockTransport(lambda _: next(leaks))) as client:
+        for _ in range(3):
+            client.get("http://planted/")
+    assert len(scan(tape.to("anonymous"), MARKS)) == 3
 
 
 def test_the_scanner_finds_what_is_planted(aftermath: Aftermath, tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""Writes that are refused: the answer says no, and nothing may have happened behind it."""
+
+from collections.abc import Iterator, Mapping
+
+from aex_models.audiences import Audience
+from tests.security.asks import Ask, ask
+from tests.security.matrix import ROLES, Matrix, RowKey
+from tests.security.probing import Prober
+from tests.security.recipes import RECIPES
+from tests.security.sides import Ids, Side, namesake
+
+_REFUSED = ("400", "403", "404")
+_SEEN_BY: Mapping[str, tuple[tuple[str, str, Audience], ...]] = {
+    "work_id": (("work-publisher", "/v1/work/{work_id}", Audience.CONSUMER),),
+    "contract_id": (
+        ("verification", "/v1/contracts/{contract_id}", Audience.AGENT),
+        ("verification", "/v1/contracts/{contract_id}/attempts", Audience.AGENT),
+        ("settlement", "/v1/settlements/{contract_id}", Audience.FINANCE),
+    ),
+    "hold_id": (("governance", "/v1/holds/{hold_id}", Audience.OPERATOR),),
+}
+"""Where those whose object it is see what became of it."""
+
+
+def traces_of_refused_writes(prober: Prober, expected: Matrix) -> tuple[int, list[str]]:
+    """How many writes to somebody else's object were sent, and which of them changed it although they were refused."""
+    sent, traces = 0, []
+    for key, cells in expected.items():
+        recipe = RECIPES[str(key).partition(" ")[2]]
+        if not recipe.spends:
+            continue
+        for role in (each for each in ROLES if cells[each.value].rpartition("/")[2] in _REFUSED):
+            for side, wanted, token in _strangers(prober, key, role):
+                ids = side.ids(recipe.strange or recipe.kind)
+                before = _seen(side, ids)
+                answer = prober.send(key.route.service, wanted, wanted.query, token)
+                sent += 1
+                if answer.is_success or _seen(side, ids) != before:
+                    traces.append(f"{key}, {role}: {answer.status_code}, and the object has changed")
+                    side.use_up(recipe.strange or recipe.kind)
+    return sent, traces
+
+
+def _strangers(prober: Prober, key: RowKey, role: Audience) -> Iterator[tuple[Side, Ask, str]]:
+    yield prober.theirs, ask(key, prober.theirs, role, own=False), prober.mine.callers[role].token
+    if role in {Audience.CONSUMER, Audience.AGENT}:
+        yield prober.mine, ask(key, prober.mine, role, own=False), namesake(prober.live, prober.mine, role)
+
+
+def _seen(side: Side, ids: Ids) -> list[str]:
+    """The object as its parties see it, by the suite itself."""
+    places = [place for name in ids for place in _SEEN_BY.get(name, ())]
+    found = [side.callers[role].get(service, path.format(**ids)) for service, path, role in places]
+    return [each.text if each.is_success else str(each.status_code) for each in found]
