@@ -13,15 +13,21 @@ KEEP ?=
 VALIDATIONS ?= 1000000
 # Which populations the report on governance makes, as in 101,103 or 101-104; those up to 20 may have been tuned on.
 SEEDS ?= 101,102
+# Whose branches are counted; all parts' unless named.
+PART ?=
+# How many generated requests the services are sent at least.
+REQUESTS ?= 5000
 WITH_embedded :=
 WITH_emulators := $(EMULATORS) run --
 PACKAGES := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml)
+# How many inputs each property of the fuzzing gets.
+EXAMPLES ?= 2000
 export UV_PYTHON_DOWNLOADS := never
 # Bytecode is written on first import, whatever the caller's shell says: starts are twice as fast.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes fidelity bench bench-ledger bench-governance governance-report clean
+.PHONY: help demo test check static up emulators schemas indexes fidelity fuzz coverage bench bench-ledger bench-governance governance-report simulate hostile clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -40,7 +46,7 @@ check: static ## The quick tier: format, lint, types, architecture, unit and emb
 	$(RUN)/pytest -n 2 -m "not e2e and not emulator and not slow"
 
 test: static ## Everything
-	$(RUN)/pytest -n 2
+	$(RUN)/pytest -n 3 --dist worksteal
 
 static: .venv/.ready
 	$(RUN)/ruff format --check .
@@ -57,6 +63,12 @@ indexes: .venv/.ready ## Write deploy/firestore.indexes.json anew from the decla
 fidelity: .venv/.ready ## How far the metrics are from the reference libraries, over 10,000 pairs each
 	$(RUN)/python -m tests.fidelity
 
+fuzz: .venv/.ready ## Parsers under EXAMPLES=2000 hostile inputs for each property; other ones each time
+	AEX_FUZZ_EXAMPLES='$(EXAMPLES)' $(RUN)/pytest -n 2 --timeout=0 tests/fuzz
+
+coverage: .venv/.ready ## Which branches of models, outcomes and rules their own tests take; fails below 95 % of any (PART=aex_models: one alone)
+	@$(RUN)/python -m tests.branches $(PART)
+
 bench: .venv/.ready ## Metrics and engine beside the reference libraries; then store and bus on the emulators beside raw client calls
 	$(RUN)/python -m tests.benchmarks.metrics_bench
 	@$(EMULATORS) where > /dev/null
@@ -72,8 +84,15 @@ bench-governance: .venv/.ready ## Validation time with VALIDATIONS=1000000 in th
 governance-report: .venv/.ready ## How much fraud is caught and how much honest work is flagged, rule by rule (SEEDS=101,102)
 	@$(RUN)/python -m tests.benchmarks.fraud --seeds '$(SEEDS)'
 
+simulate: SEEDS := 200
+simulate: .venv/.ready ## Run the four services under faults, from SEEDS=200 seeds (FIRST, STEPS, JOBS; PLANT=list: bugs to be caught; PLAN=FILE: one run)
+	@$(RUN)/python -m tests.simulation --seeds '$(SEEDS)' $(if $(FIRST),--first '$(FIRST)') $(if $(STEPS),--steps '$(STEPS)') $(if $(JOBS),--jobs '$(JOBS)') $(if $(PLANT),--plant '$(PLANT)') $(if $(PLAN),--plan '$(PLAN)')
+
+hostile: .venv/.ready ## Generated requests to all four services by their OpenAPI documents, told as one table (REQUESTS=5000)
+	@$(RUN)/python -m tests.openapi --requests '$(REQUESTS)'
+
 clean: ## Remove what the other targets made
-	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools .aex .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .import_linter_cache
 
 .tools/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.11 ...") if sys.version_info < (3, 11) else None'

@@ -11,10 +11,11 @@ import pytest
 from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_settled, until_status
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, PatientCaller, fresh, parties_of
+from tests.e2e.stores import transactions_by_contract
 
 
 class Kind(StrEnum):
-    """How a contract of the load is meant to end."""
+    """How a contract of the load ends; none is meant to end as one of the last two."""
 
     SETTLED = "settled"
     """A pass, now and then after a rejection."""
@@ -22,6 +23,10 @@ class Kind(StrEnum):
     """The agent is of the consumer's own organisation."""
     OPEN = "open"
     """The agent delivers nothing."""
+    LOST = "lost"
+    """Nobody knows of it any more, or it has not come to its end, or what the services say of it does not agree."""
+    TWICE = "twice"
+    """Several transactions."""
 
 
 @dataclass
@@ -58,15 +63,21 @@ class Load:
                 until_status(self.parties.operator, contract_id, "held" if kind is Kind.HELD else "awarded")
 
     def found(self) -> Counter[Kind]:
-        """What became of the load: settled, held, or open, as the services themselves say."""
-        return Counter(self._became(contract_id) for contract_id in self.accepted)
+        """What became of the load."""
+        return Counter(self.ends().values())
 
-    def _became(self, contract_id: str) -> Kind:
-        status = self.parties.operator.read("verification", f"/v1/contracts/{contract_id}")["status"]
-        kind = {"passed": Kind.SETTLED, "held": Kind.HELD, "awarded": Kind.OPEN}[status]
+    def ends(self) -> dict[str, Kind]:
+        """What became of each contract, as the services and the ledger say."""
+        booked = transactions_by_contract(self.live)
+        return {each: self._end(each, len(booked.get(each, ()))) for each in self.accepted}
+
+    def _end(self, contract_id: str, booked: int) -> Kind:
+        if booked > 1:
+            return Kind.TWICE
+        seen = self.parties.operator.get("verification", f"/v1/contracts/{contract_id}")
+        kind = _ENDS.get(seen.json()["status"], Kind.LOST) if seen.is_success else Kind.LOST
         settled = self.parties.finance.get("settlement", f"/v1/settlements/{contract_id}").is_success
-        assert settled == (kind is Kind.SETTLED), f"{contract_id} is {status}, and settled: {settled}"
-        return kind
+        return kind if settled == (booked == 1) == (kind is Kind.SETTLED) else Kind.LOST
 
     def _drive(self, place: int) -> None:
         kind = {8: Kind.HELD, 9: Kind.OPEN}.get(place % 10, Kind.SETTLED)
@@ -83,8 +94,12 @@ class Load:
         self.candidates[contract_id] += 1
 
 
+_ENDS = {"passed": Kind.SETTLED, "held": Kind.HELD, "awarded": Kind.OPEN}
+"""By the contract's status."""
+
+
 def table(rows: Sequence[tuple[str, Counter[Kind]]], title: str = "killed") -> str:
-    """Accepted = settled + held + open, a row for each load."""
+    """Accepted = settled + held + open, with none lost and none twice; a row for each load."""
     width = max(len(name) for name in (title, *(name for name, _ in rows))) + 2
     lines = [f"{title:<{width}}{'accepted':>9}" + "".join(f"{kind:>9}" for kind in Kind)]
     for name, counts in rows:

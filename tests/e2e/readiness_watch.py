@@ -22,6 +22,8 @@ class ReadinessWatch:
     """The status of each answer, with the monotonic time at which it came; 0 where none came."""
 
     answers: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: {service: [] for service in MODULES})
+    slowest_s: float = 0.0
+    """That any service took to say that it is ready: so slow the machine is."""
 
     def turned(self, status: int, since: float) -> Mapping[str, float]:
         """After how many seconds each service first answered with this status, of those that have."""
@@ -57,11 +59,15 @@ def watched_readiness(live: Live) -> Iterator[ReadinessWatch]:
         url = live.url(service, "/readyz")
 
         def ask(client: httpx.Client) -> None:
+            begin = time.monotonic()
             try:
                 status = client.get(url).status_code
             except httpx.HTTPError:
                 status = 0
-            seen.answers[service].append((time.monotonic(), status))
+            end = time.monotonic()
+            seen.answers[service].append((end, status))
+            if status == HTTPStatus.OK:
+                seen.slowest_s = max(seen.slowest_s, end - begin)
 
         return ask
 

@@ -1,55 +1,66 @@
-"""SIGKILL of each service in turn under a small load: after the restart all that was accepted is settled once."""
+"""SIGKILL of each service in turn, and of all at once, under load: all that was accepted is settled once."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from aex_cli.suite.service_spec import MODULES
-from tests.e2e.accounts import check_attempts, check_books
+from tests.e2e.accounts import check_attempts, check_books, check_records
 from tests.e2e.backend import Backend
 from tests.e2e.counts import until_published
-from tests.e2e.killing import kill
+from tests.e2e.killing import kill, kill_all, kill_workers
 from tests.e2e.live import Live, live_suite
 from tests.e2e.load import Load, say, table
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
-CONTRACTS = 12
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+CONTRACTS = 10
 KILLED_AFTER = 4
-"""Contracts accepted: by then all services are at work on some of them."""
-WORKERS = "workers"
-"""Verification's confined workers, all of them; the service itself goes on."""
+"""Contracts of its load accepted: by then all services are at work on some of them, and on those of the load before."""
+CLIENTS = 10
+WORKERS = "confined workers"
+"""Verification's, all of them; the service itself goes on."""
+WHOLE_SUITE = [f"whole suite ({number})" for number in (1, 2)]
+"""The supervisor, the services and the workers. The test starts them again, on the same data and ports."""
 
 
-def kill_workers(live: Live) -> None:
-    for process in live.process("verification").children():
-        process.kill()
-
-
-def test_all_that_was_accepted_is_settled_once_after_each_service_was_killed_in_turn(
+def test_all_that_was_accepted_is_settled_once_after_each_service_and_then_all_at_once_were_killed(
     tmp_path: Path, backend: Backend, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loads: dict[str, Load] = {}
-    with live_suite(tmp_path / ".aex", backend) as live, ThreadPoolExecutor(10) as pool:
-        for victim in (*MODULES, WORKERS):
+    loads, work = dict[str, Load](), list[Future[None]]()
+    with ExitStack() as started, ThreadPoolExecutor(CLIENTS) as pool:
+
+        def start(port: int | None = None) -> Live:
+            return started.enter_context(live_suite(tmp_path / ".aex", backend, port=port))
+
+        def under_load(victim: str) -> None:
             load = loads[victim] = Load(live)
-            work = load.start(pool, CONTRACTS)
+            work.extend(load.start(pool, CONTRACTS))
             load.until_accepted(KILLED_AFTER)
-            if victim == WORKERS:
-                kill_workers(live)
-            else:
-                kill(live, victim)
-            for each in work:
-                each.result()
-            if victim in MODULES:
-                live.running.told(f"{victim} is ready again")
+
+        live = start()
+        for service in MODULES:
+            under_load(service)
+            kill(live, service)
+        for service in MODULES:
+            live.running.told(f"{service} is ready again")
+        under_load(WORKERS)
+        kill_workers(live)
+        for whole in WHOLE_SUITE:
+            under_load(whole)
+            kill_all(live)
+            live = start(live.running.port)
+        for each in work:
+            each.result()
         for load in loads.values():
             load.until_at_rest()
         until_published(live)
 
-        say(capsys, table([(victim, load.found()) for victim, load in loads.items()]))
+        say(capsys, table([(f"{name}, {backend.name}", load.found()) for name, load in loads.items()]))
+        assert [len(load.accepted) for load in loads.values()] == [CONTRACTS] * len(loads)
+        check_books(*loads.values())
         for load in loads.values():
-            assert len(load.accepted) == CONTRACTS
-            check_books(load)
             check_attempts(load)
+        check_records(*loads.values())
         assert live.breakdowns() == []

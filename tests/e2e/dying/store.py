@@ -3,27 +3,20 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.buffer import BufferedTransaction, Write
-from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
+from aex_runtime.store.port import Store, T, Transaction
 from tests.e2e.dying.deaths import Deaths, Moment
+from tests.parts.passing import PassingStore
 
 StepOf = Callable[[Sequence[Write]], tuple[str, str] | None]
 """Which step a commit is, and of which contract; None where it is none that a test names."""
 
 
-class DyingStore:
+class DyingStore(PassingStore):
     """Asks before and after each commit whether the process is to die over it."""
 
     def __init__(self, store: Store, step_of: StepOf, deaths: Deaths) -> None:
-        self._store, self._step_of, self._deaths = store, step_of, deaths
-
-    async def get(self, collection: Collection, key: str) -> Document | None:
-        return await self._store.get(collection, key)
-
-    async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        return await self._store.get_many(collection, keys)
-
-    async def query(self, query: Query) -> list[Document]:
-        return await self._store.query(query)
+        super().__init__(store)
+        self._step_of, self._deaths = step_of, deaths
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         step: tuple[str, str] | None = None
@@ -37,15 +30,9 @@ class DyingStore:
             self._ask(step, Moment.BEFORE)
             return result
 
-        result = await self._store.transact(watched)
+        result = await super().transact(watched)
         self._ask(step, Moment.AFTER)
         return result
-
-    async def ping(self) -> None:
-        await self._store.ping()
-
-    async def close(self) -> None:
-        await self._store.close()
 
     def _ask(self, step: tuple[str, str] | None, moment: Moment) -> None:
         if step is not None:

@@ -1,0 +1,94 @@
+"""What may be away for a while below a running suite, on each backend. The suite itself runs on."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from aex_cli.suite.service_spec import MODULES
+from tests.e2e.backend import EMBEDDED, EMULATED
+from tests.e2e.live import Live
+from tests.emulators.emulator import Emulator
+from tests.emulators.emulators import Emulators
+
+_OUR_TURN_S = 30.0
+"""For which the test itself waits for a lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """What a block makes of a suite, and for how many seconds: longer than a call to what is away may take."""
+
+    begin: Callable[[Live], AbstractContextManager[None]]
+    lasts_s: float
+
+
+@contextmanager
+def _locked(files: Iterable[Path]) -> Iterator[None]:
+    """Another process holds the files' write locks: whoever reads goes on, nobody writes."""
+    with ExitStack() as held:
+        for each in files:
+            connection = held.enter_context(closing(sqlite3.connect(each, timeout=_OUR_TURN_S, isolation_level=None)))
+            connection.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def _stores_locked(live: Live) -> AbstractContextManager[None]:
+    return _locked(live.data_dir / service / "store.sqlite3" for service in MODULES)
+
+
+def _queues_locked(live: Live) -> AbstractContextManager[None]:
+    return _locked((live.data_dir / "bus").glob("*.sqlite3"))
+
+
+@contextmanager
+def _disk_full(live: Live) -> Iterator[None]:
+    """No file of a service takes another byte: neither records, nor messages, nor blobs, nor its log."""
+    services = [live.process(service) for service in MODULES]
+    limits = [each.rlimit(psutil.RLIMIT_FSIZE) for each in services]
+    for each, (_, hard) in zip(services, limits, strict=True):
+        each.rlimit(psutil.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        for each, before in zip(services, limits, strict=True):
+            each.rlimit(psutil.RLIMIT_FSIZE, before)
+
+
+def _paused(*choose: Callable[[Emulators], Emulator]) -> Callable[[Live], AbstractContextManager[None]]:
+    @contextmanager
+    def begin(live: Live) -> Iterator[None]:
+        pair = live.backend.emulators
+        assert pair is not None
+        with ExitStack() as paused:
+            for chosen in choose:
+                paused.enter_context(chosen(pair).paused())
+            yield
+
+    return begin
+
+
+def _firestore(pair: Emulators) -> Emulator:
+    return pair.firestore
+
+
+def _pubsub(pair: Emulators) -> Emulator:
+    return pair.pubsub
+
+
+OUTAGES: Mapping[str, Mapping[str, Outage]] = {
+    EMBEDDED.name: {
+        "stores locked": Outage(_stores_locked, 8),
+        "queues locked": Outage(_queues_locked, 8),
+        "disk full": Outage(_disk_full, 4),
+    },
+    EMULATED: {
+        "firestore": Outage(_paused(_firestore), 12),
+        "pubsub": Outage(_paused(_pubsub), 12),
+        "both": Outage(_paused(_firestore, _pubsub), 12),
+    },
+}
+"""By backend and name."""
