@@ -11,6 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+import psutil
+
 from aex_outcomes.confinement.errors import JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
 
@@ -20,6 +22,16 @@ JOBS = "tests.libs.outcomes.confinement.jobs:"
 def children_of(pid: int) -> set[int]:
     """Process ids of a process's children, by the kernel's own list."""
     return {int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()}
+
+
+def confined_children() -> list[psutil.Process]:
+    """This process's children that are confined workers: a test runner has others too, emulators for one."""
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
+            if "confinement" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def _say(message: dict[str, object]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from aex_outcomes.confinement.errors import JobCrashed, JobOutOfMemory, JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
-from tests.libs.outcomes.confinement.service import JOBS, children_of
+from tests.libs.outcomes.confinement.service import JOBS, children_of, confined_children
 
 _NAMES = ("echo", "who", "loop", "native", "eat_memory", "sit_on_memory", "exit_hard", "segfault", "abort", "garbage")
 ALL = [JOBS + name for name in (*_NAMES, "speak_later", "close_pipe_and_stay")]
@@ -78,15 +78,15 @@ async def test_a_worker_never_holds_twice_its_memory_limit(pool: WorkerPool) -> 
     greedy = asyncio.create_task(pool.run(JOBS + "sit_on_memory", {"sleep_s": 0.6}))
     most = 0
     while not greedy.done():
-        most = max(most, *(_resident(pid) for pid in children_of(os.getpid())))
+        most = max(most, *map(_resident, confined_children()))
         await asyncio.sleep(0.02)
     await greedy
     assert 100 * MEGABYTE < most < 256 * MEGABYTE
 
 
-def _resident(pid: int) -> int:
+def _resident(worker: psutil.Process) -> int:
     try:
-        return int(psutil.Process(pid).memory_info().rss)
+        return int(worker.memory_info().rss)
     except psutil.NoSuchProcess:
         return 0
 
@@ -105,11 +105,11 @@ async def test_a_segmentation_fault_is_a_crash_with_its_signal(pool: WorkerPool)
 
 
 async def test_a_killed_idle_worker_is_replaced_without_a_job_noticing(pool: WorkerPool) -> None:
-    before = {child.pid for child in psutil.Process().children() if "confinement" in " ".join(child.cmdline())}
+    before = confined_children()
     assert len(before) == 3
-    for pid in before:
-        psutil.Process(pid).kill()
-    await until(lambda: pool.alive == 3 and not before & children_of(os.getpid()))
+    for worker in before:
+        worker.kill()
+    await until(lambda: pool.alive == 3 and not {worker.pid for worker in before} & children_of(os.getpid()))
     assert await pool.run(JOBS + "echo", {}) == {}
 
 
