@@ -14,7 +14,8 @@ from tests.e2e.parties import Parties, parties_of
 from tests.e2e.stuck_extractor import METRIC, TRAP
 
 pytestmark = pytest.mark.e2e
-TIMEOUT_S = 2
+TIMEOUT_S = 5
+"""Long enough for two contracts beside it on a busy machine."""
 CONFIG = """
 extractors:
   vowels:
