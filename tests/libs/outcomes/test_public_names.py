@@ -77,3 +77,38 @@ def test_a_name_stays_what_it_is_once_its_module_is_loaded() -> None:
 def test_another_name_is_an_error() -> None:
     with pytest.raises(AttributeError, match="nope"):
         _ = aex_outcomes.nope
+
+
+NEEDS = {
+    "VerificationEngine": "rapidfuzz",
+    "CriteriaVerifier": "rapidfuzz",
+    "Recomputation": "duckdb",
+    "recompute": "duckdb",
+}
+
+
+def without_measuring(code: str) -> "subprocess.CompletedProcess[str]":
+    """Code run where the packages of the extra `measuring` cannot be imported."""
+    hidden = "import sys\nfor name in ('duckdb', 'rapidfuzz', 'pydantic_monty'): sys.modules[name] = None\n"
+    return subprocess.run(
+        [sys.executable, "-c", hidden + code], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize(("name", "package"), NEEDS.items())
+def test_what_measures_names_the_extra_that_it_needs(name: str, package: str) -> None:
+    ended = without_measuring(f"from aex_outcomes import {name}")
+    told = f"ImportError: {name} needs {package}: pip install 'aex-outcomes[measuring]'"
+    assert ended.stderr.splitlines()[-1] == told
+
+
+def test_everything_else_is_there_without_the_extra() -> None:
+    names = sorted(set(aex_outcomes.__all__) - set(NEEDS))
+    ended = without_measuring(f"from aex_outcomes import {', '.join(names)}\nCatalog.of()\nimport aex_client")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_mistake_of_ours_in_an_import_is_told_as_it_is() -> None:
+    ended = without_measuring("sys.modules['structlog'] = None\nfrom aex_outcomes import RevisionLoop")
+    assert "No module named 'structlog'" in ended.stderr or "None in sys.modules" in ended.stderr
+    assert "measuring" not in ended.stderr.splitlines()[-1]

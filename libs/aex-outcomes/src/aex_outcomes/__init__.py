@@ -96,13 +96,22 @@ _HOMES = {
 }
 """Public name → the module that it lives in."""
 
+_MEASURING = frozenset({"duckdb", "pydantic_monty", "rapidfuzz"})
+"""What the extra `measuring` brings. Who checks works, quotes them or runs verifiers of its own needs none of it."""
+
 __all__ = sorted(_HOMES)  # noqa: PLE0605 the table above is the one list
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _MEASURING:
+            raise
+        raise ImportError(f"{name} needs {package}: pip install 'aex-outcomes[measuring]'") from error
 
 
 def __dir__() -> list[str]:

@@ -88,7 +88,7 @@ def _pool(folders: Sequence[Path], timeout_s: float) -> "Monty":
     try:
         from pydantic_monty import Monty  # noqa: PLC0415 heavy, and not everywhere
     except ImportError as error:
-        raise SandboxUnavailable(f"pydantic-monty is not installed: {error}") from None
+        raise SandboxUnavailable(f"{error}: pip install 'aex-outcomes[measuring]'") from None
     return Monty(
         binary_path=_program(folders),
         min_processes=1,
