@@ -6,7 +6,6 @@ import psutil
 
 from tests.e2e.live import Live
 
-
 _LOOK_S = 0.4
 _USED_S = 0.03
 """More than a worker needs that waits, less than one gets that burns beside twenty others on two cores."""

@@ -50,12 +50,12 @@ def refused(answers: list[httpx.Response]) -> list[httpx.Response]:
 def test_each_service_refuses_a_flood_and_serves_others_meanwhile(strict: Live, service: str, path: str) -> None:
     parties, others = parties_of(strict), parties_of(strict)
     sender, other = (each.operator if service == "governance" else each.consumer for each in (parties, others))
-    before = strict.metric(service, "aex_rate_limited_requests")
+    before = strict.metric(service, "aex_rate_limited_requests_total")
     found = refused(flood(sender, service, path))
     assert {answer.json()["code"] for answer in found} == {"rate_limited"}
     assert {answer.headers["content-type"] for answer in found} == {"application/problem+json"}
     assert other.get(service, path).status_code == 200
-    assert strict.metric(service, "aex_rate_limited_requests") == before + len(found)
+    assert strict.metric(service, "aex_rate_limited_requests_total") == before + len(found)
     told = [line for line in strict.log(service) if line["event"] == "rate_limited"]
     assert [line["principal"] for line in told].count(sender.id) == 1
 

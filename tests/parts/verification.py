@@ -40,6 +40,7 @@ from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
 from aex_verification.judge import job_payload
 from aex_verification.ports import (
+    FoundAward,
     GovernanceRefused,
     GovernanceUnavailable,
     Judgement,
@@ -190,9 +191,12 @@ class AwardsInHand:
     """Awards that work-publisher has, whether or not their event has come."""
 
     awards: dict[str, ContractAwarded] = field(default_factory=dict)
+    traceparent: str | None = None
+    """Of all of them."""
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
-        return self.awards.get(contract_id)
+    async def get(self, contract_id: str) -> FoundAward | None:
+        found = self.awards.get(contract_id)
+        return None if found is None else FoundAward(found, self.traceparent)
 
 
 class AwardsFrom:
@@ -201,9 +205,9 @@ class AwardsFrom:
     def __init__(self, deps: PublisherDeps) -> None:
         self._deps = deps
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
+    async def get(self, contract_id: str) -> FoundAward | None:
         try:
-            return await get_awarded_contract(self._deps, contract_id)
+            return FoundAward(*await get_awarded_contract(self._deps, contract_id))
         except NotFound:
             return None
 

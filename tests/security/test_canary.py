@@ -19,6 +19,7 @@ from tests.security.aftermath import Aftermath
 from tests.security.apps import all_guards
 from tests.security.markers import CRITERIA, DATA_MARKS, DATA_MEAN, MARKS, REVIEW_MARKS, REVIEWER_KEY, scan
 from tests.security.planting import with_a_leak
+from tests.security.recorded.spans import EXPORTED
 from tests.security.story import Played
 from tests.security.tape import Answer, Tape
 
@@ -92,6 +93,15 @@ def test_nothing_was_left_unread(aftermath: Aftermath, tmp_path: Path) -> None:
     read = {each.path for each in aftermath.tape.answers if each.method == "GET" and each.status == 200}
     routes = {route.path.replace(":path", "") for route in all_guards(tmp_path / ".aex") if route.method == "GET"}
     assert {path for path in routes - UNREAD if not any(_matches(path, each) for each in read)} == set()
+
+
+def test_spans_were_scanned_as_they_are_made_and_as_they_are_exported(aftermath: Aftermath) -> None:
+    """What is exported has less: no path and no query, which callers write."""
+    exported = {place: text for place, text in aftermath.spans() if place.endswith(EXPORTED)}
+    assert len(exported) == len(aftermath.spans()) - len(exported) == len(SERVICES)
+    assert all('"name":"process ' in text for text in exported.values())
+    assert "url.path" in "".join(text for place, text in aftermath.spans() if place not in exported)
+    assert not [name for name in ("url.path", "url.query", "exception") if name in "".join(exported.values())]
 
 
 @pytest.mark.parametrize(

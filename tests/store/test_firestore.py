@@ -1,6 +1,13 @@
-import pytest
+from datetime import UTC, datetime, timedelta
 
+import pytest
+from google.auth.credentials import AnonymousCredentials
+from google.cloud.firestore import AsyncClient
+
+from aex_runtime.clock import SetClock
+from aex_runtime.http.idempotency import KEPT, IdempotentRequest, idempotency_table, remember
 from aex_runtime.store.firestore import FirestoreStore
+from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.emulators.emulators import Emulators, new_project
 from tests.store.contract import Opened, Sizes, StoreContract
 
@@ -12,3 +19,27 @@ class TestFirestoreStore(StoreContract, Sizes):
     def opened(self, emulators: Emulators) -> Opened:
         project = new_project()
         return lambda rerun: FirestoreStore(project, emulator=emulators.firestore.host, rerun=rerun)
+
+
+async def test_what_expires_says_so_in_a_field_that_firestore_can_delete_by(
+    emulators: Emulators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, now = new_project(), datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC)
+    store = FirestoreStore(project, emulator=emulators.firestore.host)
+    request = IdempotentRequest("acme", "key", "digest")
+
+    async def effect(unit: Unit) -> None:
+        remember(unit, "settlement", request, "made")
+
+    try:
+        await UnitOfWork("settlement", store, SetClock(now), lambda _: None).run(effect)
+        found = await idempotency_table("settlement").get(store, request.record_key)
+    finally:
+        await store.close()
+    assert found is not None
+    assert found.record.expires_at == now + KEPT
+    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", emulators.firestore.host)
+    client = AsyncClient(project=project, credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
+    (document,) = [each async for each in client.collection("settlement-idempotency").stream()]
+    assert set(document.to_dict() or {}) == {"record", "expires"}
+    assert abs(document.get("expires") - (now + timedelta(days=33))) < timedelta(milliseconds=1)

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,17 @@ def test_the_token_alone_is_printed_and_its_key_made_on_the_way(tmp_path: Path) 
     assert claims["aud"] == ["work-publisher", "verification", "governance", "settlement"]
     assert int(str(claims["exp"])) - int(str(claims["iat"])) == 90
     assert "org" not in minted(tmp_path, "--role", "agent", "--sub", "solver")
+
+
+@pytest.mark.slow
+def test_the_data_directory_may_come_from_the_variable_that_the_services_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "aex_cli", "token", "--role", "agent", "--sub", "solver"]
+    environment = {**os.environ, "AEX_DATA_DIR": str(tmp_path / "data")}
+    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    (key,) = (tmp_path / "data" / "keys").glob("*.jwks.json")
+    public = jwt.PyJWKSet.from_dict(json.loads(key.read_text())).keys[0]
+    assert jwt.decode(told.stdout.strip(), public, algorithms=["EdDSA"], audience="settlement")["sub"] == "solver"
+    assert not (tmp_path / ".aex").exists()
 
 
 @pytest.mark.parametrize(

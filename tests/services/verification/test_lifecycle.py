@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
+from aex_models.audiences import Audience
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Action, Decision, Party
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
+from aex_runtime.identity.principal import Principal
+from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import cancel_contract, finalise_contract
-from aex_verification.handlers.read import attempt_row, attempt_view, outcome_of
+from aex_verification.handlers.read import attempt_row, attempt_view, outcome_of, shown_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.policy import Policy
@@ -157,6 +160,37 @@ async def test_an_award_whose_event_has_not_come_is_read_through() -> None:
     fresh = VerificationBench()
     fresh.awards.awards["ctr_elsewhere"] = awarded
     assert (await contract_row(fresh.deps, "ctr_elsewhere")).agent_id == "bot"
+
+
+TRACE_OF_AWARD, TRACE_OF_CALLER = "1" * 32, "2" * 32
+
+
+@pytest.mark.parametrize("caller", [None, f"00-{TRACE_OF_CALLER}-00f067aa0ba902b7-01"])
+async def test_a_contract_that_is_read_through_has_the_trace_of_its_award(caller: str | None) -> None:
+    bench = VerificationBench()
+    awarded = await bench.award("ctr_elsewhere")
+    fresh = VerificationBench()
+    fresh.awards.awards["ctr_elsewhere"] = awarded
+    fresh.awards.traceparent = f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01"
+    with continue_trace(caller, None, "request"):
+        row = await contract_row(fresh.deps, "ctr_elsewhere")
+        attempt = await submit_output(fresh.deps, Party(id="bot"), "ctr_elsewhere", candidate(GOOD), NO_KEY)
+    [deadline] = [timer for timer in await fresh.timers() if timer.kind == "deadline"]
+    assert {each.split("-")[1] for each in (row.traceparent or "", deadline.traceparent or "")} == {TRACE_OF_AWARD}
+    [submitted] = fresh.emitted("output.submitted")
+    assert attempt
+    assert (submitted.traceparent or "").split("-")[1] == (TRACE_OF_CALLER if caller else TRACE_OF_AWARD)
+
+
+async def test_nobody_is_shown_a_contracts_trace(bench: VerificationBench) -> None:
+    with continue_trace(f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01", None, "process contract.awarded"):
+        await bench.award("ctr_traced")
+    row = await contract_row(bench.deps, "ctr_traced")
+    assert TRACE_OF_AWARD in (row.traceparent or "")
+    for reader, role in (("acme", Audience.CONSUMER), ("bot", Audience.AGENT), ("olga", Audience.OPERATOR)):
+        shown = await shown_contract(bench.deps, Principal(reader, role), row)
+        assert TRACE_OF_AWARD not in str(shown)
+        assert "traceparent" not in shown
 
 
 async def test_an_artifact_that_was_not_uploaded_is_refused(bench: VerificationBench) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
-from aex_models.events import ContractAwarded, OutcomeReviewed
+from aex_models.events import OutcomeReviewed
 from aex_models.governance import Decision, Party, ValidationDecision, ValidationRequest
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.timer_entry import Timer
@@ -19,7 +19,7 @@ from aex_verification.handlers.read import attempt_row, outcome_of
 from aex_verification.handlers.submit_output import MAX_SIDE_BYTES, submit_output
 from aex_verification.handlers.timers import DEADLINE
 from aex_verification.handlers.verify_attempt import verify_attempt
-from aex_verification.ports import Judgement, JudgeRequest
+from aex_verification.ports import FoundAward, Judgement, JudgeRequest
 from aex_verification.rules.policy import Policy
 from aex_verification.subscriptions import timers
 from aex_verification.under_way import UnderWay
@@ -163,7 +163,7 @@ async def test_a_replay_of_a_candidate_that_is_verified_anew_does_not_answer_its
 class NobodyAsks:
     """A work-publisher that must not be asked."""
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
+    async def get(self, contract_id: str) -> FoundAward | None:
         raise AssertionError(f"asked for {contract_id[:20]}")
 
 

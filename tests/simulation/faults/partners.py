@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from aex_governance.deps import Deps as GovernanceDeps
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_models.contract import Artifact
-from aex_models.events import ContractAwarded
 from aex_models.examination import DataOwner
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.science import DataFile, Recommendation, ReviewFailure, ScientificValidity
@@ -18,7 +17,14 @@ from aex_outcomes.science.source import SourceFile
 from aex_runtime.blobs.port import BlobMissing, Blobs, BlobUnavailable
 from aex_runtime.bus.consumer import OUTAGES
 from aex_runtime.errors import TemporarilyUnavailable
-from aex_verification.ports import GovernanceRefused, GovernanceUnavailable, TrialLost, TrialRequest, TrialUnavailable
+from aex_verification.ports import (
+    FoundAward,
+    GovernanceRefused,
+    GovernanceUnavailable,
+    TrialLost,
+    TrialRequest,
+    TrialUnavailable,
+)
 from aex_verification.repository import ARTIFACTS_AREA
 from aex_verification.rules.checks import Findings
 from aex_verification.spool import FileLost, SpoolUnavailable
@@ -66,7 +72,7 @@ class SimulatedAwards:
         self._awards = AwardsFrom(deps)
         self._fate = fate
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
+    async def get(self, contract_id: str) -> FoundAward | None:
         away = TemporarilyUnavailable("work_publisher_unreachable", "Awards cannot be looked up right now")
         if self._fate.happens("awards_away"):
             raise away

@@ -6,6 +6,7 @@ What is not named here stays inside: a model without a row is refused, a field i
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -56,15 +57,29 @@ def project_event(model: BaseModel) -> dict[str, Any]:
 
 
 def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: Disclosure) -> dict[str, Any]:
-    rows = ALLOWED.get(type(model))
+    hidden, values = _hidden(model, audience, shown), model.__dict__
+    pruned = {
+        # Only what is an object or a list as JSON can hold models.
+        name: _prune_value(values[name], plain, audience, shown) if type(plain := dumped[name]) in _NESTING else plain
+        for name in _shown(type(model), audience)
+        if name not in hidden
+    }
+    if isinstance(model, VerificationResult):
+        pruned |= {name: _narrowed(model, pruned[name], audience, shown) for name in _BY_METRIC & pruned.keys()}
+    return pruned | _extras(model, dumped, audience) if model.__pydantic_extra__ else pruned
+
+
+_NESTING = frozenset({dict, list})
+_BY_METRIC = frozenset({"metrics", "provenance"})
+
+
+@cache
+def _shown(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
+    """The fields that the allow-list of a model names for this audience, in their order."""
+    rows = ALLOWED.get(kind)
     if rows is None:
-        raise NotForAudience(f"{type(model).__name__} has no allow-list")
-    hidden = _hidden(model, audience, shown)
-    return {
-        name: _narrowed(model, name, _prune_value(getattr(model, name), dumped[name], audience, shown), audience, shown)
-        for name in type(model).model_fields
-        if name in rows[audience.value] and name not in hidden
-    } | _extras(model, dumped, audience)
+        raise NotForAudience(f"{kind.__name__} has no allow-list")
+    return tuple(name for name in kind.model_fields if name in rows[audience.value])
 
 
 def _prune_value(value: Any, dumped: Any, audience: Audience, shown: Disclosure) -> Any:
@@ -132,14 +147,9 @@ _UNPAID = {
 """What a consumer does not see of a delivery that it does not pay for. Hashes give short answers away by trial."""
 
 
-def _narrowed(model: BaseModel, name: str, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
-    """A pruned field, less the entries of a mapping that the agent may not see."""
-    if (
-        audience is not Audience.AGENT
-        or shown.level is FeedbackLevel.FULL
-        or not isinstance(model, VerificationResult)
-        or name not in {"metrics", "provenance"}
-    ):
+def _narrowed(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
+    """A pruned mapping by metric, less the entries that the agent may not see."""
+    if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return pruned
     told = {each.metric for each in model.criterion_results if not each.secret}
     told -= {each.metric for each in model.criterion_results if each.secret}

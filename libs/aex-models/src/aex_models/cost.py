@@ -1,6 +1,7 @@
 """What an outcome costs: one pure function, for verification's `billing_impact` and settlement's posting."""
 
 from decimal import Decimal
+from typing import NamedTuple
 
 from aex_models.contract import Terms
 from aex_models.governance import Action, GovernanceResult
@@ -20,11 +21,8 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     An indeterminate verdict costs nobody anything; a rejected outcome has no verified bonus (spec files 2, 6).
     The fee is total × fee rate, half-even to a micro. The lines sum to bonus − penalty before caps and floor.
     """
-    base = _base(terms, result)
     gross_bonus, gross_penalty = _verified(result)
-    bonus = _capped(gross_bonus, terms.max_cpa_total)
-    penalty = min(_capped(gross_penalty, terms.max_penalty_total), base + bonus)
-    total = base + bonus - penalty
+    base, bonus, penalty, total = amounts_under(terms, _base(terms, result), gross_bonus, gross_penalty)
     return Cost(
         contract_id=contract_id or (result.contract_id if result else ""),
         currency=terms.currency,
@@ -40,6 +38,27 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     )
 
 
+class Amounts(NamedTuple):
+    """What an outcome costs, under caps and floor."""
+
+    base: Decimal
+    bonus: Decimal
+    penalty: Decimal
+    total: Decimal
+
+
+def amounts_under(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penalty: Decimal) -> Amounts:
+    """The base with what counts of a bonus and a penalty: the heart of `cost`, for whoever prices many outcomes."""
+    bonus = _capped(gross_bonus, terms.max_cpa_total)
+    penalty = min(_capped(gross_penalty, terms.max_penalty_total), base + bonus)
+    return Amounts(base, bonus, penalty, base + bonus - penalty)
+
+
+def base_of_judged(terms: Terms, *, success: bool) -> Decimal:
+    """The base of an outcome that has a verdict and that governance did not reject."""
+    return ZERO if terms.base_policy is BasePolicy.ON_SUCCESS and not success else terms.cpc_rate
+
+
 def billing_impact(amounts: Cost) -> BillingImpact:
     """The four amounts of a cost that an outcome record carries."""
     return BillingImpact(base=amounts.base, bonus=amounts.bonus, penalty=amounts.penalty, total=amounts.total)
@@ -48,9 +67,7 @@ def billing_impact(amounts: Cost) -> BillingImpact:
 def _base(terms: Terms, result: VerificationResult | None) -> Decimal:
     if result is None or result.verdict is Verdict.INDETERMINATE or _rejected(result.governance):
         return ZERO
-    if terms.base_policy is BasePolicy.ON_SUCCESS and not result.success:
-        return ZERO
-    return terms.cpc_rate
+    return base_of_judged(terms, success=result.success)
 
 
 def _verified(result: VerificationResult | None) -> tuple[Decimal, Decimal]:

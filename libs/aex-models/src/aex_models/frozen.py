@@ -3,8 +3,20 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from aex_models.attribute_docs import described
 
 
 class Frozen(BaseModel):
@@ -14,10 +26,16 @@ class Frozen(BaseModel):
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         ser_json_inf_nan="constants",  # kept, so that canonical JSON refuses them; "null" would hide them
         validate_default=False,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """With the strings below the fields as descriptions."""
+        schema = handler(core_schema)
+        described(handler.resolve_ref_schema(schema), cls)
+        return schema
 
 
 StrictBool = Annotated[bool, Field(strict=True)]

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import compress
 from typing import Any
 
 from aex_models.contract import Terms
-from aex_models.cost import cost
+from aex_models.cost import Amounts, amounts_under, base_of_judged
 from aex_models.criteria import BonusPolicy, SuccessCriteria
-from aex_models.governance import Action, GovernanceResult
 from aex_models.money import ZERO
-from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Budget, Quote, QuoteCase
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.aggregating import Scale
@@ -43,11 +40,11 @@ def quote(
 def quote_reached(criteria: SuccessCriteria | None, budget: Budget, reached: Iterable[Met]) -> Quote:
     """The price range over the given combinations of met criteria, and over the outcomes that need none."""
     terms = Terms.of(budget, budget.max_cpc)
-    cases = [_case(terms, each) for each in _ends(criteria, reached)]
+    priced = [(_amounts(terms, each), each) for each in _ends(criteria, reached)]
     return Quote(
         currency=budget.currency,
-        minimum=min(cases, key=lambda case: case.total),
-        maximum=max(cases, key=lambda case: (case.total, case.success, len(case.met))),
+        minimum=_case(*min(priced, key=lambda case: case[0].total)),
+        maximum=_case(*max(priced, key=lambda case: (case[0].total, case[1].success, len(case[1].met)))),
     )
 
 
@@ -108,33 +105,10 @@ def _dearest(ends: Iterable[End]) -> Iterator[End]:
             yield end
 
 
-def _case(terms: Terms, end: End) -> QuoteCase:
-    amounts = cost(terms, _result(end) if end.judged else None)
-    return QuoteCase(
-        base=amounts.base,
-        bonus=amounts.bonus,
-        penalty=amounts.penalty,
-        total=amounts.total,
-        success=end.success,
-        met=end.met,
-        unmet=end.unmet,
-    )
+def _amounts(terms: Terms, end: End) -> Amounts:
+    base = base_of_judged(terms, success=end.success) if end.judged else ZERO
+    return amounts_under(terms, base, end.bonus, end.penalty)
 
 
-def _result(end: End) -> VerificationResult:
-    """A result with what `cost` reads; the rest has no bearing on the price."""
-    return VerificationResult(
-        verification_id="",
-        contract_id="",
-        verdict=Verdict.PASSED if end.success else Verdict.REJECTED,
-        success=end.success,
-        weighted_score=0.0,
-        bonus=end.bonus,
-        penalty=end.penalty,
-        governance=GovernanceResult(action=Action.ALLOW),
-        engine_version="",
-        verified_at=_NO_TIME,
-    )
-
-
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+def _case(amounts: Amounts, end: End) -> QuoteCase:
+    return QuoteCase(**amounts._asdict(), success=end.success, met=end.met, unmet=end.unmet)

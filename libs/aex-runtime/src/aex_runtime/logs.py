@@ -1,25 +1,32 @@
-"""Structured logs on stderr: JSON lines, or coloured text on a console. Secrets do not get that far."""
+"""Structured logs on stderr: JSON lines, plain or as Google Cloud wants them, or coloured text on a console.
+
+Secrets do not get that far.
+"""
 
 import json
 import logging
 import sys
 from collections.abc import MutableMapping
 from contextlib import suppress
+from importlib.metadata import version
 from typing import Any, Literal, TextIO, cast
 
 import structlog
 from opentelemetry import trace
 from structlog.typing import Processor
 
+from aex_runtime.google_logs import google_entry
 from aex_runtime.redaction import redact, without_messages
 
 Event = MutableMapping[str, Any]
+Form = Literal["json", "google", "console"]
 
 
-def configure_logging(service: str, level: str = "info", form: Literal["json", "console"] = "json") -> None:
+def configure_logging(service: str, level: str = "info", form: Form = "json", project: str | None = None) -> None:
     """Send everything that is logged, by structlog or by the standard library, to stderr in one form.
 
-    Called once by a process, before it serves; nothing else configures logging.
+    `project`: the one on Google Cloud that traces belong to, for the form of that name. Called once by a process,
+    before it serves; nothing else configures logging.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -30,10 +37,12 @@ def configure_logging(service: str, level: str = "info", form: Literal["json", "
         without_messages,
         redact,
     ]
-    render: Processor = _as_json if form == "json" else structlog.dev.ConsoleRenderer()
+    render: list[Processor] = [structlog.dev.ConsoleRenderer()] if form == "console" else [_as_json]
+    if form == "google":
+        render.insert(0, google_entry(project, version("aex-runtime")))
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[*shared, render],
+        processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(sys.stderr))),
         cache_logger_on_first_use=False,
@@ -41,7 +50,7 @@ def configure_logging(service: str, level: str = "info", form: Literal["json", "
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render]
         )
     )
     logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)

@@ -17,10 +17,12 @@ from aex_runtime.failures import describe_failure
 from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
+from aex_runtime.log_context import log_context
 from aex_runtime.outbox_entry import OutboxEntry, outbox_table
 from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
+from aex_runtime.tracing.messages import MessageSpans
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=200), cap=timedelta(seconds=5))
 _log = structlog.get_logger(__name__)
@@ -56,6 +58,7 @@ class OutboxPump:
         ids: Ids,
         leases: Leases,
         policy: OutboxPolicy | None = None,
+        spans: MessageSpans | None = None,
     ) -> None:
         self._table = outbox_table(service)
         self._store = store
@@ -63,6 +66,7 @@ class OutboxPump:
         self._clock = clock
         self._ids = ids
         self._policy = policy or OutboxPolicy()
+        self._spans = spans or MessageSpans(service)
         self._lease = LeaseHolder(leases, clock, ids, "outbox", self._policy.lease_ttl)
         self._waiting: deque[Event] = deque()
         self._published: list[str] = []
@@ -155,15 +159,15 @@ class OutboxPump:
         if not events:
             return []
         try:
-            await self._bus.publish([_outgoing(event) for event in events])
+            with self._spans.publishing(events) as sent:
+                await self._bus.publish([_outgoing(event) for event in sent])
         except BusUnavailable:
             raise
         except (BusError, ValueError) as error:
             if len(events) > 1:  # one of them is at fault: find it, so that the others go
                 return [found for event in events for found in await self._publish([event])]
-            _log.error(
-                "event_refused", event_id=events[0].id, event_type=events[0].type, reason=describe_failure(error)
-            )
+            told = {"event_id": events[0].id, "event_type": events[0].type, **log_context(events[0].subject)}
+            _log.error("event_refused", reason=describe_failure(error), **told)
             return []
         return [event.id for event in events]
 

@@ -80,7 +80,7 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         if settings.parent_fd is not None:
             follow_parent(settings.parent_fd, bounds.hard_exit_s)
         service = _service_name(target)
-        configure_logging(service, settings.log_level, settings.log_format)
+        configure_logging(service, settings.log_level, settings.log_format, settings.google_project_of())
         app = _started_lightly(target)
     except ValidationError as error:
         _refuse(f"{_path(problem['loc'])}: {problem['msg']}" for problem in error.errors(include_input=False))

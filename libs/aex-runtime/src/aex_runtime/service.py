@@ -1,6 +1,7 @@
 """What a service is made of: its backends, and the parts that stand on them."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,7 @@ from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock, WallClock
 from aex_runtime.data_dir import free_bytes, open_data_dir
 from aex_runtime.handlers import EventHandler, TimerHandler
-from aex_runtime.http.metrics import GaugeSpec
+from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.http.readiness import Probe
 from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
 from aex_runtime.identity.local_issuer import LocalIssuer
@@ -28,6 +29,8 @@ from aex_runtime.settings import RuntimeSettings, blaming
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.port import Store
 from aex_runtime.store.spill import SpillingStore
+from aex_runtime.tracing.factory import open_tracers
+from aex_runtime.tracing.messages import MessageSpans, carrier_of
 from aex_runtime.unit_of_work import UnitOfWork
 
 
@@ -65,11 +68,14 @@ class ServiceParts:
     service_tokens: ServiceTokens
     local_issuer: LocalIssuer
     cursor_key: bytes = field(repr=False)
+    metrics: Metrics
     work: Background
     """The outbox pump, the leases, the dead letters, and what runs behind the requests."""
     owns_backends: bool
     tracers: TracerProvider | None = None
-    """Where spans are exported; see `telemetry.recording_tracers`."""
+    """What records spans; None: trace context is carried on, unrecorded."""
+    close_tracers: Callable[[], None] | None = None
+    """Exports what waits. Blocks, for seconds at most. None where `assemble` opened none."""
     version: str = field(default_factory=lambda: version("aex-runtime"))
 
     def probes(self) -> dict[str, Probe]:
@@ -90,13 +96,15 @@ class ServiceParts:
         pieces: Mapping[str, Piece] | None = None,
     ) -> AbstractAsyncContextManager[None]:
         """Consumer, outbox pump, timers and the service's own pieces, running while it is entered."""
-        return self.work.running(subscriptions, timers, self.tracers, pieces)
+        return self.work.running(subscriptions, timers, pieces)
 
     async def close(self) -> None:
-        """Let go of the backends that `assemble` opened."""
+        """Let go of what `assemble` opened."""
         if self.owns_backends:
             await self.backends.bus.close()
             await self.backends.store.close()
+        if self.close_tracers is not None:
+            await asyncio.to_thread(self.close_tracers)
 
 
 def assemble(
@@ -107,6 +115,7 @@ def assemble(
 ) -> ServiceParts:
     """The parts of a service. Makes the data directory and its key where they are missing and needed.
 
+    `tracers` record its spans in the place of those that the settings name.
     Raises `UnknownLayout` and `UnsafeKey` for a directory that cannot be used, `BadConfiguration` for a URL that names
     nothing.
     """
@@ -114,19 +123,25 @@ def assemble(
         open_data_dir(settings.data_dir)
     key = given_key(settings.key_file) if settings.key_file else local_key(settings.data_dir)
     ports = backends or open_backends(settings, service)
-    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance)
+    metrics = Metrics(service)
+    opened = open_tracers(settings, service) if tracers is None else None
+    recording = opened.provider if opened else tracers
+    spans = MessageSpans(service, recording, carrier_of(settings.bus_url_of()))
+    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance, metrics, spans)
     issuer = LocalIssuer(key, ports.clock, ports.ids)
     issuers = [local_issuer_of(key), *configured_issuers(settings.issuers, ports.clock)]
     return ServiceParts(
         name=service,
         settings=settings,
         backends=ports,
-        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.committed),
+        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.committed, metrics),
         verifier=TokenVerifier(issuers, service, ports.clock),
         service_tokens=LocalServiceTokens(issuer, service, ports.clock),
         local_issuer=issuer,
         cursor_key=key.secret_for("page cursors"),
+        metrics=metrics,
         work=work,
         owns_backends=backends is None,
-        tracers=tracers,
+        tracers=recording,
+        close_tracers=opened.close if opened else None,
     )

@@ -14,11 +14,15 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from aex_models.audiences import Audience
 from aex_models.frozen import Frozen
 from aex_models.money import ZERO, Rate
+from aex_runtime.google_project import PROJECT_ID
 
 Algorithm = Literal["EdDSA", "ES256", "RS256"]
 STORE_SCHEMES = ("sqlite", "firestore", "memory")
 BUS_SCHEMES = ("embedded", "pubsub", "memory")
 BLOBS_SCHEMES = ("file", "gs", "memory")
+GOOGLE_SCHEMES = ("firestore", "pubsub")
+"""Those whose URLs name a project."""
+TRACES_SCHEMES = ("file", "http", "https")
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\s:\[\]]+):[0-9]{1,5}")
 _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "settlement": 8084}
 
@@ -108,7 +112,17 @@ class RuntimeSettings(BaseSettings):
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     """Open at once; each has at most one request under way. Fewer where the process may open fewer files."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["json", "console"] = "json"
+    log_format: Literal["json", "google", "console"] = "json"
+    """`google`: with the fields that Cloud Logging and Error Reporting know."""
+    google_project: Annotated[str, Field(pattern=f"^{PROJECT_ID}$")] | None = None
+    """What traces belong to, in log lines and where they are exported to; see `google_project_of`."""
+    traces_url: str | None = None
+    """Where spans go: a file, or a collector that speaks OTLP over HTTP. Unset: trace context is carried on alone."""
+    traces_ratio: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """The share of new traces that are recorded; the same for every service."""
+    traces_callers: Literal["joined", "linked"] = "joined"
+    """What a request does to the trace that its caller named: it joins it, whoever asked; or it is linked with it, for
+    front ends that name a trace for every request, as Cloud Run's does, and record few of them."""
     instance: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name for this process that its successor will have too, so that it takes over the leases of one that was
     killed at once. No two processes of a service that share a store may have the same; unset: a new name for each."""
@@ -131,6 +145,7 @@ class RuntimeSettings(BaseSettings):
             ("store_url", self.store_url, STORE_SCHEMES),
             ("bus_url", self.bus_url, BUS_SCHEMES),
             ("blobs_url", self.blobs_url, BLOBS_SCHEMES),
+            ("traces_url", self.traces_url, TRACES_SCHEMES),
         ):
             if url is not None and urlsplit(url).scheme not in schemes:
                 known = ", ".join(f"{scheme}://" for scheme in schemes)
@@ -152,6 +167,12 @@ class RuntimeSettings(BaseSettings):
     def bus_url_of(self) -> str:
         """The bus that all services share."""
         return self.bus_url or f"embedded:///{self.data_dir}/bus"
+
+    def google_project_of(self) -> str | None:
+        """The project on Google Cloud: as given, else that of the store's URL, else of the bus's; None without any."""
+        urls = [urlsplit(url) for url in (self.store_url, self.bus_url) if url]
+        named = [url.netloc for url in urls if url.scheme in GOOGLE_SCHEMES]
+        return self.google_project or next(iter(named), None)
 
     def blobs_url_of(self) -> str:
         """The blob store that all services share."""

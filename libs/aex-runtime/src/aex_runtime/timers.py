@@ -16,12 +16,14 @@ from aex_runtime.handlers import Poison, RetryLater, TimerHandler
 from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
+from aex_runtime.log_context import log_context
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Store, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
-from aex_runtime.telemetry import TraceContext, continue_trace
+from aex_runtime.telemetry import failed
 from aex_runtime.timer_entry import Timer, timers_table
+from aex_runtime.tracing.messages import MessageSpans
 
 _BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(minutes=5))
 _OUTAGE = Backoff(first=timedelta(milliseconds=200), cap=timedelta(seconds=5))
@@ -52,16 +54,15 @@ class TimerSweeper:
         handlers: Mapping[str, TimerHandler],
         ids: Ids,
         policy: TimerPolicy | None = None,
-        trace: TraceContext = continue_trace,
+        spans: MessageSpans | None = None,
     ) -> None:
-        """`trace`: with the service's tracers."""
         self._table = timers_table(service)
         self._store = store
         self._clock = clock
         self._handlers = dict(handlers)
         self._ids = ids
         self._policy = policy or TimerPolicy()
-        self._trace = trace
+        self._spans = spans or MessageSpans(service)
         self._lease = LeaseHolder(leases, clock, ids, "timers", self._policy.lease_ttl)
         self._firing: dict[str, asyncio.Task[None]] = {}
         self._clean = SeenClean()
@@ -168,10 +169,10 @@ class TimerSweeper:
     async def _fire(self, stored: Stored[Timer]) -> bool:
         """Whether what came of it is written down."""
         timer = stored.record
-        contract = {"contract_id": timer.subject} if timer.subject.startswith("ctr_") else {}
+        named = log_context(timer.subject, timer.payload)
         with (
-            bound_contextvars(timer_kind=timer.kind, timer_subject=timer.subject, **contract),
-            self._trace(timer.traceparent, timer.tracestate, f"fire {timer.kind}"),
+            bound_contextvars(timer_kind=timer.kind, timer_subject=timer.subject, **named),
+            self._spans.firing(timer),
         ):
             moved = await self._handle(timer)
             try:
@@ -196,6 +197,7 @@ class TimerSweeper:
             _log.warning("timer_failed", failures=failures, failure=describe_exception(error))
         else:
             return None
+        failed("retried")
         _log.warning("timer_retried", reason=reason, failures=failures, retry_in_s=delay.total_seconds())
         return timer.model_copy(update={"due_at": self._clock.now() + delay, "failures": failures})
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from aex_models.audiences import project_event
 from aex_models.events import TOPICS, Event, event_id
 from aex_runtime.clock import Clock
+from aex_runtime.measures import UNMEASURED, Kept, Measures
 from aex_runtime.outbox_entry import OutboxEntry, outbox_table
 from aex_runtime.store.port import Store, Transaction
 from aex_runtime.store.table import Stored, Table
@@ -38,6 +39,8 @@ class Unit:
     now: datetime
     events: list[Event] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
+    measures: Kept = field(default_factory=Kept)
+    """Takes what is measured, and tells it once this run of the function is committed."""
 
     async def get(self, table: Table[M], key: str) -> Stored[M] | None:
         """The record, or None; at commit it must still be so."""
@@ -116,9 +119,17 @@ class Unit:
 class UnitOfWork:
     """Runs units against a service's store and tells the pumps what they committed."""
 
-    def __init__(self, service: str, store: Store, clock: Clock, on_commit: Callable[[Committed], None]) -> None:
+    def __init__(
+        self,
+        service: str,
+        store: Store,
+        clock: Clock,
+        on_commit: Callable[[Committed], None],
+        measures: Measures = UNMEASURED,
+    ) -> None:
         self.service = service
         self.store = store
+        self.measures = measures
         self._clock = clock
         self._on_commit = on_commit
 
@@ -132,6 +143,8 @@ class UnitOfWork:
             return await fn(last)
 
         result = await self.store.transact(attempt)
+        if last is not None:
+            last.measures.tell(self.measures)
         if last is not None and (last.events or last.timers):
             self._on_commit(Committed(tuple(last.events), tuple(last.timers)))
         return result

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
+from structlog.contextvars import bind_contextvars
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.holds import decide_hold, get_hold, list_holds
@@ -39,6 +40,7 @@ def routes(deps: Deps) -> APIRouter:
 def _validation_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/outcomes/validate", summary="Decide on one attempt before it becomes final")
     async def validate(request: ValidationRequest, caller: Service) -> Json:
+        bind_contextvars(contract_id=request.contract_id, attempt_id=request.attempt_id)
         # Keyed by attempt: repeating the question repeats the answer, with or without an Idempotency-Key.
         return project(await validate_outcome(deps, request), caller.role)
 

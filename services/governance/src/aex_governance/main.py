@@ -7,7 +7,8 @@ from opentelemetry.trace import TracerProvider
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
-from aex_governance.handlers.holds.queue import oldest_waiting_s
+from aex_governance.handlers.holds.queue import how_many_wait, oldest_waiting_s
+from aex_governance.measures import MEASURES
 from aex_governance.review import review_routes
 from aex_governance.rules.config import BadRuleConfig, load_rules
 from aex_governance.settings import Settings
@@ -35,11 +36,17 @@ def create_app(
         parts,
         router,
         subscriptions=subscriptions(deps),
+        measures=MEASURES,
         gauges=[
+            GaugeSpec(
+                "aex_holds_waiting",
+                "Holds that wait for an operator, 200 at most",
+                partial(how_many_wait, deps),
+            ),
             GaugeSpec(
                 "aex_holds_oldest_seconds",
                 "How long the first hold has waited for an operator",
                 partial(oldest_waiting_s, deps),
-            )
+            ),
         ],
     )

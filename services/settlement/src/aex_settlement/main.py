@@ -9,6 +9,7 @@ from aex_settlement.api import routes
 from aex_settlement.bell import Bell
 from aex_settlement.dashboard import dashboard_routes
 from aex_settlement.deps import Deps
+from aex_settlement.measures import MEASURES
 from aex_settlement.sealer import Sealer
 from aex_settlement.settings import Settings
 from aex_settlement.subscriptions import subscriptions
@@ -38,4 +39,5 @@ def create_app(
         subscriptions=subscriptions(deps),
         pieces={"sealer": sealer.run},
         gauges=sealer.gauges(),
+        measures=MEASURES,
     )

@@ -1,6 +1,7 @@
 """The other services, over HTTP with short-lived service tokens, explicit deadlines, and the trace of the caller."""
 
 import json
+import time
 from urllib.parse import quote
 
 import httpx
@@ -11,8 +12,11 @@ from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.numbers import safely_sent
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.service_tokens import ServiceTokens
-from aex_runtime.telemetry import current_trace
-from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
+from aex_runtime.measures import UNMEASURED, Measures
+from aex_runtime.tracing.calls import CONTRACT_TRACE, calling, on_answer
+from aex_runtime.tracing.subjects import about
+from aex_verification.measures import GOVERNANCE_SECONDS, REFUSED, UNAVAILABLE
+from aex_verification.ports import FoundAward, GovernanceRefused, GovernanceUnavailable
 from aex_verification.silence import Silence
 
 _UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError)
@@ -35,23 +39,41 @@ _AWAY = frozenset(
 class HttpGovernance:
     """Governance's `POST /v1/outcomes/validate`."""
 
-    def __init__(self, client: httpx.AsyncClient, url: str, tokens: ServiceTokens, silence: Silence) -> None:
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        url: str,
+        tokens: ServiceTokens,
+        silence: Silence,
+        measures: Measures = UNMEASURED,
+    ) -> None:
         self._client, self._url, self._tokens, self._silence = client, url, tokens, silence
+        self._measures = measures
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
         """Ask; only a readable 200 is a decision. What governance is told are numbers that every parser holds."""
         if not self._silence.may_ask():
             raise GovernanceUnavailable("not asked: it did not answer others")
+        started, answer = time.perf_counter(), UNAVAILABLE
         try:
-            answer = await self._client.post(
-                f"{self._url}/v1/outcomes/validate",
-                content=json.dumps(safely_sent(request.model_dump(mode="json")), allow_nan=False),
-                headers={
-                    **await self._tokens.headers("governance"),
-                    **current_trace(),
-                    "Content-Type": "application/json",
-                },
-            )
+            decision = await self._asked(request)
+            answer = decision.action.value
+        except GovernanceRefused:
+            answer = REFUSED
+            raise
+        finally:
+            self._measures.observe(GOVERNANCE_SECONDS, time.perf_counter() - started, answer)
+        return decision
+
+    async def _asked(self, request: ValidationRequest) -> ValidationDecision:
+        try:
+            with calling("POST", self._url, "/v1/outcomes/validate", about(request.contract_id, request.attempt_id)):
+                answer = await self._client.post(
+                    f"{self._url}/v1/outcomes/validate",
+                    content=json.dumps(safely_sent(request.model_dump(mode="json")), allow_nan=False),
+                    headers={**await self._tokens.headers("governance"), "Content-Type": "application/json"},
+                )
+                on_answer(answer.status_code)
         except _UNANSWERED as error:
             self._silence.unanswered()
             raise GovernanceUnavailable(type(error).__name__) from error
@@ -76,17 +98,20 @@ class HttpAwards:
     def __init__(self, client: httpx.AsyncClient, url: str, tokens: ServiceTokens) -> None:
         self._client, self._url, self._tokens = client, url, tokens
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
+    async def get(self, contract_id: str) -> FoundAward | None:
         """The award, None where there is none. Raises `TemporarilyUnavailable` where nobody answers."""
         try:
-            answer = await self._client.get(
-                f"{self._url}/v1/awards/{quote(contract_id, safe='')}",
-                headers={**await self._tokens.headers("work-publisher"), **current_trace()},
-            )
+            with calling("GET", self._url, "/v1/awards/{contract_id}", about(contract_id)):
+                answer = await self._client.get(
+                    f"{self._url}/v1/awards/{quote(contract_id, safe='')}",
+                    headers=await self._tokens.headers("work-publisher"),
+                )
+                on_answer(answer.status_code)
             if answer.status_code == httpx.codes.NOT_FOUND:
                 return None
             answer.raise_for_status()
-            return ContractAwarded.model_validate_json(answer.content)
+            awarded = ContractAwarded.model_validate_json(answer.content)
+            return FoundAward(awarded, answer.headers.get(CONTRACT_TRACE))
         except _UNANSWERED as error:
             raise TemporarilyUnavailable(
                 "work_publisher_unreachable", "Awards cannot be looked up right now"

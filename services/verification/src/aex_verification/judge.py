@@ -10,6 +10,10 @@ from pydantic import ValidationError
 from aex_models.results import VerificationResult
 from aex_outcomes.confinement.errors import ConfinementError
 from aex_outcomes.sandbox.port import SandboxUnavailable
+from aex_runtime.measures import UNMEASURED
+from aex_runtime.telemetry import describe_span, failed, step
+from aex_runtime.tracing.subjects import about
+from aex_verification.measures import ExtractionTimes
 from aex_verification.ports import Judgement, JudgeRequest
 from aex_verification.rules.custom_code import custom_runs, custom_seconds, misses_the_sandbox
 from aex_verification.rules.records import Facts
@@ -38,17 +42,34 @@ class Sandbox(Runner, Protocol):
 class ConfinedJudge:
     """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others.
 
-    `timeout_s`: what a verdict may take without custom code; `custom_timeout_ms`: what each run of that may take.
+    `timeout_s`: what a verdict may take without custom code; `custom_timeout_ms`: what each run of that may take;
+    `times`: who is told how long extractors took.
     """
 
     def __init__(
-        self, pool: Runner, sandbox: Sandbox, config: dict[str, Any], timeout_s: float, custom_timeout_ms: int
+        self,
+        pool: Runner,
+        sandbox: Sandbox,
+        config: dict[str, Any],
+        timeout_s: float,
+        custom_timeout_ms: int,
+        times: ExtractionTimes | None = None,
     ) -> None:
         self._pool, self._sandbox, self._config = pool, sandbox, config
         self._timeout_s, self._custom_timeout_ms = timeout_s, custom_timeout_ms
+        self._times = times or ExtractionTimes(UNMEASURED, ())
 
     async def judge(self, request: JudgeRequest) -> Judgement:
         """The engine's judgement; what happens to the worker is the platform's failure, not the candidate's."""
+        with step("verify candidate", about(request.contract_id, request.attempt_id)):
+            judgement = await self._judgement(request)
+            if judgement.result is None:
+                failed(judgement.error or "unknown")
+            else:
+                describe_span({"aex.verdict": judgement.result.verdict.value})
+        return judgement
+
+    async def _judgement(self, request: JudgeRequest) -> Judgement:
         try:
             answer = await self._answer(request)
         except (ConfinementError, SandboxUnavailable) as error:
@@ -58,6 +79,7 @@ class ConfinedJudge:
         except (ValidationError, KeyError) as error:
             # The answer comes from a process that touched hostile data; its text is not for the log.
             return Judgement(None, Facts(), error=f"UnreadableAnswer ({type(error).__name__})")
+        self._times.tell(answer.get("seconds"))
         if judgement.result is not None and misses_the_sandbox(judgement.result):
             self._sandbox.doubt()
         return judgement

@@ -20,6 +20,7 @@ from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
 from aex_verification.followers import Followers
 from aex_verification.judge import ConfinedJudge
+from aex_verification.measures import MEASURES, ExtractionTimes
 from aex_verification.outcome_config import load_catalog, load_verifiers
 from aex_verification.pool_on_demand import PoolOnDemand
 from aex_verification.pools import candidate_pool, sandbox_pool, science_pool, verifier_pool
@@ -60,13 +61,14 @@ def create_app(
     )
     confined = (pool, sandbox, config.as_json(), chosen.verify_timeout_s, limits.timeout_ms)
     client = httpx.AsyncClient(timeout=chosen.governance_timeout_s)
+    times = ExtractionTimes(parts.metrics, catalog.extractors)
     deps = Deps(
         unit_of_work=parts.unit_of_work,
         store=parts.backends.store,
         blobs=parts.backends.blobs,
         clock=parts.backends.clock,
         ids=parts.backends.ids,
-        judge=ConfinedJudge(*confined),
+        judge=ConfinedJudge(*confined, times),
         examiner=ConfinedExaminer(science, DataLimits.within(reading)),
         spool=spool,
         reviewer=reviewer,
@@ -80,6 +82,7 @@ def create_app(
             chosen.governance_url,
             parts.service_tokens,
             Silence(chosen.governance_timeout_s, time.monotonic),
+            parts.metrics,
         ),
         awards=HttpAwards(client, chosen.work_publisher_url, parts.service_tokens),
         waits=Waits(chosen.max_waits),
@@ -111,6 +114,7 @@ def create_app(
             GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", _up(sandbox)),
             GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.followers.count),
         ],
+        measures=(*MEASURES, times.seconds),
     )
 
 

@@ -164,9 +164,17 @@ class Governance(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class FoundAward:
+    """What `contract.awarded` carries, with the trace that the award began or belongs to."""
+
+    awarded: ContractAwarded
+    traceparent: str | None = None
+
+
 class Awards(Protocol):
     """Reads through to work-publisher for an award whose event has not arrived yet."""
 
-    async def get(self, contract_id: str) -> ContractAwarded | None:
+    async def get(self, contract_id: str) -> FoundAward | None:
         """The award, or None where there is none. Raises `TemporarilyUnavailable`."""
         ...

@@ -4,6 +4,7 @@ from typing import Any
 
 from aex_outcomes.confinement.errors import ConfinementError, JobCrashed, JobFailed, JobTimeout
 from aex_outcomes.sandbox.port import SandboxUnavailable
+from aex_runtime.telemetry import step
 from aex_verification.judge import Runner
 from aex_verification.ports import TrialBroken, TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.rules.checks import Findings, UnreadableFindings, read_findings
@@ -27,7 +28,9 @@ class ConfinedTrials:
     async def dry_run(self, request: TrialRequest) -> Findings:
         """What is wrong and what is odd. Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`."""
         try:
-            return read_findings(await self._answer(request))
+            with step("try work"):
+                answer = await self._answer(request)
+            return read_findings(answer)
         except (JobTimeout, JobCrashed, UnreadableFindings) as error:
             raise TrialLost(type(error).__name__) from None
         except JobFailed as error:  # its message may quote the data

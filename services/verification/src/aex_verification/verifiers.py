@@ -15,6 +15,8 @@ from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.ruling_json import MAX_CODE, MAX_MESSAGE
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
+from aex_runtime.telemetry import step
+from aex_runtime.tracing.subjects import about
 from aex_verification.judge import Runner
 from aex_verification.ports import VerifierLost, VerifierRequest
 
@@ -38,7 +40,8 @@ class ConfinedVerifiers:
         timeout_s = self._timeouts_ms[request.name] / 1_000
         payload = verifier_payload(request, self._config)
         try:
-            answer = await self._pool.run(JOB, payload, timeout_s, lane=request.consumer_id)
+            with step("run verifier", about(request.contract_id, request.attempt_id)):
+                answer = await self._pool.run(JOB, payload, timeout_s, lane=request.consumer_id)
         except JobFailed as error:
             raise VerifierLost(_told(error)) from None
         except ConfinementError as error:

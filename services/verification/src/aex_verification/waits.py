@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
 _OFTEN = 50
 """So many waits look again that often; where there are more, each looks less often, and all together no more."""
+_SOON_S = 0.04
+"""The first look of a wait where another replica may do what it waits for; each pause after it is twice as long."""
+_REMEMBERED_S = 60.0
 
 
 class Waits:
     """A bounded number of waits, each for one thing: an attempt's verdict, a contract's next event.
 
-    Each looks again every `look_again_s` seconds.
+    Each looks again every `look_again_s` seconds. Where another replica has been at work, which wakes nobody here, a
+    wait begins with shorter pauses: else half of the verdicts would be told half a second late.
     """
 
     def __init__(self, limit: int = 500, look_again_s: float = 0.5) -> None:
@@ -21,6 +24,8 @@ class Waits:
         self._look_again_s = look_again_s
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._count = 0
+        self._others_until = 0.0
+        """Until when others are thought to be at work, on the event loop's clock."""
 
     def __len__(self) -> int:
         return self._count
@@ -49,15 +54,15 @@ class Waits:
     ) -> T:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
+        pause_s = min(_SOON_S, self._look_again_s) if loop.time() < self._others_until else self._look_again_s
         while True:
             left = end - loop.time()
-            if left > 0:
-                # A verdict of another replica wakes nobody here: look again from time to time.
-                pause = self._look_again_s * max(1.0, self._count / _OFTEN)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(woken.wait(), min(left, pause))
+            by_us = left > 0 and await _set_within(woken, min(left, pause_s * max(1.0, self._count / _OFTEN)))
+            pause_s = min(2 * pause_s, self._look_again_s)
             woken.clear()
             seen = await look()
+            if done(seen) and not by_us:
+                self._others_until = loop.time() + _REMEMBERED_S
             if done(seen) or left <= 0:
                 return seen
 
@@ -66,3 +71,11 @@ class Waits:
         events.discard(woken)
         if not events:
             del self._waiting[about]
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True

@@ -16,6 +16,7 @@ from aex_runtime.http.pagination import PageRequest, page, page_request
 from aex_runtime.http.problems import criteria_responses
 from aex_runtime.http.raw_body import DescribedAs, body_size
 from aex_runtime.http.routing import service_router
+from aex_runtime.tracing.calls import CONTRACT_TRACE
 from aex_work_publisher.bodies import WorkPage
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.award_work import award_work
@@ -108,9 +109,12 @@ def _award_routes(router: APIRouter, deps: Deps) -> None:
         return await _award(deps, agent, effect, response)
 
     @router.get("/awards/{contract_id}", summary="An award, for services", responses={200: {"model": ContractAwarded}})
-    async def get_one_award(contract_id: str, service: Service) -> Json:
+    async def get_one_award(contract_id: str, service: Service, response: Response) -> Json:
         """What `contract.awarded` carries."""
-        return project(await get_awarded_contract(deps, contract_id), service.role)
+        awarded, traceparent = await get_awarded_contract(deps, contract_id)
+        if traceparent is not None:
+            response.headers[CONTRACT_TRACE] = traceparent
+        return project(awarded, service.role)
 
 
 async def _award(deps: Deps, party: Principal, effect: Effect, response: Response) -> Json:

@@ -14,6 +14,7 @@ from aex_runtime.service import Backends, assemble
 from aex_runtime.settings import blaming
 from aex_work_publisher.api import routes
 from aex_work_publisher.deps import Deps
+from aex_work_publisher.measures import MEASURES
 from aex_work_publisher.settings import Settings
 from aex_work_publisher.subscriptions import subscriptions
 
@@ -43,4 +44,4 @@ def create_app(
         check=checked,
         fee_rate=chosen.fee_rate,
     )
-    return build_app(parts, routes(deps), subscriptions=subscriptions(deps))
+    return build_app(parts, routes(deps), subscriptions=subscriptions(deps), measures=MEASURES)

@@ -1,10 +1,11 @@
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
 from structlog.contextvars import get_contextvars
 from structlog.testing import capture_logs
 
@@ -22,6 +23,8 @@ from aex_runtime.ids import SeededIds
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Contention, Store, StoreUnavailable
 from aex_runtime.telemetry import current_trace
+from aex_runtime.tracing.messages import MessageSpans
+from aex_runtime.tracing.recording import recording_tracers
 from tests.bus.messages import eventually
 from tests.libs.runtime.background import START, TOPIC, FailingStore, later, running
 
@@ -92,26 +95,34 @@ async def test_handler_runs_in_the_context_of_its_event() -> None:
     await consumer.receive(delivery(event("ctr_1")))
     await consumer.receive(delivery(event("work_1")))
     assert seen[0].pop("traceparent") != TRACE
-    assert seen[0] == {"event_id": "evt_1", "event_type": TOPIC, "contract_id": "ctr_1"}
+    assert seen[0] == {"event_id": "evt_1", "event_type": TOPIC, "contract_id": "ctr_1", "work_id": "work_1"}
     assert str(seen[1].pop("traceparent")).split("-")[1] == TRACE.split("-")[1]
     assert "contract_id" not in seen[1]
     assert get_contextvars() == {}
 
 
-async def test_trace_is_continued_by_the_function_that_was_given() -> None:
-    continued: list[tuple[str | None, str | None, str]] = []
+async def test_with_tracers_each_delivery_is_a_span_that_tells_what_became_of_it() -> None:
+    exporter = InMemorySpanExporter()
+    spans = MessageSpans(SERVICE, recording_tracers(SERVICE, [SimpleSpanProcessor(exporter)]))
+    harness, ends = Harness(succeed), iter((succeed, failing(ValueError(SECRET))))
 
-    @contextmanager
-    def trace(traceparent: str | None, tracestate: str | None, name: str) -> Iterator[None]:
-        continued.append((traceparent, tracestate, name))
-        yield
+    async def next_end(event: Event) -> None:
+        await next(ends)(event)
 
-    harness = Harness(succeed)
     consumer = Consumer(
-        SERVICE, harness.bus, harness.dead_letters, harness.clock, SeededIds(1), {TOPIC: succeed}, trace=trace
+        SERVICE, harness.bus, harness.dead_letters, harness.clock, SeededIds(1), {TOPIC: next_end}, spans=spans
     )
-    await consumer.receive(delivery(event()))
-    assert continued == [(TRACE, None, "handle work.checked")]
+    for attempt in (1, 2):
+        await consumer.receive(delivery(event(), attempt))
+    done, retried = exporter.get_finished_spans()
+    assert (done.name, done.kind) == ("process work.checked", SpanKind.CONSUMER)
+    assert done.parent is not None
+    assert f"00-{done.parent.trace_id:032x}-{done.parent.span_id:016x}-01" == TRACE
+    said, status = dict(retried.attributes or {}), retried.status.status_code
+    assert (said["aex.disposition"], status, done.status.status_code) == ("retried", StatusCode.ERROR, StatusCode.UNSET)
+    assert said["aex.delivery_attempt"] == 2
+    assert said["messaging.message.id"] == "evt_1"
+    assert SECRET not in "".join(span.to_json() for span in (done, retried))
 
 
 @pytest.mark.parametrize(

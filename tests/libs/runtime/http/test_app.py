@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.telemetry import recording_tracers
+from aex_runtime.tracing.recording import recording_tracers
 from tests.libs.runtime.http.sample import Sample, alive, memory_backends, sample, until
 
 
@@ -102,10 +102,16 @@ async def test_with_an_exporter_request_and_event_are_spans_of_the_callers_trace
         headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
         await client.post("/v1/notes", json={"text": "CANARY"}, headers=headers)
         await client.post("/v1/notes", json={"text": ["CANARY"]}, headers=headers)
-        await until(lambda: bool(made.timers) and len(exporter.get_finished_spans()) == 4)
+        await until(lambda: bool(made.timers) and len(exporter.get_finished_spans()) == 5)
     spans = exporter.get_finished_spans()
     names = sorted(span.name for span in spans)
-    assert names == ["POST /v1/notes", "POST /v1/notes", "fire remind", "handle contract.cancelled"]
+    assert names == [
+        "POST /v1/notes",
+        "POST /v1/notes",
+        "fire remind",
+        "process contract.cancelled",
+        "publish contract.cancelled",
+    ]
     contexts = [context for span in spans if (context := span.get_span_context())]
     assert {format_trace_id(context.trace_id) for context in contexts} == {trace_id}
     told = "".join(span.to_json() for span in spans)

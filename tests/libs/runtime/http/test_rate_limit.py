@@ -14,8 +14,10 @@ from aex_models.audiences import Audience
 from aex_runtime.errors import RateLimited
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.rate_limit import RateBounds, RateLimits
+from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.runtime.http.sample import Sample, memory_backends, sample
+from tests.parts.measured import Measured
 
 ACME = Principal("acme", Audience.CONSUMER, issuer="https://issuer")
 
@@ -30,8 +32,10 @@ class Seconds:
         return self.now
 
 
-def limits(seconds: Seconds, per_s: float = 10, burst: int = 3, most: int = 10_000) -> RateLimits:
-    return RateLimits(RateBounds(per_s, burst), seconds, most)
+def limits(
+    seconds: Seconds, per_s: float = 10, burst: int = 3, most: int = 10_000, measures: Measures = UNMEASURED
+) -> RateLimits:
+    return RateLimits(RateBounds(per_s, burst), seconds, most, measures)
 
 
 def taken(of: RateLimits, principal: Principal, times: int) -> int:
@@ -109,9 +113,9 @@ def test_a_bucket_that_is_full_again_is_forgotten() -> None:
     assert len(of) <= 2
 
 
-async def test_a_flood_is_told_once_a_minute_and_counted() -> None:
-    seconds = Seconds()
-    of = limits(seconds)
+def test_a_flood_is_told_once_a_minute_and_counted() -> None:
+    seconds, measured = Seconds(), Measured()
+    of = limits(seconds, measures=measured)
     with capture_logs() as logs:
         taken(of, ACME, 100)
         seconds.now += 61
@@ -119,7 +123,7 @@ async def test_a_flood_is_told_once_a_minute_and_counted() -> None:
     assert [(each["event"], each["principal"], each["role"]) for each in logs] == [
         ("rate_limited", "acme", "consumer")
     ] * 2
-    assert await of.refused() == 194
+    assert measured.counted["aex_rate_limited_requests_total",] == 194
 
 
 def limited(tmp_path: Path, **settings: float) -> Sample:
@@ -142,7 +146,7 @@ async def test_the_answer_is_a_problem_and_says_when_to_come_again(tmp_path: Pat
         assert {answer.status_code for answer in await ask(another, 5)} == {200}
         assert (await nobody.get("/healthz")).status_code == 200
         metrics = (await nobody.get("/metrics")).text
-    assert 'aex_rate_limited_requests{service="work-publisher"} 3.0' in metrics
+    assert 'aex_rate_limited_requests_total{service="work-publisher"} 3.0' in metrics
 
 
 async def test_many_tokens_of_one_principal_have_one_bucket(tmp_path: Path) -> None:

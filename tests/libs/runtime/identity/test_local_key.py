@@ -2,14 +2,18 @@
 
 import json
 import multiprocessing
+import os
 import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from aex_runtime.identity.local_key import UnsafeKey, given_key, local_key
+
+_NOBODY = 65_534
 
 
 def _make(folder: str, go: "multiprocessing.synchronize.Event", kids: "multiprocessing.Queue[str]") -> None:
@@ -92,3 +96,20 @@ def test_a_given_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     mounted.chmod(0o644)
     with pytest.raises(UnsafeKey, match="can be read by others"):
         given_key(mounted)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away and become somebody else")
+def test_a_given_key_of_another_user_is_used_as_it_was_mounted(tmp_path: Path) -> None:
+    made = local_key(tmp_path)
+    with TemporaryDirectory() as open_folder:
+        Path(open_folder).chmod(0o755)
+        mounted = Path(open_folder, "secret.pem")
+        mounted.write_bytes((tmp_path / "keys" / "local-issuer.pem").read_bytes())
+        mounted.chmod(0o444)
+        os.seteuid(_NOBODY)
+        try:
+            assert given_key(mounted).kid == made.kid
+        finally:
+            os.seteuid(0)
+        with pytest.raises(UnsafeKey, match="can be read by others"):  # root's own file, and root reads it
+            given_key(mounted)

@@ -17,6 +17,7 @@ from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.timer_entry import Timer
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.libs.runtime.http.sample import until
+from tests.parts.measured import Measured
 
 SERVICE = "work-publisher"
 
@@ -26,7 +27,8 @@ class Service:
 
     def __init__(self, bus: MemoryBus | None = None) -> None:
         self.store, self.bus, self.clock = MemoryStore(), bus or MemoryBus(), WallClock()
-        self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds())
+        self.measured = Measured()
+        self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds(), measures=self.measured)
         self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.committed)
         self.seen: list[str] = []
 
@@ -68,7 +70,7 @@ async def test_a_piece_that_crashes_is_started_again_and_counted() -> None:
         async with service.work.running({"contract.cancelled": service.handle}, {}):
             await service.emit("ctr_1")
             await until(lambda: service.seen == ["ctr_1"])
-            assert await service.gauge("aex_background_restarts") == 2
+            assert service.measured.counted["aex_background_restarts_total",] == 2
     crashed = [line for line in lines if line["event"] == "background_crashed"]
     assert [line["piece"] for line in crashed] == ["consumer", "consumer"]
     assert "CANARY" not in str(lines)

@@ -141,3 +141,24 @@ def test_an_emulator_host_that_is_no_host_and_port_is_refused(monkeypatch: pytes
         RuntimeSettings()
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", "[::1]:8080")
     assert RuntimeSettings().firestore_emulator_host == "[::1]:8080"
+
+
+@pytest.mark.parametrize(
+    ("given", "project"),
+    [
+        ({}, None),
+        ({"store_url": "sqlite:///x", "bus_url": "embedded:///y"}, None),
+        ({"store_url": "firestore://acme-prod/main"}, "acme-prod"),
+        ({"bus_url": "pubsub://acme-prod"}, "acme-prod"),
+        ({"store_url": "firestore://acme.com:records", "bus_url": "pubsub://acme-events"}, "acme.com:records"),
+        ({"store_url": "firestore://acme-prod", "google_project": "acme-ops"}, "acme-ops"),
+    ],
+)
+def test_the_google_project_is_the_one_given_or_that_of_a_url(given: dict[str, str], project: str | None) -> None:
+    assert RuntimeSettings.model_validate(given).google_project_of() == project
+
+
+@pytest.mark.parametrize("name", ["Acme", "x", "acme prod", "acme/prod", "acme-"])
+def test_what_is_no_project_s_name_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="google_project"):
+        RuntimeSettings.model_validate({"google_project": name})

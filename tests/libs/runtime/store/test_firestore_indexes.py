@@ -3,7 +3,8 @@
 import pytest
 
 from aex_runtime.store.firestore_indexes import IndexFile, Shape, covers, index_file
-from aex_runtime.store.port import Collection, Direction, Index
+from aex_runtime.store.limits import check_collection
+from aex_runtime.store.port import Collection, Direction, Index, InvalidDocument
 
 NO_INDEX: IndexFile = {"indexes": [], "fieldOverrides": []}
 
@@ -108,3 +109,15 @@ def test_without_exemptions_firestore_has_single_fields_and_nothing_more() -> No
     assert covers(NO_INDEX, shape(order="due", direction="desc"))
     assert covers(NO_INDEX, shape("owner", "state"))
     assert not covers(NO_INDEX, shape("owner", order="due"))
+
+
+def test_what_expires_is_deleted_by_a_field_of_its_own_that_is_not_indexed() -> None:
+    made = index_file([Collection("works", (Index(order="due"),), expires="due")])["fieldOverrides"]
+    assert made[-1] == {"collectionGroup": "works", "fieldPath": "expires", "indexes": [], "ttl": True}
+    assert made[:-1] == content(Index(order="due"))["fieldOverrides"]
+
+
+def test_what_no_index_orders_cannot_say_when_a_document_expires() -> None:
+    check_collection(Collection("works", (Index(order="due"),), expires="due"))
+    with pytest.raises(InvalidDocument, match="works: until is no field that an index orders"):
+        check_collection(Collection("works", (Index(order="due"),), expires="until"))

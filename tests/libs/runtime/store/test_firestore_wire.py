@@ -105,3 +105,25 @@ def test_order_ends_in_the_name_and_in_one_direction() -> None:
     assert len({each.direction for each in asked.order_by}) == 1
     assert asked.start_at.values[1].reference_value == "projects/my-project/databases/my-data/documents/works/k"
     assert asked.limit.value == 2**31 - 1
+
+
+KEYS = Collection("keys", (Index(order="until"),), expires="until")
+
+
+@given(st.integers(0, 2**50))
+def test_what_expires_carries_its_time_beside_the_record(micros: int) -> None:
+    message = sent(Write("put", KEYS, "k", b"1", {"until": micros})).update
+    moment = message.fields["expires"].timestamp_value
+    assert moment.seconds * 1_000_000 + moment.nanos // 1_000 == micros
+    assert document_of(message).fields == {"until": micros}
+
+
+@pytest.mark.parametrize(("collection", "fields"), [(WORKS, {"due": 5}), (KEYS, {}), (KEYS, {"until": None})])
+def test_what_does_not_expire_carries_no_time(collection: Collection, fields: Fields) -> None:
+    assert set(sent(Write("put", collection, "k", b"1", fields)).update.fields) == {"record"}
+
+
+def test_the_time_is_counted_with_the_document() -> None:
+    plain = Collection("keys", KEYS.indexes)
+    lasting, expiring = (Write("put", each, "k", b"1", {"until": 5}) for each in (plain, KEYS))
+    assert document_bytes(expiring) - document_bytes(lasting) == len("expires") + 1 + 8

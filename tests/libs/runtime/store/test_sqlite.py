@@ -31,7 +31,9 @@ def path(tmp_path: Path) -> Path:
 async def test_files_and_folders_are_private(store: SQLiteStore, path: Path) -> None:
     await write(store, "w1")
     modes = {place.name: stat.S_IMODE(place.stat().st_mode) for place in path.parent.iterdir()}
-    assert modes == {"store.sqlite3": 0o600, "store.sqlite3-wal": 0o600, "store.sqlite3-shm": 0o600}
+    assert modes == dict.fromkeys(
+        ("store.sqlite3", "store.sqlite3-wal", "store.sqlite3-shm", "store.sqlite3-turn"), 0o600
+    )
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
@@ -58,6 +60,19 @@ async def test_locked_file_is_unavailable_and_recovers(store: SQLiteStore, path:
     other.close()
     await write(store, "w2")
     assert await store.get(WORKS, "w2") is not None
+
+
+async def test_a_process_that_keeps_its_turn_is_unavailability_to_the_others_until_it_goes_on(tmp_path: Path) -> None:
+    store, other = SQLiteStore(tmp_path / "store.sqlite3", deadline_s=0.3), StoreFile(tmp_path / "store.sqlite3", 1.0)
+    await write(store, "w1")
+    with other.turn():
+        with pytest.raises(StoreUnavailable, match="no answer within"):
+            await write(store, "w2")
+        assert await read(store, "w1") is not None
+    other.close()
+    await write(store, "w3")
+    assert await store.get(WORKS, "w2") is None  # its caller had given up before it was begun
+    await store.close()
 
 
 async def test_file_that_cannot_be_written_answers_no_ping_though_it_can_be_read(

@@ -9,7 +9,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from aex_runtime.telemetry import continue_trace, current_trace, recording_tracers
+from aex_runtime.telemetry import continue_trace, current_trace
+from aex_runtime.tracing.recording import recording_tracers
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 

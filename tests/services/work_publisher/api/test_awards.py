@@ -53,6 +53,16 @@ async def test_a_service_reads_what_the_event_carries(api: Api) -> None:
     assert shown.json()["work"]["status"] == "awarded"
 
 
+async def test_with_it_comes_the_trace_that_the_award_was_made_in(api: Api) -> None:
+    trace_id, path = "4bf92f3577b34da6a3ce929d0e0e4736", f"/v1/work/{(await api.publish(ACME))['work_id']}/award"
+    headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+    award = await api.client(ACME).post(path, json=AWARD, headers=headers)
+    assert trace_id not in award.text
+    shown = await api.client(SERVICE).get(f"/v1/awards/{award.json()['contract_id']}")
+    assert shown.headers["ce-traceparent"].split("-")[1] == trace_id
+    assert trace_id not in shown.text
+
+
 async def test_an_award_that_is_not_there_is_a_404(api: Api) -> None:
     for contract_id in ("nothing", f"ctr_{'0' * 32}", "__x__"):
         assert (await api.client(SERVICE).get(f"/v1/awards/{contract_id}")).status_code == 404

@@ -41,7 +41,8 @@ async def test_an_award_moves_the_work_and_tells_verification(shop: Shop) -> Non
 async def test_a_service_reads_what_the_event_carried_even_after_the_work_has_ended(shop: Shop) -> None:
     await shop.keep(record())
     effect = await award_work(shop.deps, ACME, WORK_ID, wanted(), NO_KEY)
-    assert project_event(await get_awarded_contract(shop.deps, effect.resource_id)) == shop.events[0].data
+    awarded, _ = await get_awarded_contract(shop.deps, effect.resource_id)
+    assert project_event(awarded) == shop.events[0].data
 
 
 async def test_an_award_names_a_work_of_the_consumer_s_own(shop: Shop) -> None:

@@ -68,7 +68,7 @@ def test_a_record_refuses_to_hold_secrets() -> None:
 def test_all_secrets_of_a_submission_go_into_the_blob() -> None:
     for evaluation in (CANARIES, None):
         wanted = WorkSubmission.model_validate(submission(evaluation=evaluation, science=SCIENCE))
-        secrets = secrets_of(wanted, "5" * 64)
+        secrets = secrets_of(wanted, lambda: "5" * 64)
         assert secrets is not None
         assert secrets.science is not None
         assert (secrets.evaluation, secrets.science) == (wanted.evaluation, wanted.science)
@@ -86,7 +86,7 @@ def test_the_award_tells_what_science_demands_and_none_of_its_secrets() -> None:
 
 def test_a_work_goes_into_the_same_submission_that_it_came_from() -> None:
     wanted = WorkSubmission.model_validate(submission(science=SCIENCE))
-    secrets = secrets_of(wanted, "5" * 64)
+    secrets = secrets_of(wanted, lambda: "5" * 64)
     assert secrets is not None
     work = whole(record(science=SCIENCE), secrets)
     assert WorkSubmission.model_validate(resubmission(work)) == wanted
@@ -94,7 +94,7 @@ def test_a_work_goes_into_the_same_submission_that_it_came_from() -> None:
 
 def test_what_was_found_when_it_was_tried_is_told_with_the_whole_work() -> None:
     wanted = WorkSubmission.model_validate(submission(evaluation=CUSTOM))
-    secrets = secrets_of(wanted, "5" * 64)
+    secrets = secrets_of(wanted, lambda: "5" * 64)
     assert secrets is not None
     problem = Problem(path="/evaluation/custom_metrics/0", code="custom_code_failed", message="It never returns")
     told = whole(record(evaluation=CUSTOM).model_copy(update={"check": WorkCheck(problems=(problem,))}), secrets)
@@ -105,7 +105,7 @@ def test_what_was_found_when_it_was_tried_is_told_with_the_whole_work() -> None:
 
 def test_what_verification_tries_lies_beside_the_secrets() -> None:
     wanted = WorkSubmission.model_validate(submission())
-    secrets = secrets_of(wanted, "5" * 64)
+    secrets = secrets_of(wanted, lambda: "5" * 64)
     assert secrets is not None
     assert (secrets.input, secrets.success_criteria) == (wanted.input, wanted.success_criteria)
 
@@ -115,13 +115,13 @@ def test_what_verification_tries_lies_beside_the_secrets() -> None:
     [{"evaluation": {"required_keywords": ["a"]}}, {"evaluation": {"reference": "a"}, "success_criteria": None}],
 )
 def test_of_a_work_with_nothing_to_try_the_blob_holds_the_secrets_alone(changes: dict[str, Any]) -> None:
-    secrets = secrets_of(WorkSubmission.model_validate(submission(**changes)), "5" * 64)
+    secrets = secrets_of(WorkSubmission.model_validate(submission(**changes)), lambda: "5" * 64)
     assert secrets is not None
     assert (secrets.input, secrets.success_criteria) == ({}, None)
 
 
 def test_a_submission_without_secrets_needs_no_blob() -> None:
-    assert secrets_of(WorkSubmission.model_validate(submission(evaluation=None)), "5" * 64) is None
+    assert secrets_of(WorkSubmission.model_validate(submission(evaluation=None)), lambda: "5" * 64) is None
 
 
 def test_the_event_tells_what_verification_can_prepare() -> None:

@@ -24,7 +24,7 @@ app = typer.Typer(
 COLUMNS = ("id", "service", "topic", "subject", "reason", "count", "last_at")
 
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
-DataDir = Annotated[Path, typer.Option(help="The suite's data directory.")]
+DataDir = Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")]
 DEFAULT_DIR = Path(".aex")
 
 

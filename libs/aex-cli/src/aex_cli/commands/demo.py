@@ -29,7 +29,9 @@ app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 
 @app.command(epilog="Example: `aex demo --data-dir /tmp/aex-demo`")
 def demo(
-    data_dir: Annotated[Path, typer.Option(help="Where everything is kept; made on first start.")] = Path(".aex"),
+    data_dir: Annotated[
+        Path, typer.Option(envvar="AEX_DATA_DIR", help="Where everything is kept; made on first start.")
+    ] = Path(".aex"),
     port_base: Annotated[
         int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports; others if these are taken.")
     ] = 8081,

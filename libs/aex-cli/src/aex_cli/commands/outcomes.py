@@ -67,7 +67,9 @@ def export(
         str | None,
         typer.Option(envvar="AEX_TOKEN", help="A bearer token.", show_default="an operator's, of the data directory"),
     ] = None,
-    data_dir: Annotated[Path, typer.Option(help="The suite's data directory, for its key.")] = DEFAULT_DIR,
+    data_dir: Annotated[
+        Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory, for its key.")
+    ] = DEFAULT_DIR,
 ) -> None:
     """Write outcomes, oldest first, one JSON object a line. A file is there only once it is whole.
 

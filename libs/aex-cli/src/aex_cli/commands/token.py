@@ -25,7 +25,7 @@ def token(
     role: Annotated[Audience, typer.Option(help="What the bearer may do.")],
     sub: Annotated[str, typer.Option(help="Who the bearer is.")],
     org: Annotated[str | None, typer.Option(help="The bearer's organisation.")] = None,
-    data_dir: Annotated[Path, typer.Option(help="The suite's data directory.")] = Path(".aex"),
+    data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
     ttl: Annotated[str, typer.Option(help="How long it is good: 90s, 15m, 12h, 7d.")] = "12h",
 ) -> None:
     """Print a bearer token, and nothing else, for the suite on this data directory.

@@ -29,7 +29,9 @@ LAST_BASE = _LAST_PORT + 1 - len(MODULES)
 
 @app.command(epilog="Example: `aex up --data-dir ~/aex --port-base 9081`")
 def up(
-    data_dir: Annotated[Path, typer.Option(help="Where everything is kept; made on first start.")] = Path(".aex"),
+    data_dir: Annotated[
+        Path, typer.Option(envvar="AEX_DATA_DIR", help="Where everything is kept; made on first start.")
+    ] = Path(".aex"),
     port_base: Annotated[
         int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports on 127.0.0.1.")
     ] = 8081,

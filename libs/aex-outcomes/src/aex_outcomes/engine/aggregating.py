@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import compress
 
 from aex_models.criteria import Aggregation, SuccessCriteria, SuccessCriterion
@@ -30,13 +31,11 @@ class Scale:
     @classmethod
     def of(cls, criteria: SuccessCriteria) -> "Scale":
         """The scale of these criteria, for as many verdicts as one likes."""
-        exact = [Fraction(text_of(each.weight)) for each in criteria.criteria]
-        unit = math.lcm(*(weight.denominator for weight in exact))
         return cls(
             aggregation=criteria.aggregation,
             required=tuple(effective_required(criteria, each) for each in criteria.criteria),
-            weights=tuple(int(weight * unit) for weight in exact),
-            minimum=Fraction(text_of(criteria.minimum_weighted_score)),
+            weights=_in_proportion(tuple(text_of(each.weight) for each in criteria.criteria)),
+            minimum=_exactly(text_of(criteria.minimum_weighted_score)),
         )
 
     def share(self, met: Sequence[bool]) -> Fraction:
@@ -50,3 +49,15 @@ class Scale:
         if self.aggregation is Aggregation.ANY:
             return any(met)
         return self.aggregation is Aggregation.ALL or self.share(met) >= self.minimum
+
+
+@lru_cache(maxsize=1_024)  # they are few, and come again with each verdict on a work
+def _in_proportion(weights: tuple[str, ...]) -> tuple[int, ...]:
+    exact = [Fraction(each) for each in weights]
+    unit = math.lcm(*(weight.denominator for weight in exact))
+    return tuple(int(weight * unit) for weight in exact)
+
+
+@lru_cache(maxsize=1_024)
+def _exactly(number: str) -> Fraction:
+    return Fraction(number)

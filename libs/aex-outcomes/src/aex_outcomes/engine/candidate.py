@@ -82,3 +82,5 @@ class Assessment:
 
     result: VerificationResult
     facts: CandidateFacts
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long each extractor took, by section of the configuration; without those that did not run."""

@@ -1,7 +1,8 @@
 """Running extractors: one that fails takes nothing from the others."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aex_models.criteria import SuccessCriterion
@@ -14,44 +15,65 @@ from aex_outcomes.engine.result_cache import ResultCache
 from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, is_selective
 
 
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """One reading for each criterion, in their order, and how long each extractor took, in seconds.
+
+    An extractor that had nothing to do, or whose readings were known already, is not among them.
+    """
+
+    readings: Sequence[Reading]
+    seconds: Mapping[str, float]
+    """By section of the configuration."""
+
+
 class Extraction:
     """Reads the metrics that criteria name from one candidate."""
 
-    def __init__(self, catalog: Catalog, cache: ResultCache) -> None:
+    def __init__(self, catalog: Catalog, cache: ResultCache, watch: Callable[[], float]) -> None:
+        """`watch`: seconds that never go back."""
         self._catalog = catalog
         self._cache = cache
+        self._watch = watch
 
-    async def readings(
+    async def extracted(
         self,
         criteria: Sequence[SuccessCriterion],
         task_input: Mapping[str, Any],
         output: Any,
         metadata: Mapping[str, Any],
-    ) -> list[Reading]:
-        """One reading for each criterion, in their order. Raises `UnknownMetric`, and nothing else."""
+    ) -> Extracted:
+        """What is read of a candidate. Raises `UnknownMetric`, and nothing else."""
         planned = plan(criteria, task_input, self._catalog)
-        readings = dict(planned.settled)
+        readings, seconds = dict(planned.settled), dict[str, float]()
         for run in planned.runs:
             wanted = frozenset(criteria[position].metric for position in run.positions)
-            found = await self._run(run, wanted, output, metadata)
+            found = await self._run(run, wanted, output, metadata, seconds)
             for position in run.positions:
                 readings[position] = found.get(criteria[position].metric, MISSING_METRIC)
-        return [readings[position] for position in range(len(criteria))]
+        return Extracted([readings[position] for position in range(len(criteria))], seconds)
 
     async def _run(
-        self, run: ExtractorRun, wanted: frozenset[str], output: Any, metadata: Mapping[str, Any]
+        self,
+        run: ExtractorRun,
+        wanted: frozenset[str],
+        output: Any,
+        metadata: Mapping[str, Any],
+        seconds: dict[str, float],
     ) -> Mapping[str, Reading]:
         key = self._cache.key(run.section, sorted(wanted), run.task_input, output, metadata)
         known = self._cache.get(key)
         if known is not None:
             return known
-        extractor = self._catalog.extractors[run.section]
+        extractor, started = self._catalog.extractors[run.section], self._watch()
         try:
             found = await _extract(extractor, wanted, run.task_input, output, metadata)
         except (AgentFault, PlatformFault) as fault:
             return dict.fromkeys(wanted, _reading(fault))
         except Exception as error:  # noqa: BLE001 whatever an extractor raises is its own fault, and no other's
             return dict.fromkeys(wanted, _broken(run.section, error))
+        finally:
+            seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
         readings = {metric: _reading(found[metric]) for metric in wanted if metric in found}
         if not any(each.error and each.error.fault is Fault.PLATFORM for each in readings.values()):
             self._cache.put(key, readings)

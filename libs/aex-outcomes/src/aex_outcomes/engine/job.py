@@ -26,7 +26,8 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     candidate's output, the oldest first), `science` (the `ScienceResult` of a work with science, its gate concluded),
     and `verification_id` and `verified_at` (RFC 3339) where ids and time are the caller's.
     Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text, other_text, structured_form,
-    similarities}`: the `VerificationResult`, and the facts that governance needs (null where there is nothing to tell).
+    similarities, seconds}`: the `VerificationResult`, the facts that governance needs (null where there is nothing to
+    tell), and how long each extractor took.
     The form of an output is its `structured_form`, or else its `output_text`.
     Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`, and for criteria that
     this configuration cannot judge `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`.
@@ -71,6 +72,7 @@ def _answer(assessment: Assessment) -> dict[str, Any]:
         "other_text": facts.other_text,
         "structured_form": facts.structured_form,
         "similarities": dict(facts.similarities),
+        "seconds": dict(assessment.seconds),
     }
 
 

@@ -60,7 +60,7 @@ class VerificationEngine:
         self._governance = governance if self._config.verification.governance_check else None
         self._clock = clock or WallClock()
         cache = ResultCache(self._config.caching.extractor_results_ttl, time.monotonic)
-        self._extraction = Extraction(self.catalog, cache)
+        self._extraction = Extraction(self.catalog, cache, time.perf_counter)
 
     async def verify(
         self,
@@ -147,9 +147,9 @@ class VerificationEngine:
         """
         criteria = case.success_criteria.criteria if case.success_criteria else ()
         self.catalog.check(criteria)
-        readings = await self._extraction.readings(criteria, case.task_input, case.work_output, case.metadata)
-        facts = facts_of(case, criteria, readings, self._measure)
-        return Assessment(judge(case, readings, self.catalog), facts)
+        found = await self._extraction.extracted(criteria, case.task_input, case.work_output, case.metadata)
+        facts = facts_of(case, criteria, found.readings, self._measure)
+        return Assessment(judge(case, found.readings, self.catalog), facts, found.seconds)
 
 
 def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCriteria | None:

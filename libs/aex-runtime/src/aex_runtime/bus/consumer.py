@@ -12,6 +12,7 @@ from structlog.contextvars import bound_contextvars
 from aex_models.backoff import Backoff
 from aex_models.events import TOPICS, Event, Topic, UnreadableEvent
 from aex_runtime.blobs.port import BlobUnavailable
+from aex_runtime.bus.measures import DEAD, HANDLED, RETRIED, WAITING, EventMeasures
 from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
 from aex_runtime.bus.wire import Undecodable, decode, describe
 from aex_runtime.clock import Clock
@@ -20,9 +21,12 @@ from aex_runtime.errors import RateLimited, TemporarilyUnavailable
 from aex_runtime.failures import describe_failure
 from aex_runtime.handlers import EventHandler, Poison, RetryLater
 from aex_runtime.ids import Ids
+from aex_runtime.log_context import log_context
+from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.telemetry import TraceContext, continue_trace
+from aex_runtime.telemetry import describe_span, failed
+from aex_runtime.tracing.messages import MessageSpans
 
 OUTAGES = (StoreUnavailable, BusUnavailable, BlobUnavailable, TemporarilyUnavailable, RateLimited)
 """Not the message's fault: tried again for as long as it takes, and never counted."""
@@ -63,10 +67,11 @@ class Consumer:
         subscriptions: Mapping[str, EventHandler],
         *,
         policy: ConsumerPolicy | None = None,
-        trace: TraceContext = continue_trace,
+        spans: MessageSpans | None = None,
         topics: Mapping[str, Topic] = TOPICS,
+        measures: Measures = UNMEASURED,
     ) -> None:
-        """`subscriptions`: the handler of each topic. `trace`: with the service's tracers."""
+        """`subscriptions`: the handler of each topic."""
         self._service = service
         self._bus = bus
         self._dead_letters = dead_letters
@@ -74,8 +79,9 @@ class Consumer:
         self._ids = ids
         self._subscriptions = dict(subscriptions)
         self._policy = policy or ConsumerPolicy()
-        self._trace = trace
+        self._spans = spans or MessageSpans(service)
         self._topics = topics
+        self._measures, self._of = measures, EventMeasures(subscriptions)
         self._outages = 0
         self._failing_since: datetime | None = None
 
@@ -94,10 +100,9 @@ class Consumer:
             event = decode(delivery.message)
         except Undecodable as error:
             return await self._bury(delivery, f"undecodable: {error}", None)
-        contract = {"contract_id": event.subject} if event.subject.startswith("ctr_") else {}
         with (
-            bound_contextvars(event_id=event.id, event_type=event.type, **contract),
-            self._trace(event.traceparent, event.tracestate, f"handle {event.type}"),
+            bound_contextvars(event_id=event.id, event_type=event.type, **log_context(event.subject, event.data)),
+            self._spans.processing(event, delivery.attempt),
         ):
             problem = self._check(delivery, event)
             return await (self._bury(delivery, problem, event) if problem else self._handle(delivery, event))
@@ -128,7 +133,7 @@ class Consumer:
         except UnreadableEvent as unreadable:
             return await self._bury(delivery, str(unreadable), event)
         except OUTAGES as error:
-            return self._wait_out(describe_failure(error))
+            return self._wait_out(delivery.topic, describe_failure(error))
         except RetryLater as later:
             return await self._retry(delivery, event, later.reason, later.delay)
         except Exception as error:  # noqa: BLE001 one event must not stop the others
@@ -136,8 +141,11 @@ class Consumer:
             _log.warning("event_failed", attempt=delivery.attempt, failure=describe_exception(error))
             return await self._retry(delivery, event, describe_failure(error), delay)
         self._outages, self._failing_since = 0, None
-        took_ms = round((time.perf_counter() - started) * 1_000, 1)
-        age_ms = round((self._clock.now() - event.time) / timedelta(milliseconds=1), 1)
+        took_s, age_s = time.perf_counter() - started, (self._clock.now() - event.time).total_seconds()
+        self._measures.count(self._of.deliveries, event.type, HANDLED)
+        self._measures.observe(self._of.handling, took_s, event.type)
+        self._measures.observe(self._of.age, age_s, event.type)
+        took_ms, age_ms = round(took_s * 1_000, 1), round(age_s * 1_000, 1)
         _log.debug("event_handled", attempt=delivery.attempt, took_ms=took_ms, age_ms=age_ms)
         return Ack()
 
@@ -145,14 +153,18 @@ class Consumer:
         if delivery.attempt >= self._policy.max_deliveries:
             return await self._bury(delivery, f"gave up after {delivery.attempt} deliveries: {reason}", event)
         self._failing_since = self._failing_since or self._clock.now()
+        self._measures.count(self._of.deliveries, event.type, RETRIED)
+        _tell(RETRIED)
         _log.warning("event_retried", reason=reason, attempt=delivery.attempt, retry_in_s=delay.total_seconds())
         return Retry(delay)
 
-    def _wait_out(self, reason: str) -> Disposition:
+    def _wait_out(self, topic: str, reason: str) -> Disposition:
         """An outage: again later, uncounted, the slower the longer it lasts."""
         self._outages += 1
         self._failing_since = self._failing_since or self._clock.now()
         delay = self._policy.outage.delay(self._outages, self._ids.jitter())
+        self._measures.count(self._of.deliveries, topic, WAITING)
+        _tell(WAITING)
         _log.warning("event_waits_for_outage", reason=reason, retry_in_s=delay.total_seconds())
         return Retry(delay, counted=False)
 
@@ -162,6 +174,14 @@ class Consumer:
         try:
             await self._dead_letters.record(delivery.topic, delivery.message, reason, event_id, subject)
         except Exception as error:  # noqa: BLE001 a message that cannot be buried must not be lost
-            return self._wait_out(f"dead letter not written: {describe_failure(error)}")
+            return self._wait_out(delivery.topic, f"dead letter not written: {describe_failure(error)}")
         self._failing_since = None
+        self._measures.count(self._of.deliveries, delivery.topic, DEAD)
+        _tell(DEAD)
         return Ack()
+
+
+def _tell(disposition: str) -> None:
+    """In the span of a message that was not handled: what became of it."""
+    describe_span({"aex.disposition": disposition})
+    failed(disposition)

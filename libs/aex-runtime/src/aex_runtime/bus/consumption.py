@@ -12,6 +12,7 @@ from aex_models.backoff import Backoff
 from aex_runtime.bus.port import BusUnavailable, Delivery, Disposition, Receiver, Retry
 from aex_runtime.failures import describe_failure
 from aex_runtime.ids import Ids
+from aex_runtime.log_context import log_context
 
 _OUTAGE = Backoff(first=timedelta(milliseconds=100), cap=timedelta(seconds=5))
 _FAILED_RECEIVER = Backoff(first=timedelta(seconds=1), cap=timedelta(minutes=1))
@@ -145,7 +146,7 @@ class Consumption:
         self._turn_at = None
         if claim is None:
             return 0
-        _log.warning("suspect_delivered_alone", topic=claim.delivery.topic, attempt=claim.delivery.attempt)
+        _log.warning("suspect_delivered_alone", attempt=claim.delivery.attempt, **_told(claim))
         self._alone, self._alone_until = claim, _now() + patience_s
         self._start(claim)
         return poll_s
@@ -169,7 +170,7 @@ class Consumption:
             disposition = await self._receive(claim.delivery)
         except Exception as error:  # noqa: BLE001 whatever a receiver raises, the message must come again
             delay = _FAILED_RECEIVER.delay(claim.delivery.attempt, self._ids.jitter())
-            _log.error("receiver_failed", topic=claim.delivery.topic, reason=describe_failure(error))
+            _log.error("receiver_failed", reason=describe_failure(error), **_told(claim))
             disposition = Retry(delay)
         self._free += 1
         if self._alone is claim:
@@ -178,10 +179,10 @@ class Consumption:
         try:
             settled = await self._queue.settle(claim, disposition)
         except BusUnavailable as error:
-            _log.warning("delivery_not_settled", topic=claim.delivery.topic, error=str(error))
+            _log.warning("delivery_not_settled", error=str(error), **_told(claim))
         else:
             if not settled:
-                _log.warning("claim_lapsed", topic=claim.delivery.topic, attempt=claim.delivery.attempt)
+                _log.warning("claim_lapsed", attempt=claim.delivery.attempt, **_told(claim))
 
     async def _keep(self) -> None:
         """Extend what running handlers hold, three times per visibility time-out."""
@@ -211,3 +212,9 @@ class Consumption:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _told(claim: Claim) -> dict[str, str]:
+    """The message's topic, and what it is about, unread as it is."""
+    delivery = claim.delivery
+    return {"topic": delivery.topic, **log_context(delivery.message.attributes.get("ce-subject", ""))}

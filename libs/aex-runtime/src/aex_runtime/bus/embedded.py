@@ -81,6 +81,11 @@ class EmbeddedBus:
         """How many messages a service has not acked yet. Raises `BusUnavailable`."""
         return await self._writer(service).run(table.count, durable=False)
 
+    async def oldest_unhandled_s(self, service: str) -> float:
+        """See `TellsQueueAge`."""
+        since = await self._writer(service).run(table.oldest, durable=False)
+        return 0.0 if since is None else max(0.0, (epoch_micros(self._clock.now()) - since) / 1e6)
+
     async def ping(self) -> None:
         try:
             async with asyncio.timeout(_PING_TIMEOUT_S):

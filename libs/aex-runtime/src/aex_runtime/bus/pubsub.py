@@ -15,7 +15,7 @@ from aex_runtime.bus.pubsub_publishing import check_limits, publish_requests
 from aex_runtime.bus.pubsub_queue import PubSubQueue
 from aex_runtime.bus.pubsub_stream import Received, StreamingPull
 from aex_runtime.bus.pubsub_subscription import Subscription
-from aex_runtime.bus.pubsub_topology import subscription_id, subscription_path, topic_path
+from aex_runtime.bus.pubsub_topology import probed_topic, subscription_id, subscription_path, topic_path
 from aex_runtime.bus.pubsub_window import Window
 from aex_runtime.bus.topology import check_subscription, route
 from aex_runtime.ids import Ids, RandomIds
@@ -80,7 +80,7 @@ class PubSubBus:
                 keeper.cancel()
 
     async def ping(self) -> None:
-        topic = topic_path(self._connection.project, next(iter(self._topics)))
+        topic = topic_path(self._connection.project, probed_topic(self._topics))
 
         async def get(clients: Clients, timeout_s: float) -> None:
             await clients.publisher.get_topic(GetTopicRequest(topic=topic), retry=None, timeout=timeout_s)

@@ -55,6 +55,18 @@ def subscription_specs(topics: Mapping[str, Topic]) -> Iterator[SubscriptionSpec
     yield SubscriptionSpec(DEAD_LETTERS, DEAD_LETTERS, None, dead_letter_topic=None)
 
 
+def publishers(topic: Topic) -> tuple[str, ...]:
+    """The services that must be allowed to publish to a topic: whose event it is, and those that consume it,
+    for what one of these held when it is stopped goes back with the attempts that it has taken.
+    """
+    return tuple(dict.fromkeys((topic.publisher, *topic.subscribers)))
+
+
+def probed_topic(topics: Mapping[str, Topic]) -> str:
+    """The topic that readiness asks for: every service must be allowed to see it."""
+    return next(iter(topics))
+
+
 def topic_path(project: str, topic: str) -> str:
     """The full name of a topic."""
     return f"projects/{project}/topics/{topic}"

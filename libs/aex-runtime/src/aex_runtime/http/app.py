@@ -9,20 +9,22 @@ import structlog
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import iter_route_contexts
 
-from aex_runtime.background import Piece
+from aex_runtime.background import RESTARTS, Piece
+from aex_runtime.bus.measures import EventMeasures
 from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.http.body_room import BodyRoom
 from aex_runtime.http.docs import docs_routes
-from aex_runtime.http.envelope import Envelope
+from aex_runtime.http.envelope import QUIET, Envelope
 from aex_runtime.http.event_stream import OpenStreams
 from aex_runtime.http.idempotency import InFlight
-from aex_runtime.http.metrics import GaugeSpec, Metrics
+from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.openapi import describe_api
 from aex_runtime.http.operations import operation_routes
 from aex_runtime.http.problems import add_problem_handlers
-from aex_runtime.http.rate_limit import RateBounds, RateLimits
+from aex_runtime.http.rate_limit import REFUSED, RateBounds, RateLimits
 from aex_runtime.http.readiness import Missing, Probe
 from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
+from aex_runtime.measures import Spec
 from aex_runtime.service import ServiceParts
 from aex_runtime.settings import RuntimeSettings
 
@@ -45,6 +47,7 @@ def build_app(
     ready: Mapping[str, Probe] | None = None,
     dispensable: Mapping[str, Missing] | None = None,
     gauges: Sequence[GaugeSpec] = (),
+    measures: Sequence[Spec] = (),
 ) -> FastAPI:
     """The application of a service.
 
@@ -52,13 +55,13 @@ def build_app(
     `UnguardedRoute` is raised. `pieces` are background work of the service's own, by name: kept running, cancelled at
     the end. `resources` (a worker pool, an HTTP client) are entered before background work starts
     and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name; `dispensable`
-    parts are told of where they are missing, and leave the service ready.
+    parts are told of where they are missing, and leave the service ready. `gauges` and `measures`: the service's own.
     """
-    rate_limits = RateLimits(_rate_bounds(parts.settings), time.monotonic)
-    refused = GaugeSpec(
-        "aex_rate_limited_requests", "Requests refused: their caller sent too many", rate_limits.refused
-    )
-    metrics = Metrics(parts.name, (*parts.gauges(), refused, *gauges))
+    metrics = parts.metrics
+    metrics.declare((REFUSED, RESTARTS, *EventMeasures(subscriptions or ()).specs(), *measures))
+    for gauge in (*parts.gauges(), *gauges):
+        metrics.add_gauge(gauge)
+    rate_limits = RateLimits(_rate_bounds(parts.settings), time.monotonic, measures=metrics)
     background = partial(parts.background, subscriptions or {}, timers or {}, pieces)
     app = _bare_app(parts, _life(parts, background, resources))
     app.state.rate_limits = rate_limits
@@ -73,7 +76,8 @@ def build_app(
         ids=parts.backends.ids,
         metrics=metrics,
         templates=_templates(app),
-        traced=parts.tracers is None,  # with tracers FastAPI makes the span of each request
+        tracers=parts.tracers,
+        joins=parts.settings.traces_callers == "joined",
     )
     return app
 
@@ -94,6 +98,7 @@ def _bare_app(parts: ServiceParts, life: Callable[[FastAPI], AbstractAsyncContex
             "logs": False,  # they would quote what was sent
             "operation_spans": False,
             "auto_configure": False,
+            "exclude": lambda scope: scope.get("path") in QUIET,
         },
     )
     app.state.verifier = parts.verifier

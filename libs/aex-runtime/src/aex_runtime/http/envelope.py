@@ -6,10 +6,11 @@ An answer that streams events is logged and measured when it begins, and its end
 import re
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 
 import structlog
 from fastapi import Request
+from opentelemetry.trace import TracerProvider
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,7 +19,7 @@ from aex_runtime.http.metrics import Metrics
 from aex_runtime.http.problems import internal_error
 from aex_runtime.ids import Ids
 from aex_runtime.redaction import describe
-from aex_runtime.telemetry import continue_trace
+from aex_runtime.telemetry import continue_trace, names_trace, request_trace
 
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -40,14 +41,25 @@ class Envelope:
     """ASGI middleware; outermost of ours, so that it sees every answer."""
 
     def __init__(
-        self, app: ASGIApp, ids: Ids, metrics: Metrics, templates: Mapping[object, str], traced: bool = True
+        self,
+        app: ASGIApp,
+        ids: Ids,
+        metrics: Metrics,
+        templates: Mapping[object, str],
+        tracers: TracerProvider | None = None,
+        joins: bool = True,
     ) -> None:
-        """`templates`: the route's template for each endpoint. `traced`: continue the caller's trace here."""
+        """`templates`: the route's template for each endpoint.
+
+        `tracers` record the request's steps; the span of the request itself is FastAPI's then. `joins`: whether what a
+        caller asks for belongs to the trace that the request came with.
+        """
         self._app = app
         self._ids = ids
         self._metrics = metrics
         self._templates = templates
-        self._traced = traced
+        self._tracers = tracers
+        self._joins = joins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,8 +69,15 @@ class Envelope:
         scope.setdefault("state", {})["request_id"] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        with _caller_trace(scope) if self._traced else nullcontext():
+        with self._caller_trace(scope):
             await self._answer(scope, receive, _Answer(send, request_id))
+
+    def _caller_trace(self, scope: Scope) -> AbstractContextManager[object]:
+        sent = {name: value for name, value in scope["headers"] if name in _TRACE_HEADERS}
+        parent, state = (sent.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS)
+        if self._tracers is None:
+            return continue_trace(parent, state, "request", joins=self._joins)
+        return request_trace(self._tracers, given=self._joins and names_trace(parent))
 
     async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         started = time.perf_counter()
@@ -88,7 +107,7 @@ class Envelope:
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = self._route(scope)
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-        self._metrics.observe(method, route, status, seconds)
+        self._metrics.answered(method, route, status, seconds)
         if scope["path"] not in QUIET:
             _log.info("request", method=method, route=route, status=status, duration_ms=round(seconds * 1_000, 2))
 
@@ -120,12 +139,6 @@ class _Answer:
             added = [(name, value) for name, value in SECURITY_HEADERS if name not in names]
             message = {**message, "headers": [*given, *added, (b"x-request-id", self._request_id)]}
         await self._send(message)
-
-
-def _caller_trace(scope: Scope) -> AbstractContextManager[object]:
-    sent = {name: value for name, value in scope["headers"] if name in _TRACE_HEADERS}
-    parent, state = (sent.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS)
-    return continue_trace(parent, state, "request")
 
 
 def _given_id(scope: Scope) -> str | None:

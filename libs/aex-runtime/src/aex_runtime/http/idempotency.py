@@ -107,7 +107,7 @@ async def idempotent_request(
 
 def idempotency_table(service: str) -> Table[IdempotencyRecord]:
     """The keys that a service has seen."""
-    collection = Collection(f"{service}-idempotency", (Index(order="expires_at"),))
+    collection = Collection(f"{service}-idempotency", (Index(order="expires_at"),), expires="expires_at")
     return Table(collection, IdempotencyRecord, lambda record: {"expires_at": epoch_micros(record.expires_at)})
 
 

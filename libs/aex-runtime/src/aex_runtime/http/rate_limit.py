@@ -9,8 +9,10 @@ import structlog
 from aex_models.audiences import Audience
 from aex_runtime.errors import RateLimited
 from aex_runtime.identity.principal import Principal
+from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 from aex_runtime.token_buckets import TokenBuckets
 
+REFUSED = CounterSpec("aex_rate_limited_requests_total", "Requests refused: their caller sent too many")
 _Key = tuple[str, str, str]
 _TELL_EVERY_S = 60.0
 """A principal's refusals are logged once in this time."""
@@ -31,12 +33,18 @@ class RateBounds:
 class RateLimits:
     """The buckets of one process: replicas do not share them."""
 
-    def __init__(self, bounds: RateBounds, monotonic: Callable[[], float], most: int = 10_000) -> None:
+    def __init__(
+        self,
+        bounds: RateBounds,
+        monotonic: Callable[[], float],
+        most: int = 10_000,
+        measures: Measures = UNMEASURED,
+    ) -> None:
         """`monotonic`: seconds that never go back. `most`: principals that are remembered."""
         self._bounds, self._monotonic = bounds, monotonic
         self._buckets = TokenBuckets[_Key](bounds.per_s, bounds.burst, most)
         self._telling = TokenBuckets[_Key](1 / _TELL_EVERY_S, 1, most)
-        self._refused = 0
+        self._measures = measures
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -50,7 +58,7 @@ class RateLimits:
             return
         now, key = self._monotonic(), (principal.issuer, principal.role.value, principal.id)
         if wait_s := self._buckets.take(key, now):
-            self._refused += 1
+            self._measures.count(REFUSED)
             if not self._telling.take(key, now):
                 self._tell(principal)
             raise RateLimited(
@@ -58,10 +66,6 @@ class RateLimits:
                 f"too many requests: {self._bounds.per_s:g} a second, {self._bounds.burst} at once after a pause",
                 retry_after_s=math.ceil(wait_s),
             )
-
-    async def refused(self) -> float:
-        """How many requests were refused since the process began."""
-        return self._refused
 
     def _tell(self, principal: Principal) -> None:
         _log.warning(

@@ -14,6 +14,8 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import problem_responses
 from aex_runtime.http.query_parameters import check_parameters, taken_by
+from aex_runtime.telemetry import describe_span
+from aex_runtime.tracing.subjects import about
 
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
 
@@ -97,3 +99,4 @@ def _bind_subject(request: Request) -> None:
     named = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
     if named:
         structlog.contextvars.bind_contextvars(**named)
+        describe_span(about(*named.values()))

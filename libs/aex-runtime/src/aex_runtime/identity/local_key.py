@@ -57,9 +57,14 @@ def local_key(data_dir: Path) -> LocalKey:
 
 
 def given_key(path: Path) -> LocalKey:
-    """The key in a file that somebody provides (a mounted secret). Raises `UnsafeKey` where it cannot be used."""
+    """The key in a file that somebody provides (a mounted secret). Raises `UnsafeKey` where it cannot be used.
+
+    A file of this user's own must be closed to all others. One that belongs to another user is as whoever provides it
+    made it, and OpenSSH does not judge that either: Cloud Run mounts secrets for root, and a container that runs as
+    somebody else can only read what everybody may.
+    """
     try:
-        return _load(path)
+        return _load(path, strangers_too=True)
     except OSError as error:
         raise UnsafeKey(f"{path} cannot be read: {error.strerror}") from error
 
@@ -70,9 +75,10 @@ def _new_pem() -> bytes:
     )
 
 
-def _load(path: Path) -> LocalKey:
+def _load(path: Path, *, strangers_too: bool = False) -> LocalKey:
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_mode & 0o077:
+        found = os.fstat(file.fileno())
+        if found.st_mode & 0o077 and not (strangers_too and found.st_uid != os.geteuid()):
             raise UnsafeKey(f"{path} can be read by others: chmod 600 {path}")
         pem = file.read()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from aex_runtime.store.firestore_layout import RECORD, field_path
+from aex_runtime.store.firestore_layout import EXPIRES, RECORD, field_path
 from aex_runtime.store.port import Collection, Direction, Index, Query
 
 Order = Literal["ASCENDING", "DESCENDING"]
@@ -88,6 +88,13 @@ def _overrides(collection: Collection) -> Iterator[dict[str, Any]]:
             single.setdefault(index.equal[0], set()).update(_BOTH)
     for name in sorted(single):
         yield _override(collection.name, field_path(name), [order for order in _BOTH if order in single[name]])
+    if collection.expires is not None:
+        yield _expiry(collection.name)
+
+
+def _expiry(collection: str) -> dict[str, Any]:
+    """By this field documents are deleted, and none is found: an index of ever later times would slow all writes."""
+    return _override(collection, EXPIRES, ()) | {"ttl": True}
 
 
 def _override(collection: str, path: str, orders: Sequence[Order]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """How a document lies in Firestore, and what it weighs there. Pure: every backend refuses by these sizes.
 
     record: {body: bytes, fields: {<index field>: value}, absent: [names], nonce: bytes}
+    expires: the time after which Firestore may delete the document, where its collection declares one
 
-All of it is in one map, because an exemption from indexing covers a map with what is in it, and a database has room
-for 200 exemptions. A declared index field that a document lacks is stored as null, since Firestore finds nothing by
-a field that is not there; `absent` tells it from a null that was written. The nonce makes every write change
+All of the record is in one map, because an exemption from indexing covers a map with what is in it, and a database has
+room for 200 exemptions. A declared index field that a document lacks is stored as null, since Firestore finds nothing
+by a field that is not there; `absent` tells it from a null that was written. The nonce makes every write change
 something: a write that changes nothing would keep its `update_time`, which is our version.
 
 Sizes after https://cloud.google.com/firestore/docs/storage-size and https://cloud.google.com/firestore/quotas; where
@@ -18,6 +19,8 @@ from aex_runtime.store.buffer import Write
 from aex_runtime.store.port import Collection, Fields, Scalar
 
 RECORD, BODY, FIELDS, ABSENT, NONCE = "record", "body", "fields", "absent", "nonce"
+EXPIRES = "expires"
+"""Beside the record: Firestore deletes by a field that is a time, and of no map."""
 NONCE_BYTES = 8
 _FIELDS_PATH = f"{RECORD}.{FIELDS}."
 MAX_FIELD_NAME_BYTES = 1_500 - len(_FIELDS_PATH)
@@ -37,9 +40,17 @@ def absent_of(collection: Collection, fields: Fields) -> tuple[str, ...]:
     return tuple(name for name in _declared(collection) if name not in fields)
 
 
+def expires_at(write: Write) -> int | None:
+    """When what is written may be deleted, in microseconds since 1970; None: never."""
+    name = write.collection.expires
+    value = None if name is None else write.fields.get(name)
+    return value if isinstance(value, int) else None
+
+
 def document_bytes(write: Write) -> int:
     """What Firestore counts for the whole document; `MAX_DOCUMENT_BYTES` is its limit."""
-    return name_bytes(write) + _text_bytes(RECORD) + record_bytes(write) + _MAP_BYTES
+    expires = 0 if expires_at(write) is None else _text_bytes(EXPIRES) + 8
+    return name_bytes(write) + _text_bytes(RECORD) + record_bytes(write) + expires + _MAP_BYTES
 
 
 def record_bytes(write: Write) -> int:

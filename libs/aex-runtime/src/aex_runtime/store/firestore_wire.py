@@ -12,13 +12,24 @@ from google.cloud.firestore_v1.types import BatchGetDocumentsRequest, CommitRequ
 
 from aex_runtime.store.buffer import Place, Write
 from aex_runtime.store.firestore_commit import Step
-from aex_runtime.store.firestore_layout import ABSENT, BODY, FIELDS, NONCE, NONCE_BYTES, RECORD, absent_of
+from aex_runtime.store.firestore_layout import (
+    ABSENT,
+    BODY,
+    EXPIRES,
+    FIELDS,
+    NONCE,
+    NONCE_BYTES,
+    RECORD,
+    absent_of,
+    expires_at,
+)
 from aex_runtime.store.port import Document, Scalar, StoreError
 
 _BatchGet: Any = BatchGetDocumentsRequest.pb()
 _Commit: Any = CommitRequest.pb()
 _Value: Any = Value.pb()
 _NANOS = 1_000_000_000
+_MICROS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,10 @@ def _add_step(message: Any, name: str, step: Step) -> None:
     if step.write is not None and step.write.kind != "delete":
         message.update.name = name
         _fill(message.update.fields[RECORD].map_value.fields, step.write)
+        micros = expires_at(step.write)
+        if micros is not None:
+            moment = message.update.fields[EXPIRES].timestamp_value
+            moment.seconds, moment.nanos = micros // _MICROS, micros % _MICROS * 1_000
     elif step.write is not None or step.version == 0:
         message.delete = name  # to delete what must not be there does nothing: a check
     else:

@@ -73,6 +73,8 @@ def check_collection(collection: Collection) -> None:
     for index in collection.indexes:
         for name in (*index.equal, *((index.order,) if index.order else ())):
             _check_field(collection.name, name)
+    if collection.expires is not None and collection.expires not in {index.order for index in collection.indexes}:
+        raise InvalidDocument(f"{collection.name}: {collection.expires} is no field that an index orders")
 
 
 def check_query(query: Query) -> None:

@@ -76,6 +76,9 @@ class Collection:
 
     name: str
     indexes: tuple[Index, ...] = ()
+    expires: str | None = None
+    """The index field with the microseconds since 1970 after which nobody needs a document. Firestore may then delete
+    it by itself, days later; whoever wants it gone sooner, or on another backend, purges."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,12 @@ class SQLiteStore:
         self._indexed: set[Collection] = set()
         self._write_group = GroupWriter()
         writing: Work[Commit, bool] = Work(
-            f"{path} (writer)", lambda: self._file.connect(read_only=False), self._write, self._translate, group=_GROUP
+            f"{path} (writer)",
+            lambda: self._file.connect(read_only=False),
+            self._write,
+            self._translate,
+            group=_GROUP,
+            turn=self._file.turn,
         )
         reading: Work[_Read, object] = Work(
             f"{path} (reader)", lambda: self._file.connect(read_only=True), _answer, self._translate, threads=_READERS
@@ -86,8 +91,10 @@ class SQLiteStore:
                 raise result
 
     async def close(self) -> None:
-        await self._writer.close()
+        written = await self._writer.close()
         await self._readers.close()
+        if written:  # else its thread still waits for its turn, by the very descriptor
+            self._file.close()
 
     async def _read(self, read: Callable[[sqlite3.Connection], R], deadline_s: float | None = None) -> R:
         return cast(R, await self._readers.ask(read, deadline_s or self._deadline_s))

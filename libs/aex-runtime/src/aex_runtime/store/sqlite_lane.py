@@ -3,18 +3,24 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Generic, TypeVar
+
+import structlog
 
 from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.store.sqlite_file import is_busy
 
 Q = TypeVar("Q")
 A = TypeVar("A")
+_END_S = 5.0
+"""What the end of a lane waits for its threads: as long as SQLite itself would wait for a lock."""
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Work(Generic[Q, A]):
     """More than 1 only for a lane of one thread."""
     waiting: int = 10_000
     """Requests that may wait; what comes while there are as many is refused at once."""
+    turn: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Held while a group is answered; what comes while it is waited for joins the group."""
 
 
 class Lane(Generic[Q, A]):
@@ -99,13 +107,20 @@ class Lane(Generic[Q, A]):
         except TimeoutError as error:
             raise StoreUnavailable(f"{self._work.name}: no answer within {deadline_s} s") from error
 
-    async def close(self) -> None:
-        """Answer what was asked, then let go of the connections."""
+    async def close(self, within_s: float = _END_S) -> bool:
+        """Answer what was asked, then let go of the connections. False where a thread is not through by then: it waits
+        for another process, which may be frozen, and is left to the end of this one.
+        """
         self._closed = True
         for _ in self._threads:
             self._queue.put(None)
+        end = time.monotonic() + within_s
         for thread in self._threads:
-            await asyncio.to_thread(thread.join)
+            await asyncio.to_thread(thread.join, max(end - time.monotonic(), 0.0))
+        left = sum(thread.is_alive() for thread in self._threads)
+        if left:
+            _log.warning("store_threads_left", lane=self._work.name, threads=left, waited_s=within_s)
+        return not left
 
     def _start(self) -> None:
         for number in range(self._work.threads):
@@ -116,11 +131,13 @@ class Lane(Generic[Q, A]):
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
         while (job := self._queue.get()) is not None:
-            if not (group := self._gather(job)):
-                continue
+            group = [job]
             try:
-                connection = connection or self._work.connect()
-                answers = self._work.answer(connection, [job.request for job in group])
+                with self._work.turn():
+                    if not (group := self._gather(job)):
+                        continue
+                    connection = connection or self._work.connect()
+                    answers = self._work.answer(connection, [job.request for job in group])
             except Exception as error:  # noqa: BLE001 the callers get it, and the thread lives on
                 answers = [self._work.translate(error) for _ in group]
                 if connection is not None and isinstance(error, sqlite3.Error) and not is_busy(error):

@@ -35,7 +35,7 @@ def profiles() -> None:
 
 @app.command("rebuild", epilog="Example: `aex profiles rebuild --data-dir .aex`")
 def rebuild_command(
-    data_dir: Annotated[Path, typer.Option(help="The suite's data directory.")] = Path(".aex"),
+    data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Make profiles, paces and the indexes of texts anew from the log of validations and outcomes.

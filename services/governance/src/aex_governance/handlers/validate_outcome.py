@@ -10,6 +10,7 @@ import structlog
 from aex_governance.deps import Deps
 from aex_governance.handlers.read_history import History, read_history
 from aex_governance.handlers.remembering import Remembered, recall, remember
+from aex_governance.measures import FLAGS_TOTAL, VALIDATIONS_TOTAL
 from aex_governance.repository.log import VALIDATIONS
 from aex_governance.repository.projections import ProjectionHead, read_head
 from aex_governance.rules.bounds import bounded, is_longer, logged
@@ -63,7 +64,8 @@ async def validate_outcome(deps: Deps, request: ValidationRequest) -> Validation
         decision = await _decided(deps, _Question(request, kept, text, flags, history), head)
         if decision is not None:
             return decision
-        _log.info("history_replaced_while_deciding", attempt_id=request.attempt_id, generation=head.reading)
+        about = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
+        _log.info("history_replaced_while_deciding", generation=head.reading, **about)
         head = await read_head(deps.store)
     raise StoreUnavailable(f"the history was replaced {_MOST_READINGS} times while it was read; ask again")
 
@@ -89,6 +91,9 @@ async def _decided(deps: Deps, question: _Question, head: ProjectionHead) -> Val
         record = record.model_copy(update={"decision": decision, "generations": now.generations})
         unit.create(VALIDATIONS, key, record)
         remember(unit, remembered, increments(record), now.generations)
+        unit.measures.count(VALIDATIONS_TOTAL, decision.action)
+        for flag in decision.flags:
+            unit.measures.count(FLAGS_TOTAL, flag.rule)
         return decision
 
     return await deps.unit_of_work.run(decide_once)

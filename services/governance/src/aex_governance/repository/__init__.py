@@ -3,7 +3,7 @@
 The log is appended to and never edited. Projections are made from the log alone and can be made anew.
 """
 
-from aex_governance.repository.holds import HOLDS, HOLDS_OF_RULES
+from aex_governance.repository.holds import HOLD_TRACES, HOLDS, HOLDS_OF_RULES
 from aex_governance.repository.log import OUTCOMES, VALIDATIONS
 from aex_governance.repository.projections import BANDS, DOMAINS, HASHES, HEAD, PACES, PROFILES
 from aex_governance.repository.rebuild_marks import REBUILD_MARKS
@@ -13,6 +13,7 @@ COLLECTIONS = (
     OUTCOMES.collection,
     HOLDS.collection,
     HOLDS_OF_RULES.collection,
+    HOLD_TRACES.collection,
     HEAD.collection,
     PROFILES.collection,
     DOMAINS.collection,

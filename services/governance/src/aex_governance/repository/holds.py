@@ -23,6 +23,13 @@ class HoldOfRule(Frozen):
     decided_at: Instant | None = None
 
 
+class HoldTrace(Frozen):
+    """Of the contract that is held: an operator's decision belongs there. Apart from the hold, which operators read."""
+
+    traceparent: str
+    """W3C trace context of the hold's opening."""
+
+
 def hold_id_of(attempt_id: str) -> str:
     """A hold is keyed by its attempt: a repeated event makes no second one."""
     return f"hold_{sha256_hex(attempt_id.encode())[:32]}"
@@ -80,3 +87,4 @@ HOLDS = Table(
     _hold_index,
 )
 HOLDS_OF_RULES = Table(Collection("governance-holds-of-rules", tuple(_queues("rule"))), HoldOfRule, _rule_index)
+HOLD_TRACES = Table(Collection("governance-hold-traces"), HoldTrace)

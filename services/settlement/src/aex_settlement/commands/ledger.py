@@ -40,7 +40,7 @@ def ledger() -> None:
 
 @app.command(epilog="Example: `aex ledger verify --seal 1041:9f86d081…`")
 def verify(
-    data_dir: Annotated[Path, typer.Option(help="The suite's data directory.")] = Path(".aex"),
+    data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
     seal: Annotated[
         str | None, typer.Option(help="A seal from before, as this command printed it.", metavar="SEQ:HASH")
     ] = None,

@@ -45,7 +45,7 @@ def rollups() -> None:
 
 @app.command("rebuild", epilog="Example: `aex rollups rebuild --only rollups`")
 def rebuild_command(
-    data_dir: Annotated[Path, typer.Option(help="The suite's data directory.")] = Path(".aex"),
+    data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
     only: Annotated[Only | None, typer.Option(help="One of them.", show_default="both")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:

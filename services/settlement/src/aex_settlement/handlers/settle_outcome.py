@@ -8,8 +8,11 @@ from aex_models.settlement import Cost, Settlement, SettlementRevision, Settleme
 from aex_runtime.handlers import Poison
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import AlreadyExists
+from aex_runtime.telemetry import step
+from aex_runtime.tracing.subjects import about
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
+from aex_settlement.measures import REFUSED_TOTAL, SETTLEMENT_LAG_SECONDS
 from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.repository.settlements import SETTLEMENTS, create_settlement
 from aex_settlement.rules.booked import settlement_transaction
@@ -28,8 +31,10 @@ async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
     log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
     try:
         cost = recomputed_cost(outcome)
-        posted = await _post_once(deps, outcome, cost)
+        with step("book settlement", about(outcome.contract_id, outcome.work_id)):
+            posted = await _post_once(deps, outcome, cost)
     except Refused as refused:
+        deps.unit_of_work.measures.count(REFUSED_TOTAL)
         log.critical("settlement_refused", alarm=True, code=refused.code, detail=refused.detail)
         raise Poison(f"{refused.code}: {refused.detail}") from refused
     if posted:
@@ -62,6 +67,7 @@ async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
     create_settlement(unit, settlement)
     completed = SettlementCompleted(contract_id=outcome.contract_id, revision=FIRST_REVISION, cost=cost)
     unit.emit("settlement.completed", outcome.contract_id, completed, FIRST_REVISION)
+    unit.measures.observe(SETTLEMENT_LAG_SECONDS, (unit.now - outcome.created_at).total_seconds())
     return True
 
 

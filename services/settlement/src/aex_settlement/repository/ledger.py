@@ -9,6 +9,7 @@ from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Document, Fields, Index
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
+from aex_settlement.measures import TRANSACTIONS_TOTAL
 from aex_settlement.repository.journal import UNSEALED
 from aex_settlement.rules.ids import leader_id
 from aex_settlement.rules.journal import SealedTransaction, Unsealed
@@ -52,6 +53,7 @@ def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTra
             raise ValueError(f"{each.id} is sealed behind {leader_id(each)}, not behind {first.id}")
         body, fields = TRANSACTIONS.encode(each)
         unit.transaction.create(TRANSACTIONS.collection, key_of(each.id), body, fields)
+        unit.measures.count(TRANSACTIONS_TOTAL, each.kind)
         sealed.append(SealedTransaction(id=each.id, digest=sha256_hex(body)))
     waiting = Unsealed(transactions=tuple(sealed), occurred_at=first.occurred_at)
     unit.create(UNSEALED, key_of(waiting.leader), waiting)

@@ -6,6 +6,8 @@ from aex_models.events import ContractAwarded
 from aex_outcomes.lifecycle.transitions import opened
 from aex_runtime.errors import NotFound
 from aex_runtime.store.keys import key_of
+from aex_runtime.telemetry import current_trace, in_trace_of
+from aex_runtime.tracing.subjects import about
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.timers import DEADLINE
@@ -35,6 +37,7 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
             agent_id=award.agent_id,
             awarded_at=award.awarded_at,
             state=state,
+            traceparent=current_trace().get("traceparent"),
         )
         unit.create(CONTRACTS, key, row)
         await unit.put_large(AWARDS, key, awarded)
@@ -49,9 +52,10 @@ async def contract_row(deps: Deps, contract_id: str) -> ContractRow:
     """The contract, admitted from work-publisher where its event has not come yet. Raises `NotFound`."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
-        awarded = await deps.awards.get(contract_id)
-        if awarded is not None:
-            await admit_contract(deps, awarded)
+        found = await deps.awards.get(contract_id)
+        if found is not None:
+            with in_trace_of(found.traceparent, "open contract", about(contract_id)):
+                await admit_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None:
         raise NotFound("contract_not_found", "No such contract")

@@ -11,6 +11,8 @@ from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.table import Stored
+from aex_runtime.telemetry import as_asked_or_in_trace_of
+from aex_runtime.tracing.subjects import about
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
@@ -18,6 +20,7 @@ from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
+from aex_verification.measures import CONTRACTS_ENDED_TOTAL
 from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
 
@@ -38,8 +41,9 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
         unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
 
-    effect = await _unless_refused(deps, contract_id, request, finalise)
-    await conclude_contract(deps, contract_id)
+    with as_asked_or_in_trace_of(row.traceparent, "finalise contract", about(contract_id)):
+        effect = await _unless_refused(deps, contract_id, request, finalise)
+        await conclude_contract(deps, contract_id)
     return effect
 
 
@@ -55,9 +59,11 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
         unit.cancel_timer(DEADLINE, contract_id)
         event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id)
         unit.emit("contract.cancelled", contract_id, event)
+        unit.measures.count(CONTRACTS_ENDED_TOTAL, ContractStatus.CANCELLED)
         return contract_id
 
-    effect = await _unless_refused(deps, contract_id, request, cancel)
+    with as_asked_or_in_trace_of(row.traceparent, "cancel contract", about(contract_id)):
+        effect = await _unless_refused(deps, contract_id, request, cancel)
     deps.followers.wake(contract_id)
     return effect
 

@@ -15,6 +15,8 @@ from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.review.asking import output_text, wants_review
 from aex_outcomes.science.review.port import ReviewBrief, Reviewed, ReviewedFile
+from aex_runtime.telemetry import failed, step
+from aex_runtime.tracing.subjects import about
 from aex_verification.deps import Deps
 from aex_verification.spool import FileLost, SpoolUnavailable
 
@@ -59,10 +61,11 @@ async def examined(deps: Deps, exhibit: Exhibit) -> Examination:
             request = ExaminationRequest(
                 exhibit.consumer_id, exhibit.science, _domain(deps, exhibit), exhibit.claims, files
             )
-            return await deps.examiner.examine(request)
+            with step("examine raw data", about(exhibit.attempt_id)):
+                return await deps.examiner.examine(request)
     except FileLost as lost:
-        about = {"attempt_id": exhibit.attempt_id, "owner": lost.owner.value}
-        log.critical("raw_data_lost", alarm=True, reason=str(lost), **about)
+        named = {"attempt_id": exhibit.attempt_id, "owner": lost.owner.value}
+        log.critical("raw_data_lost", alarm=True, reason=str(lost), **named)
         raise ExaminationLost("FileLost") from None
     except SpoolUnavailable as error:
         raise ExaminationLost(f"SpoolUnavailable ({error})") from None
@@ -85,7 +88,10 @@ async def _reviewed(deps: Deps, exhibit: Exhibit, found: Examination) -> Reviewe
         examination=found,
         files=_reviewed_files(exhibit),
     )
-    reviewed = await deps.reviewer.review(brief)
+    with step("ask reviewer", about(exhibit.attempt_id)):
+        reviewed = await deps.reviewer.review(brief)
+        if reviewed.failure is not None:
+            failed(reviewed.failure.value)
     if reviewed.failure is not None:
         log.warning(
             "review_failed", attempt_id=exhibit.attempt_id, failure=reviewed.failure.value, detail=reviewed.detail

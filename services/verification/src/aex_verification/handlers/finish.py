@@ -9,6 +9,7 @@ from aex_outcomes.lifecycle.state import ContractState
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE
+from aex_verification.measures import CONTRACTS_ENDED_TOTAL
 from aex_verification.repository import OUTCOMES
 from aex_verification.rules.outcome import outcome_record
 
@@ -41,3 +42,4 @@ async def write_outcome(
     unit.emit("outcome.verified", contract_id, OutcomeVerified(outcome=told))
     unit.cancel_timer(DEADLINE, contract_id)
     unit.cancel_timer(CONCLUDE, contract_id)
+    unit.measures.count(CONTRACTS_ENDED_TOTAL, ended.status)

@@ -10,6 +10,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import CONCLUDE
+from aex_verification.measures import ATTEMPTS_TOTAL
 from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.records import AttemptRow, ContractRow
 
@@ -26,6 +27,7 @@ def hold_contract(
     event = OutcomeHeld(contract_id=contract_id, attempt_id=attempt_id, cause=cause, flags=word.flags)
     unit.emit("outcome.held", contract_id, event, attempt_id)
     unit.cancel_timer(CONCLUDE, contract_id)
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.HELD)
 
 
 def judged_result(attempt: AttemptRow) -> VerificationResult:

@@ -13,6 +13,8 @@ from aex_runtime.http.auth import Principal
 from aex_runtime.http.listing import list_page
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.store.keys import key_of
+from aex_runtime.telemetry import in_trace_of
+from aex_runtime.tracing.subjects import about
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import expire_contract
@@ -36,7 +38,8 @@ async def visible_contract(deps: Deps, reader: Principal, contract_id: str) -> C
     if not may_see(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
-        await expire_contract(deps, contract_id)
+        with in_trace_of(row.traceparent, "expire contract", about(contract_id)):  # whoever came to read
+            await expire_contract(deps, contract_id)
         row = await contract_row(deps, contract_id)
     return row
 

@@ -15,6 +15,7 @@ from aex_verification.deps import Deps
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.save_contract import Rejecting, save_contract
 from aex_verification.handlers.timers import CONCLUDE, DEADLINE, VERIFY
+from aex_verification.measures import ATTEMPTS_TOTAL, VERDICT_LAG_SECONDS, VERDICTS_TOTAL
 from aex_verification.ports import Judgement
 from aex_verification.repository import ATTEMPTS, FINAL_RESULTS
 from aex_verification.rules.bare_result import bare_result
@@ -52,7 +53,15 @@ async def record_verdict(
     save_contract(unit, stored, state, rejecting)
     unit.update(ATTEMPTS, attempt, row)
     _set_timers(deps, unit, state, row.attempt_id)
+    _measure(unit, attempt.record, result.verdict)
     return state
+
+
+def _measure(unit: Unit, row: AttemptRow, verdict: Verdict) -> None:
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.JUDGED)
+    unit.measures.count(VERDICTS_TOTAL, verdict)
+    if not row.operator_retries:  # else it was received before the operator was asked
+        unit.measures.observe(VERDICT_LAG_SECONDS, (unit.now - row.received_at).total_seconds())
 
 
 def _judged_row(
@@ -96,6 +105,7 @@ async def record_invalid(
         await write_outcome(unit, awarded, state, None, None)
     save_contract(unit, stored, state)
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.INVALID)
     _set_timers(deps, unit, state, attempt.record.attempt_id)
     return state
 
@@ -141,6 +151,9 @@ async def record_failure(
         "rejected": ruling if isinstance(ruling, Rejected) else None,
     }
     unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.HELD if held else AttemptStatus.WAITING)
+    if held:
+        unit.measures.count(VERDICTS_TOTAL, Verdict.INDETERMINATE)
     return state
 
 

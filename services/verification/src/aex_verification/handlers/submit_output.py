@@ -16,6 +16,8 @@ from aex_outcomes.lifecycle.transitions import Refused, known_attempt, received
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.keys import key_of
+from aex_runtime.telemetry import as_asked_or_in_trace_of, describe_span
+from aex_runtime.tracing.subjects import about
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import contract_row
@@ -23,6 +25,7 @@ from aex_verification.handlers.artifacts import record_uses, uploaded_for
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.timers import VERIFY
+from aex_verification.measures import ATTEMPTS_TOTAL
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS
 from aex_verification.rules.canonical import not_canonical
 from aex_verification.rules.claims import refuse_too_many
@@ -90,12 +93,15 @@ async def submit_output(
         enqueue(unit, deps, contract_id, attempt_id)
         return attempt_id
 
-    try:
-        effect = await run_idempotent(deps.unit_of_work, request, take_in)
-    except Refused as refusal:
-        if refusal.code == "deadline_passed":
-            await expire_contract(deps, contract_id)
-        raise Conflict(refusal.code, str(refusal), retry_after_s=RETRY_AFTER_S if refusal.retry else None) from refusal
+    with as_asked_or_in_trace_of(row.traceparent, "submit output", about(contract_id)):
+        try:
+            effect = await run_idempotent(deps.unit_of_work, request, take_in)
+            describe_span(about(effect.resource_id))
+        except Refused as refusal:
+            if refusal.code == "deadline_passed":
+                await expire_contract(deps, contract_id)
+            retry_after_s = RETRY_AFTER_S if refusal.retry else None
+            raise Conflict(refusal.code, str(refusal), retry_after_s=retry_after_s) from refusal
     return effect, known
 
 
@@ -105,6 +111,7 @@ def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
         "output.submitted", contract_id, OutputSubmitted(contract_id=contract_id, attempt_id=attempt_id), attempt_id
     )
     unit.set_timer(VERIFY, attempt_id, unit.now + deps.policy.verifying, {"contract_id": contract_id})
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.QUEUED)
 
 
 async def _hashes(candidate: Candidate) -> tuple[str, str]:

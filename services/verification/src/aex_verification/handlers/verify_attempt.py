@@ -20,6 +20,7 @@ from aex_verification.handlers.judge_candidate import Job, find_job, judge_candi
 from aex_verification.handlers.record_judgement import record_failure, record_invalid, record_verdict
 from aex_verification.handlers.slow_place import has_place
 from aex_verification.handlers.timers import VERIFY
+from aex_verification.measures import VERIFICATION_SECONDS
 from aex_verification.ports import Judgement
 from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.policy import SYSTEM_BACKOFF
@@ -42,9 +43,12 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
                 if job.is_slow and not has_place(deps, job.consumer_id, place):
                     await _put_off(deps, job)
                     return
+                began = deps.clock.now()
                 judgement = await judge_candidate(deps, job)
+                took_s = (deps.clock.now() - began).total_seconds()
             state = await _record(deps, job, judgement)
             if state is not None:
+                deps.unit_of_work.measures.observe(VERIFICATION_SECONDS, took_s)
                 _tell(state, attempt_id, judgement)
             deps.waits.wake(attempt_id)
             deps.followers.wake(contract_id)

@@ -22,6 +22,8 @@ class ContractRow(Frozen):
     state: ContractState
     events: int = 0
     """How many contract events there are: the `seq` of the last one."""
+    traceparent: str | None = None
+    """W3C trace context of its opening: what is done about it later, in nobody else's trace, belongs there."""
 
 
 class Facts(Frozen):

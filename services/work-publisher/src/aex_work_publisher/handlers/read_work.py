@@ -51,10 +51,13 @@ async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:
     return award
 
 
-async def get_awarded_contract(deps: Deps, contract_id: str) -> ContractAwarded:
-    """What `contract.awarded` carried, for services that met the contract before the event. Raises `NotFound`."""
+async def get_awarded_contract(deps: Deps, contract_id: str) -> tuple[ContractAwarded, str | None]:
+    """What `contract.awarded` carried, and the award's trace, for services that met the contract before the event.
+
+    Raises `NotFound`.
+    """
     award = await find_award(deps.store, contract_id)
     found = await find_work(deps.store, award.work_id) if award else None
     if award is None or found is None:
         raise NotFound("award_not_found", "There is no such award")
-    return awarded_contract(found.record, award)
+    return awarded_contract(found.record, award), found.record.traceparent

@@ -14,6 +14,7 @@ from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.check_work import Body, check_work
 from aex_work_publisher.handlers.read_work import get_work
+from aex_work_publisher.measures import SUBMITTED_TOTAL
 from aex_work_publisher.repository import create_work, put_evaluation
 from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
 from aex_work_publisher.rules.records import WorkRecord
@@ -51,6 +52,7 @@ async def submit_work(
         written = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
         create_work(unit, written)
         unit.emit("work.submitted", work_id, submitted_event(written))
+        unit.measures.count(SUBMITTED_TOTAL)
         return work_id
 
     effect = await run_idempotent(deps.unit_of_work, request, submit)
@@ -66,7 +68,7 @@ async def _accept(deps: Deps, consumer: Principal, body: Body) -> _Accepted:
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_work", told(checked.problems), checked.problems)
-    secrets = secrets_of(checked.submission, deps.ids.salt())
+    secrets = secrets_of(checked.submission, deps.ids.salt)
     reference = await put_evaluation(deps.blobs, secrets) if secrets else None
     return _Accepted(checked.submission, checked, reference)
 

@@ -1,5 +1,6 @@
 """What a submission becomes."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -9,11 +10,11 @@ from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, EvaluationR
 from aex_work_publisher.rules.records import WorkRecord
 
 
-def secrets_of(submission: WorkSubmission, salt: str) -> EvaluationBlob | None:
+def secrets_of(submission: WorkSubmission, salt: Callable[[], str]) -> EvaluationBlob | None:
     """What goes into the evaluation blob; None where the submission has no secrets."""
     if submission.evaluation is None and submission.science is None:
         return None
-    blob = EvaluationBlob(salt=salt, evaluation=submission.evaluation, science=submission.science)
+    blob = EvaluationBlob(salt=salt(), evaluation=submission.evaluation, science=submission.science)
     if not _is_tried(submission):
         return blob
     # Beside the secrets, so that no event has to carry them before there is an award.

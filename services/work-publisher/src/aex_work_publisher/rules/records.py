@@ -25,6 +25,8 @@ class WorkRecord(Frozen):
     """Apart from the work, which others see too."""
     contract_id: str | None = None
     agent_id: str | None = None
+    traceparent: str | None = None
+    """W3C trace context of the award: where the contract's own trace begins."""
 
     @model_validator(mode="after")
     def _without_secrets(self) -> "WorkRecord":

@@ -140,6 +140,13 @@ def free(connection: Connection, owner: str, counted: bool) -> int:
     return connection.execute(statement, (less, less, owner, owner)).rowcount
 
 
+def oldest(connection: Connection) -> int | None:
+    """Since when the first message that is not acked yet has been there; None where there is none."""
+    # By the key, which grows for as long as a row is there: the first row is the oldest, and no other is read.
+    found = connection.execute("SELECT enqueued_at FROM messages ORDER BY id LIMIT 1").fetchone()
+    return None if found is None else int(found[0])
+
+
 def count(connection: Connection) -> int:
     """How many messages are not acked yet."""
     (found,) = connection.execute("SELECT count(*) FROM messages").fetchone()

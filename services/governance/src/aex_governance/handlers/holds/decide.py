@@ -3,13 +3,16 @@
 from datetime import datetime
 
 from aex_governance.deps import Deps
-from aex_governance.repository.holds import HOLDS, HOLDS_OF_RULES, holds_of_rules
+from aex_governance.measures import HOLDS_DECIDED_TOTAL
+from aex_governance.repository.holds import HOLD_TRACES, HOLDS, HOLDS_OF_RULES, holds_of_rules
 from aex_governance.rules.reason import tidy_reason
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Hold, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.keys import key_of
+from aex_runtime.telemetry import as_asked_or_in_trace_of
+from aex_runtime.tracing.subjects import about
 from aex_runtime.unit_of_work import Unit
 
 
@@ -32,10 +35,13 @@ async def decide_hold(
         unit.update(HOLDS, stored, decided)
         for key, entry in holds_of_rules(decided).items():
             unit.put(HOLDS_OF_RULES, key, entry)
+        unit.measures.count(HOLDS_DECIDED_TOTAL, stated.decision)
         unit.emit("outcome.reviewed", decided.contract_id, _review(decided, stated, operator_id), hold_id)
         return hold_id
 
-    return await run_idempotent(deps.unit_of_work, request, decide_once)
+    opened = await HOLD_TRACES.get(deps.store, key_of(hold_id))
+    with as_asked_or_in_trace_of(opened.record.traceparent if opened else None, "decide hold", about(hold_id)):
+        return await run_idempotent(deps.unit_of_work, request, decide_once)
 
 
 def _decided(hold: Hold, decision: HoldDecision, operator_id: str, now: datetime) -> Hold:

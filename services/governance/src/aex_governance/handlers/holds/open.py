@@ -1,11 +1,13 @@
 """Put an attempt before the operators."""
 
 from aex_governance.deps import Deps
-from aex_governance.repository.holds import HOLDS, HOLDS_OF_RULES, hold_id_of, holds_of_rules
+from aex_governance.measures import HOLDS_OPENED_TOTAL
+from aex_governance.repository.holds import HOLD_TRACES, HOLDS, HOLDS_OF_RULES, HoldTrace, hold_id_of, holds_of_rules
 from aex_governance.repository.log import VALIDATIONS
 from aex_models.events import OutcomeHeld
 from aex_models.governance import Hold
 from aex_runtime.store.keys import key_of
+from aex_runtime.telemetry import current_trace
 from aex_runtime.unit_of_work import Unit
 
 
@@ -33,5 +35,9 @@ async def open_hold(deps: Deps, event: OutcomeHeld) -> None:
         unit.create(HOLDS, key_of(hold_id), hold)
         for key, entry in holds_of_rules(hold).items():
             unit.create(HOLDS_OF_RULES, key, entry)
+        traceparent = current_trace().get("traceparent")
+        if traceparent is not None:
+            unit.create(HOLD_TRACES, key_of(hold_id), HoldTrace(traceparent=traceparent))
+        unit.measures.count(HOLDS_OPENED_TOTAL, hold.cause)
 
     await deps.unit_of_work.run(open_once)

@@ -83,6 +83,11 @@ async def count_waiting(deps: Deps, most: int = MOST_COUNTED) -> Waiting:
     return Waiting(len(counted), len(found) > most, tuple(ranked), first)
 
 
+async def how_many_wait(deps: Deps) -> float:
+    """How many holds wait, `MOST_COUNTED` at most."""
+    return (await count_waiting(deps)).count
+
+
 async def oldest_waiting_s(deps: Deps) -> float:
     """How long the first of the queue has waited, in seconds; 0 where nothing waits."""
     found = await HOLDS.find(deps.store, {"status": HoldStatus.WAITING.value}, "held_at", limit=1)

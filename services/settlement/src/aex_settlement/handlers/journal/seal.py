@@ -14,6 +14,7 @@ from aex_settlement.handlers.journal.guards import Guard, unguarded
 from aex_settlement.handlers.journal.races import Lost, again
 from aex_settlement.handlers.journal.read_sealed import SealedPages
 from aex_settlement.handlers.journal.traces import check_unbegun, last_applied
+from aex_settlement.measures import SEAL_LAG_SECONDS
 from aex_settlement.repository.journal import (
     BATCHES,
     HEAD,
@@ -160,6 +161,9 @@ class _Look:
             await self._check_unsealed(head)
         if not moved:
             raise Lost(f"the head is no longer {head.seq}")
+        if taken:
+            oldest = min(each.occurred_at for one in taken for each in one.transactions)
+            self.deps.unit_of_work.measures.observe(SEAL_LAG_SECONDS, (now - oldest).total_seconds())
         _log.info(
             "journal_sealed",
             seq=batch.seq,

@@ -1,0 +1,1 @@
+"""Spans: recorded where `AEX_TRACES_URL` names a place for them, exported without what callers wrote."""

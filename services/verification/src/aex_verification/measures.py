@@ -1,0 +1,72 @@
+"""What verification counts and times. How long something took on its own clock is told with what came of it."""
+
+from collections.abc import Collection
+from math import isfinite
+from typing import Any
+
+from aex_models.contract import FINAL_STATUSES, AttemptStatus
+from aex_models.governance import Action
+from aex_models.results import Verdict
+from aex_runtime.measures import LONG_S, SHORT_S, CounterSpec, HistogramSpec, Measures, Spec
+from aex_runtime.telemetry import describe_span
+from aex_runtime.tracing.subjects import EXTRACTION_S
+
+ATTEMPTS_TOTAL = CounterSpec(
+    "aex_attempts_total",
+    "Attempts that were queued, judged, found invalid, put off after a failure, or held",
+    {
+        "status": (
+            AttemptStatus.QUEUED,
+            AttemptStatus.JUDGED,
+            AttemptStatus.INVALID,
+            AttemptStatus.WAITING,
+            AttemptStatus.HELD,
+        )
+    },
+)
+VERDICTS_TOTAL = CounterSpec(
+    "aex_verdicts_total", "Verdicts on attempts, before governance's word", {"verdict": tuple(Verdict)}
+)
+CONTRACTS_ENDED_TOTAL = CounterSpec(
+    "aex_contracts_ended_total", "Contracts that became final", {"status": tuple(sorted(FINAL_STATUSES))}
+)
+VERIFICATION_SECONDS = HistogramSpec(
+    "aex_verification_seconds", "Judging one candidate, science and named verifier included", buckets=(*SHORT_S, 120.0)
+)
+VERDICT_LAG_SECONDS = HistogramSpec(
+    "aex_verdict_lag_seconds", "From a candidate's receipt until its verdict was committed", buckets=LONG_S
+)
+UNAVAILABLE, REFUSED = "unavailable", "refused"
+GOVERNANCE_SECONDS = HistogramSpec(
+    "aex_governance_seconds",
+    "Asking governance about an attempt, by its answer",
+    {"answer": (Action.ALLOW, Action.HOLD, Action.REJECT, REFUSED, UNAVAILABLE)},
+)
+MEASURES: tuple[Spec, ...] = (
+    ATTEMPTS_TOTAL,
+    VERDICTS_TOTAL,
+    CONTRACTS_ENDED_TOTAL,
+    VERIFICATION_SECONDS,
+    VERDICT_LAG_SECONDS,
+    GOVERNANCE_SECONDS,
+)
+
+
+class ExtractionTimes:
+    """How long extractors took, as workers say. Those touched hostile data: only what is configured is believed in."""
+
+    def __init__(self, measures: Measures, sections: Collection[str]) -> None:
+        """`sections`: of the configuration, one for each extractor."""
+        self.seconds = HistogramSpec(
+            "aex_extraction_seconds",
+            "In one extractor for one candidate, by the section that configures it",
+            {"extractor": tuple(sorted(sections))},
+        )
+        self._measures, self._sections = measures, frozenset(sections)
+
+    def tell(self, said: Any) -> None:
+        """Take a worker's word, seconds by section, into the running span too; what makes no sense is left out."""
+        for section, seconds in said.items() if isinstance(said, dict) else ():
+            if section in self._sections and isinstance(seconds, float) and isfinite(seconds):
+                self._measures.observe(self.seconds, seconds, section)
+                describe_span({f"{EXTRACTION_S}{section}": round(seconds, 6)})

@@ -1,0 +1,195 @@
+"""Steps, the trace that a subject has of its own, and the spans of messages."""
+
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
+
+from aex_models.events import Event, WorkChecked
+from aex_runtime.bus.port import BusUnavailable
+from aex_runtime.errors import Conflict
+from aex_runtime.telemetry import as_asked_or_in_trace_of, continue_trace, current_trace, in_trace_of, step
+from aex_runtime.tracing.messages import MessageSpans
+from aex_runtime.tracing.recording import recording_tracers
+from aex_runtime.tracing.subjects import about, about_message
+from tests.libs.runtime.background import START
+
+OWN, OF_CALLER = "1" * 32, "2" * 32
+SPAN = "00f067aa0ba902b7"
+SUBJECT, CALLER = f"00-{OWN}-{SPAN}-01", f"00-{OF_CALLER}-{SPAN}-01"
+
+
+class Recorded:
+    """Tracers, and what they recorded."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.tracers: TracerProvider = recording_tracers("verification", [SimpleSpanProcessor(self.exporter)])
+
+    def named(self, name: str) -> ReadableSpan:
+        [found] = [span for span in self.exporter.get_finished_spans() if span.name == name]
+        return found
+
+    def names(self) -> list[str]:
+        return [span.name for span in self.exporter.get_finished_spans()]
+
+
+@pytest.fixture
+def recorded() -> Iterator[Recorded]:
+    made = Recorded()
+    yield made
+    made.tracers.shutdown()
+
+
+def trace_of(span: ReadableSpan) -> str:
+    context = span.get_span_context()
+    assert context is not None
+    return format_trace_id(context.trace_id)
+
+
+def parent_of(span: ReadableSpan) -> str:
+    assert span.parent is not None
+    return format_span_id(span.parent.span_id)
+
+
+def linked(span: ReadableSpan) -> list[str]:
+    return [format_trace_id(link.context.trace_id) for link in span.links]
+
+
+def running_trace() -> str:
+    return current_trace()["traceparent"].split("-")[1]
+
+
+def test_a_step_is_a_span_below_the_one_that_runs(recorded: Recorded) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), step("verify candidate", {"aex.verdict": "passed"}):
+        assert running_trace() == OF_CALLER
+    inner, outer = recorded.named("verify candidate"), recorded.named("request")
+    assert parent_of(inner) == format_span_id(outer.get_span_context().span_id)  # type: ignore[union-attr]
+    assert (inner.kind, dict(inner.attributes or {})) == (SpanKind.INTERNAL, {"aex.verdict": "passed"})
+
+
+def test_where_nothing_is_recorded_a_step_is_none() -> None:
+    with step("alone"):
+        assert current_trace() == {}
+    with continue_trace(CALLER, None, "request"):
+        before = current_trace()
+        with step("inside"):
+            assert current_trace() == before
+
+
+def test_a_refusal_is_no_error_and_a_crash_is_told_by_its_kind_alone(recorded: Recorded) -> None:
+    for name, error in (("refused", Conflict("contract_closed", "CANARY")), ("crashed", KeyError("CANARY"))):
+        with pytest.raises(type(error)), continue_trace(CALLER, None, name, recorded.tracers):
+            raise error
+    refused, crashed = recorded.named("refused"), recorded.named("crashed")
+    assert (refused.status.status_code, crashed.status.status_code) == (StatusCode.UNSET, StatusCode.ERROR)
+    assert [(span.attributes or {})["error.type"] for span in (refused, crashed)] == ["Conflict", "KeyError"]
+    assert "CANARY" not in refused.to_json() + crashed.to_json()
+
+
+def test_a_request_without_a_trace_does_its_work_in_its_subjects(recorded: Recorded) -> None:
+    with (
+        continue_trace(None, None, "request", recorded.tracers),
+        as_asked_or_in_trace_of(SUBJECT, "submit output"),
+        step("inside"),
+    ):
+        assert running_trace() == OWN
+    request, submitting = recorded.named("request"), recorded.named("submit output")
+    assert trace_of(request) not in {OWN, OF_CALLER}
+    assert (trace_of(submitting), parent_of(submitting)) == (OWN, SPAN)
+    assert (linked(request), linked(submitting)) == ([OWN], [trace_of(request)])
+    assert trace_of(recorded.named("inside")) == OWN
+
+
+def test_a_trace_that_the_caller_named_goes_on_and_is_linked(recorded: Recorded) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), as_asked_or_in_trace_of(SUBJECT, "submit output"):
+        assert running_trace() == OF_CALLER
+    assert trace_of(recorded.named("submit output")) == OF_CALLER
+    assert (linked(recorded.named("request")), linked(recorded.named("submit output"))) == ([OWN], [])
+
+
+def test_a_trace_that_a_front_end_named_is_left_for_the_subjects(recorded: Recorded) -> None:
+    with (
+        continue_trace(CALLER, None, "request", recorded.tracers, joins=False),
+        as_asked_or_in_trace_of(SUBJECT, "submit output"),
+    ):
+        assert running_trace() == OWN
+    assert trace_of(recorded.named("request")) == OF_CALLER
+    assert linked(recorded.named("submit output")) == [OF_CALLER]
+
+
+def test_what_begins_a_subjects_trace_belongs_there_whatever_the_caller_named(recorded: Recorded) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), in_trace_of(SUBJECT, "open contract"):
+        assert running_trace() == OWN
+
+
+@pytest.mark.parametrize("none", [None, "", "nonsense"])
+def test_a_subject_without_a_trace_changes_nothing(recorded: Recorded, none: str | None) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), in_trace_of(none, "submit output"):
+        assert running_trace() == OF_CALLER
+    assert recorded.names() == ["submit output", "request"]
+
+
+@pytest.mark.parametrize(("caller", "wanted"), [(None, OWN), (CALLER, OF_CALLER)])
+def test_unrecorded_the_context_goes_the_same_ways(caller: str | None, wanted: str) -> None:
+    with continue_trace(caller, None, "request"), as_asked_or_in_trace_of(SUBJECT, "submit output"):
+        assert running_trace() == wanted
+    with as_asked_or_in_trace_of(SUBJECT, "submit output"):
+        assert running_trace() == OWN
+
+
+def checked(traceparent: str | None) -> Event:
+    data = WorkChecked(work_id="work_1", ok=True).model_dump(mode="json")
+    return Event(
+        id="evt_1", type="work.checked", source="/aex/verification", subject="work_1", time=START,
+        traceparent=traceparent, tracestate="vendor=1", data=data,
+    )  # fmt: skip
+
+
+def test_a_message_carries_the_span_that_published_it(recorded: Recorded) -> None:
+    spans = MessageSpans("verification", recorded.tracers, "gcp_pubsub")
+    with spans.publishing([checked(SUBJECT)]) as [sent]:
+        pass
+    with spans.processing(sent, attempt=3):
+        pass
+    publishing, processing = recorded.named("publish work.checked"), recorded.named("process work.checked")
+    assert parent_of(publishing) == SPAN
+    assert parent_of(processing) == format_span_id(publishing.get_span_context().span_id)  # type: ignore[union-attr]
+    assert (publishing.kind, processing.kind) == (SpanKind.PRODUCER, SpanKind.CONSUMER)
+    assert sent.tracestate == "vendor=1"
+    said = {"messaging.destination.name": "work.checked", "messaging.message.id": "evt_1", "aex.work_id": "work_1"}
+    for span in (publishing, processing):
+        assert said.items() <= dict(span.attributes or {}).items()
+
+
+@pytest.mark.parametrize("parent", [None, SUBJECT.removesuffix("01") + "00"])
+def test_a_message_outside_of_recorded_traces_goes_out_as_it_is(recorded: Recorded, parent: str | None) -> None:
+    event = checked(parent)
+    with MessageSpans("verification", recorded.tracers).publishing([event]) as sent:
+        assert sent == [event]
+    with MessageSpans("verification").publishing([checked(SUBJECT)]) as sent:
+        assert sent == [checked(SUBJECT)]
+    assert recorded.names() == []
+
+
+def test_publishing_that_fails_is_a_failed_span_of_each_message(recorded: Recorded) -> None:
+    with (
+        pytest.raises(BusUnavailable),
+        MessageSpans("verification", recorded.tracers).publishing([checked(SUBJECT), checked(CALLER)]),
+    ):
+        raise BusUnavailable("10.0.0.7")
+    statuses = [span.status for span in recorded.exporter.get_finished_spans()]
+    assert [(each.status_code, each.description) for each in statuses] == [(StatusCode.ERROR, None)] * 2
+
+
+def test_a_span_is_about_ids_of_ours_and_nothing_else_that_looks_like_one() -> None:
+    assert about("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
+        "aex.contract_id": "ctr_1",
+        "aex.attempt_id": "att_2",
+    }
+    nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
+    wanted = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
+    assert about_message("ctr_1", nested) == wanted

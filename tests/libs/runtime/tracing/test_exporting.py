@@ -1,0 +1,267 @@
+"""Spans get out: to a file that several processes share, to a collector; and what takes none delays nobody."""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from structlog.testing import capture_logs
+
+from aex_runtime.settings import BadConfiguration, RuntimeSettings
+from aex_runtime.telemetry import continue_trace, describe_span, failed
+from aex_runtime.tracing.batches import Batches, BatchPolicy
+from aex_runtime.tracing.factory import OpenTracers, open_tracers
+from aex_runtime.tracing.google_otlp import google_cloud
+from aex_runtime.tracing.recording import recording_tracers
+from tests.libs.runtime.tracing.collector import collecting
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+CALLER = f"00-{TRACE}-{SPAN}-01"
+INSTANT = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z"
+
+
+def opened(url: str, **values: Any) -> OpenTracers:
+    tracers = open_tracers(RuntimeSettings(traces_url=url, **values), "settlement")
+    assert tracers is not None
+    return tracers
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_without_a_url_nothing_is_recorded_and_no_sdk_is_loaded() -> None:
+    code = (
+        "import sys; from aex_runtime.settings import RuntimeSettings; from aex_runtime.tracing.factory import *\n"
+        "print(open_tracers(RuntimeSettings(), 'settlement'), 'opentelemetry.sdk' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "None False\n"
+
+
+@pytest.mark.parametrize(
+    "url", ["file://", "file:///", "http://", "https:///v1/traces", "http://who:secret@127.0.0.1/v1/traces"]
+)
+def test_a_url_that_names_no_place_for_spans_is_bad_configuration(url: str) -> None:
+    with pytest.raises(BadConfiguration, match="AEX_TRACES_URL") as refused:
+        opened(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_an_unknown_scheme_is_refused() -> None:
+    with pytest.raises(ValueError, match="AEX_TRACES_URL: unknown scheme"):
+        RuntimeSettings(traces_url="zipkin://127.0.0.1")
+
+
+@pytest.mark.parametrize("ratio", [-0.1, 1.1])
+def test_a_ratio_is_a_share(ratio: float) -> None:
+    with pytest.raises(ValueError, match="traces_ratio"):
+        RuntimeSettings(traces_ratio=ratio)
+
+
+def fail_in_a_span(tracers: OpenTracers) -> None:
+    with continue_trace(CALLER, None, "process outcome.verified", tracers.provider) as span:
+        describe_span({"aex.contract_id": "ctr_1", "url.path": "/CANARY", "url.query": "CANARY"})
+        span.add_link(span.get_span_context())
+        raise ValueError("CANARY")
+
+
+def test_a_span_is_one_line_with_its_ids_times_and_links_but_no_text_of_its_error(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "spans.jsonl"
+    tracers = opened(f"file:///{file}")
+    assert not file.parent.exists()
+    with pytest.raises(ValueError, match="CANARY"):
+        fail_in_a_span(tracers)
+    tracers.close()
+    [line] = lines_of(file)
+    own = {"trace_id": TRACE, "span_id": line["span_id"]}
+    assert re.fullmatch(INSTANT, line.pop("start"))
+    assert re.fullmatch(INSTANT, line.pop("end"))
+    assert line == {
+        **own,
+        "parent_span_id": SPAN,
+        "name": "process outcome.verified",
+        "kind": "consumer",
+        "status": "error",
+        "service": "aex-settlement",
+        "attributes": {"aex.contract_id": "ctr_1", "error.type": "ValueError"},
+        "links": [own],
+    }
+
+
+def test_processes_that_share_a_file_write_whole_lines(tmp_path: Path) -> None:
+    file, many = tmp_path / "spans.jsonl", 2_000
+    code = (
+        "import sys; from aex_runtime.settings import RuntimeSettings\n"
+        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.factory import open_tracers\n"
+        "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), sys.argv[2])\n"
+        f"for number in range({many}):\n"
+        "    with continue_trace(None, None, f'span {number} ' + 'x' * 500, tracers.provider): pass\n"
+        "tracers.close()\n"
+    )
+    names = ("work-publisher", "verification", "governance")
+    running = [subprocess.Popen([sys.executable, "-c", code, f"file:///{file}", name]) for name in names]
+    assert [each.wait(60) for each in running] == [0, 0, 0]
+    lines = lines_of(file)
+    for name in names:
+        assert len({line["span_id"] for line in lines if line["service"] == f"aex-{name}"}) == many
+
+
+def test_a_full_disk_costs_spans_and_leaves_no_half_line(tmp_path: Path) -> None:
+    """The limit on the size of files stands for the disk: a write beyond it is cut, then refused."""
+    file = tmp_path / "spans.jsonl"
+    code = (
+        "import resource, signal, sys; from aex_runtime.settings import RuntimeSettings\n"
+        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.factory import open_tracers\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))\n"
+        "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), 'settlement')\n"
+        "for size in (1, 10_000, 1):\n"
+        "    with continue_trace(None, None, 'x' * size, tracers.provider): pass\n"
+        "    tracers.provider.force_flush()\n"
+        "tracers.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, f"file:///{file}"], capture_output=True, text=True, check=True)
+    assert [line["name"] for line in lines_of(file)] == ["x", "x"]
+    assert "spans_lost" in done.stdout + done.stderr
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY  # of this process
+
+
+def test_spans_go_to_a_collector_and_what_it_refuses_is_lost_with_a_line() -> None:
+    with collecting() as collector:
+        tracers = opened(f"{collector.url}/v1/traces", google_project="some-project")
+        with continue_trace(CALLER, None, "fire deadline", tracers.provider):
+            describe_span({"url.path": "/CANARY"})
+        tracers.provider.force_flush()  # type: ignore[attr-defined]
+        assert collector.names() == ["fire deadline"]
+        assert b"CANARY" not in collector.bodies[0]
+        assert b"some-project" in collector.bodies[0]
+        collector.status = 400
+        with capture_logs() as lines:
+            with continue_trace(CALLER, None, "refused", tracers.provider):
+                pass
+            tracers.close()
+    assert [(line["event"], line["spans"]) for line in lines if line["event"] == "spans_lost"] == [("spans_lost", 1)]
+
+
+def test_google_is_sent_a_token_of_whoever_the_process_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collecting() as collector:
+        key = rsa.generate_private_key(65537, 2048)
+        account = {
+            "type": "service_account",
+            "project_id": "some-project",
+            "private_key_id": "1",
+            "private_key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
+            "client_email": "settlement@some-project.iam.gserviceaccount.com",
+            "token_uri": f"{collector.url}/token",
+        }
+        (tmp_path / "account.json").write_text(json.dumps(account))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
+        exporter = google_cloud(f"{collector.url}/v1/traces", "some-project")
+        assert collector.tokens == 0
+        tracers = recording_tracers("settlement", [Batches(exporter)])
+        for name in ("one", "two"):
+            with continue_trace(CALLER, None, name, tracers):
+                pass
+            tracers.force_flush()
+        tracers.shutdown()
+    assert (collector.names(), collector.tokens) == (["one", "two"], 1)
+    assert {headers["authorization"] for headers in collector.headers} == {"Bearer granted-1"}
+    assert {headers["x-goog-user-project"] for headers in collector.headers} == {"some-project"}
+
+
+class Hanging(SpanExporter):
+    """Takes a batch and does not come back until it is let."""
+
+    def __init__(self) -> None:
+        self.let, self.took = threading.Event(), 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.let.wait(30)
+        self.took += len(spans)
+        return SpanExportResult.SUCCESS
+
+
+def end_spans(number: int, batches: Batches) -> float:
+    """How long the longest of them took to end, in seconds."""
+    tracers, longest = recording_tracers("settlement", [batches]), 0.0
+    for _ in range(number):
+        started = time.perf_counter()
+        with continue_trace(CALLER, None, "work", tracers):
+            pass
+        longest = max(longest, time.perf_counter() - started)
+    return longest
+
+
+def test_an_exporter_that_hangs_delays_no_work_and_the_end_of_the_process_for_seconds_at_most() -> None:
+    exporter = Hanging()
+    batches = Batches(exporter, BatchPolicy(batch=10, max_waiting=100, stop_s=0.2))
+    assert end_spans(1_000, batches) < 1
+    started = time.perf_counter()
+    batches.shutdown()
+    assert time.perf_counter() - started < 5
+    exporter.let.set()
+    batches.force_flush()  # its thread is done with it: nothing of it is logged during another test
+
+
+def test_spans_beyond_those_that_may_wait_are_lost_and_counted() -> None:
+    exporter = Hanging()
+    batches = Batches(exporter, BatchPolicy(batch=10, max_waiting=100))
+    with capture_logs() as lines:
+        end_spans(1_000, batches)
+        exporter.let.set()
+        batches.shutdown()
+    lost = sum(line["spans"] for line in lines if line["event"] == "spans_lost")
+    assert 0 < exporter.took <= 200
+    assert lost + exporter.took == 1_000
+
+
+class Broken(SpanExporter):
+    """Raises, with a message that quotes something."""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        raise RuntimeError(f"CANARY {len(spans)}")
+
+
+def test_an_exporter_that_breaks_is_a_log_line_without_its_words() -> None:
+    batches = Batches(Broken())
+    with capture_logs() as lines:
+        end_spans(3, batches)
+        batches.shutdown()
+    assert sum(line["spans"] for line in lines) == 3
+    assert "CANARY" not in str(lines)
+
+
+def recorded(tmp_path: Path, parents: Sequence[str | None], **values: Any) -> int:
+    """How many of these works were recorded."""
+    file = tmp_path / "spans.jsonl"
+    tracers = opened(f"file:///{file}", **values)
+    for parent in parents:
+        with continue_trace(parent, None, "work", tracers.provider):
+            failed("whatever")
+    tracers.close()
+    return len(lines_of(file)) if file.exists() else 0
+
+
+def test_the_ratio_is_of_new_traces_and_a_callers_decision_comes_first(tmp_path: Path) -> None:
+    assert recorded(tmp_path / "none", [None] * 50, traces_ratio=0.0) == 0
+    assert 50 < recorded(tmp_path / "some", [None] * 400, traces_ratio=0.3) < 200
+    unwanted = CALLER.removesuffix("01") + "00"
+    assert recorded(tmp_path / "asked", [CALLER, unwanted], traces_ratio=0.0) == 1
+    assert recorded(tmp_path / "unasked", [CALLER, unwanted], traces_ratio=1.0) == 1
+
+
+def test_where_callers_are_only_linked_with_the_ratio_alone_decides(tmp_path: Path) -> None:
+    unwanted = CALLER.removesuffix("01") + "00"
+    assert recorded(tmp_path / "all", [CALLER, unwanted], traces_callers="linked") == 2
+    assert recorded(tmp_path / "none", [CALLER, unwanted], traces_callers="linked", traces_ratio=0.0) == 0
