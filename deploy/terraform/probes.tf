@@ -1,0 +1,82 @@
+# Asked from outside, every minute: whether a service is alive, and whether its parts are. What /readyz finds, the
+# services log (`part_not_ready`), and the alarms of the parts count those lines.
+
+locals {
+  probes = {
+    for pair in setproduct(local.services, ["/healthz", "/readyz"]) :
+    join("", pair) => { service = pair[0], path = pair[1] }
+  }
+
+  probe_alarms = {
+    for alarm in local.alarms : alarm.names[0] => alarm if contains(keys(alarm), "probe")
+  }
+}
+
+resource "google_monitoring_uptime_check_config" "this" {
+  for_each = local.probes
+
+  display_name = "${var.name}: ${each.key}"
+  period       = "60s"
+  timeout      = "10s"
+
+  http_check {
+    path         = each.value.path
+    port         = 443
+    use_ssl      = true
+    validate_ssl = true
+  }
+
+  monitored_resource {
+    type = "uptime_url"
+    labels = {
+      project_id = var.project_id
+      host       = trimprefix(local.urls[each.value.service], "https://")
+    }
+  }
+
+  depends_on = [google_cloud_run_v2_service.this]
+}
+
+resource "google_monitoring_alert_policy" "probe" {
+  for_each = local.probe_alarms
+
+  display_name          = "${var.name}: ${each.key}"
+  combiner              = "OR"
+  severity              = local.severities[each.value.urgency]
+  notification_channels = lookup(var.notification_channels, each.value.urgency, [])
+
+  dynamic "conditions" {
+    for_each = { for name, probe in local.probes : name => probe if probe.path == each.value.probe }
+
+    content {
+      display_name = "${conditions.key} does not answer"
+
+      condition_threshold {
+        filter = join(" AND ", [
+          "metric.type=\"monitoring.googleapis.com/uptime_check/check_passed\"",
+          "metric.labels.check_id=\"${google_monitoring_uptime_check_config.this[conditions.key].uptime_check_id}\"",
+          "resource.type=\"uptime_url\"",
+        ])
+        comparison      = "COMPARISON_GT"
+        threshold_value = 1
+        duration        = "60s"
+
+        # How many of the places that ask had no answer.
+        aggregations {
+          alignment_period     = "120s"
+          per_series_aligner   = "ALIGN_NEXT_OLDER"
+          cross_series_reducer = "REDUCE_COUNT_FALSE"
+          group_by_fields      = ["resource.label.host"]
+        }
+        trigger {
+          count = 1
+        }
+      }
+    }
+  }
+
+  documentation {
+    mime_type = "text/markdown"
+    content   = "${each.value.urgency}: [what it means and what to do](${local.guide}#${local.anchors[each.key]})"
+  }
+}

@@ -1,0 +1,57 @@
+"""Write `pubsub.json` anew from the topics that the code declares: `python -m deploy.write_topology`.
+
+Terraform reads the file, so that what is provisioned is what the services expect.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from aex_models.events import TOPICS, Topic
+from aex_runtime.bus.pubsub_topology import (
+    DEAD_LETTERS,
+    SubscriptionSpec,
+    probed_topic,
+    publishers,
+    subscription_specs,
+    topic_ids,
+)
+
+FILE = Path(__file__).with_name("pubsub.json")
+
+
+def declared(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
+    """Topics with the services that publish to them, subscriptions with the service that consumes each, and names that
+    need rights of their own."""
+    return {
+        "topics": {name: list(publishers(topics[name])) if name in topics else [] for name in topic_ids(topics)},
+        "subscriptions": {spec.id: _settings(spec) for spec in subscription_specs(topics)},
+        "dead_letters": DEAD_LETTERS,
+        "probed_topic": probed_topic(topics),
+    }
+
+
+def content() -> str:
+    """The text of the file."""
+    return json.dumps(declared(), indent=2) + "\n"
+
+
+def _settings(spec: SubscriptionSpec) -> dict[str, Any]:
+    return {
+        "topic": spec.topic,
+        "service": spec.service,
+        "ack_deadline_seconds": _seconds(spec.ack_deadline),
+        "message_retention_duration": f"{_seconds(spec.retention)}s",
+        "dead_letter_topic": spec.dead_letter_topic,
+        "max_delivery_attempts": spec.max_delivery_attempts if spec.dead_letter_topic else None,
+    }
+
+
+def _seconds(duration: timedelta) -> int:
+    return int(duration.total_seconds())
+
+
+if __name__ == "__main__":
+    FILE.write_text(content())
