@@ -1,0 +1,65 @@
+"""The documents that users read, and what is in them: code blocks, links, headings."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+GUIDES = sorted((ROOT / "deploy/guides").glob("*.md"))
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/*/README.md"), *ROOT.glob("deploy/**/*.md")})
+RUN = "sh"
+SHOWN = "text"
+ELSEWHERE = "elsewhere"
+"""Marks a block whose commands need what a test has not: Docker, or a project in the cloud."""
+STOPPED = "stopped"
+"""Marks a block that is for a suite that does not run."""
+
+_BLOCK = re.compile(r"^```(?P<kind>\w*)(?P<mark>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"# (?P<name>[\w./-]+\.(?:py|yaml))\n")
+_SAVED = ("python", "yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block."""
+
+    kind: str
+    text: str
+    mark: str = ""
+
+    @property
+    def file(self) -> str | None:
+        """The name under which its reader saves it: that in its first line; None where it has none."""
+        named = _NAME.match(self.text) if self.kind in _SAVED else None
+        return named["name"] if named else None
+
+
+def name_of(document: Path) -> str:
+    """The document's path below the root."""
+    return document.relative_to(ROOT).as_posix()
+
+
+def text_of(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+def blocks_of(text: str) -> list[Block]:
+    """All fenced blocks, in order."""
+    return [Block(each["kind"], each["text"], each["mark"].strip()) for each in _BLOCK.finditer(text)]
+
+
+def prose_of(text: str) -> str:
+    """What is outside of fenced blocks."""
+    return _BLOCK.sub("", text)
+
+
+def links_of(text: str) -> list[str]:
+    """Targets of links that lead into this repository: a path, `path#heading` or `#heading`."""
+    return re.findall(r"\]\((?!https?://)([^)]+)\)", prose_of(text))
+
+
+def anchors_of(text: str) -> set[str]:
+    """What its headings are linked by, as code hosts make it: lower case, no punctuation, dashes for blanks."""
+    headings = re.findall(r"^#+ (.*)$", prose_of(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}

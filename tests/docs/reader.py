@@ -1,0 +1,90 @@
+"""Somebody who does what a document says: in one terminal, block after block, in an empty folder beside the clone."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from tests.docs.documents import RUN, SHOWN, Block
+from tests.docs.shown import is_shown
+
+PORTS = range(8081, 8085)
+_NEXT = "\x1e"
+_HEREDOC = "END_OF_THE_FILE"
+
+
+def script_of(blocks: Sequence[Block]) -> str:
+    """What the reader types, as one script for bash; a mark is printed before the output of each block."""
+    return "".join(_typed(block) for block in _done(blocks))
+
+
+def _done(blocks: Sequence[Block]) -> list[Block]:
+    return [block for block in blocks if (block.kind == RUN and not block.mark) or block.file]
+
+
+def _typed(block: Block) -> str:
+    if block.file:
+        folder = Path(block.file).parent
+        return f"printf '\\036'\nmkdir -p {folder}\ncat > {block.file} <<'{_HEREDOC}'\n{block.text}{_HEREDOC}\n"
+    return f"printf '\\036'\n{block.text}"
+
+
+def shown_and_printed(blocks: Sequence[Block], printed: str) -> list[tuple[Block, str, str]]:
+    """Each block that is run and followed by its output: with what the document shows, and what was printed."""
+    outputs = dict(zip(map(id, _done(blocks)), printed.split(_NEXT)[1:], strict=True))
+    return [
+        (block, follower.text, outputs[id(block)])
+        for block, follower in pairwise(blocks)
+        if id(block) in outputs and follower.kind == SHOWN
+    ]
+
+
+def assert_as_shown(blocks: Sequence[Block], printed: str) -> None:
+    """Everything that the document shows was printed."""
+    for block, shown, found in shown_and_printed(blocks, printed):
+        assert is_shown(found, shown), f"{block.text}\nprinted\n{found}\nand not\n{shown}"
+
+
+def moved_to(script: str, port: int) -> str:
+    """The script for a suite on other ports than those that documents name."""
+    for place, known in enumerate(PORTS):
+        for host in ("localhost", "127.0.0.1"):
+            script = script.replace(f"{host}:{known}", f"{host}:{port + place}")
+    script = script.replace("Endpoints.local()", f"Endpoints.local({port})")
+    return re.sub(r"\bmake up\b", f".venv/bin/aex up --port-base {port}", script)
+
+
+def read_along(blocks: Sequence[Block], folder: Path, port: int, within_s: float = 240) -> str:
+    """Do what the blocks say, on a suite at this port whose data directory is the folder's; all that was printed.
+
+    The folder gets this Python as its `.venv`. Fails as soon as a command does.
+    """
+    venv = folder / ".venv"
+    if not venv.exists():
+        venv.symlink_to(sys.prefix)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", moved_to(script_of(blocks), port)],
+        cwd=folder,
+        env=reader_environment() | {"AEX_VERIFICATION_URL": f"http://127.0.0.1:{port + 1}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=within_s,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def reader_environment() -> dict[str, str]:
+    """A shell of somebody who has just logged in: nothing of ours, and no virtual environment."""
+    kept = ("HOME", "LANG", "LC_ALL", "TMPDIR", "UV_CACHE_DIR", "XDG_CACHE_HOME")
+    ours = Path(sys.prefix) / "bin"
+    path = [each for each in os.environ["PATH"].split(os.pathsep) if Path(each) != ours]
+    return {name: os.environ[name] for name in kept if name in os.environ} | {
+        "PATH": os.pathsep.join(path),
+        "NO_PROXY": "*",
+    }

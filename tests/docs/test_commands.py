@@ -1,0 +1,51 @@
+"""Every command of `aex` that a document shows is there, with its options."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from aex_cli.main import build_app
+from tests.docs.documents import DOCUMENTS, RUN, blocks_of, name_of, prose_of, text_of
+
+AEX = typer.main.get_command(build_app())
+OF_ALL = {"--help", "--version"}
+
+
+def commands_in(text: str) -> list[str]:
+    """What stands behind `aex`, in shell and in inline code."""
+    shell = "\n".join(block.text for block in blocks_of(text) if block.kind == RUN)
+    typed = re.findall(r"(?:^|[(|;&] *|--rm )aex ([a-z][^|;)#\n]*)", shell, re.MULTILINE)
+    return typed + re.findall(r"`aex ([a-z][^`]*)`", prose_of(text))
+
+
+def unknown_in(command: str) -> list[str]:
+    """The words and options of a command that there are not."""
+    part: Any = AEX
+    words = command.split()
+    while words and hasattr(part, "commands"):
+        word = words.pop(0)
+        if "|" in word:  # one of several, each of which has to be there
+            return [each for each in word.split("|") if each not in part.commands]
+        if word == "…":
+            return []
+        if word not in part.commands:
+            return [word]
+        part = part.commands[word]
+    options = {option for parameter in part.params for option in parameter.opts} | OF_ALL
+    return [option for option in re.findall(r"(?<!\S)--[a-z-]+", command) if option not in options]
+
+
+def test_what_is_not_there_is_found() -> None:
+    assert unknown_in("token --role agent --sub bot") == []
+    assert unknown_in("deadletters list|replay") == []
+    assert unknown_in("tokens --role agent") == ["tokens"]
+    assert unknown_in("token --rolle agent") == ["--rolle"]
+    assert unknown_in("ledger verify --seals 1:2") == ["--seals"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_command_is_there_with_its_options(document: Path) -> None:
+    assert {command: unknown_in(command) for command in commands_in(text_of(document)) if unknown_in(command)} == {}

@@ -1,0 +1,112 @@
+"""What documents name is there: files, headings, make targets, settings, endpoints. Their blocks can be tried."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from aex_runtime.settings import RuntimeSettings
+from tests.docs.documents import (
+    DOCUMENTS,
+    ELSEWHERE,
+    GUIDES,
+    README,
+    ROOT,
+    RUN,
+    STOPPED,
+    Block,
+    anchors_of,
+    blocks_of,
+    links_of,
+    name_of,
+    text_of,
+)
+
+FOR_USERS = [README, *sorted(ROOT.glob("deploy/**/README.md")), *GUIDES]
+NOT_OF_SERVICES = {"AEX_TOKEN"}
+"""Variables that the command line reads, and no service."""
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+each_for_users = pytest.mark.parametrize("document", FOR_USERS, ids=name_of)
+
+
+def is_there(link: str, document: Path) -> bool:
+    """Whether a link leads to a file, and to a heading of it where it names one."""
+    path, _, heading = link.partition("#")
+    target = (document.parent / path).resolve() if path else document
+    return target.exists() and (not heading or heading in anchors_of(text_of(target)))
+
+
+@each_document
+def test_every_link_leads_to_a_file_and_its_heading(document: Path) -> None:
+    assert [link for link in links_of(text_of(document)) if not is_there(link, document)] == []
+
+
+def test_links_to_what_is_not_there_are_found() -> None:
+    assert is_there("SECURITY.md", README)
+    assert is_there("#what-happens", README)
+    assert not is_there("SECURITY.txt", README)
+    assert not is_there("SECURITY.md#nothing-of-the-kind", README)
+
+
+@each_document
+def test_every_make_target_that_is_named_exists(document: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"(?:`|^)make ([a-z-]+)", text_of(document), re.MULTILINE)
+    assert set(named) <= set(targets)
+
+
+@each_for_users
+def test_every_setting_that_is_named_exists(document: Path) -> None:
+    declared = set(re.findall(r"\bAEX_[A-Z_]+\b", (ROOT / ".env.example").read_text(encoding="utf-8")))
+    assert set(re.findall(r"\bAEX_[A-Z_]*[A-Z]\b", text_of(document))) - declared <= NOT_OF_SERVICES
+
+
+@each_for_users
+def test_every_endpoint_that_is_named_exists(document: Path) -> None:
+    matrix = (ROOT / "tests/security/authorisation_matrix.md").read_text(encoding="utf-8")
+    known = {(method, _nameless(path)) for method, path in _endpoints(matrix)}
+    assert {each for each in _endpoints(text_of(document)) if (each[0], _nameless(each[1])) not in known} == set()
+
+
+def _endpoints(text: str) -> set[tuple[str, str]]:
+    return set(re.findall(r"\b(GET|POST|PUT) (/v1/[a-z0-9/{}:_-]+)", text))
+
+
+def _nameless(path: str) -> str:
+    return re.sub(r"\{[\w:]+\}", "{}", path)
+
+
+@each_for_users
+def test_shell_that_is_shown_is_shell(document: Path) -> None:
+    script = "\n".join(block.text for block in blocks_of(text_of(document)) if block.kind == RUN)
+    told = subprocess.run(["bash", "-n", "-c", script], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+@each_for_users
+def test_python_and_yaml_are_saved_under_a_name_so_that_they_are_tried(document: Path) -> None:
+    nameless = [
+        block.text for block in blocks_of(text_of(document)) if block.kind in {"python", "yaml"} and not block.file
+    ]
+    assert nameless == []
+
+
+@pytest.mark.parametrize("block", [block for each in FOR_USERS for block in blocks_of(text_of(each))], ids=lambda _: "")
+def test_blocks_are_of_a_kind_that_is_tried(block: Block) -> None:
+    assert block.kind in {RUN, "text", "python", "yaml", "toml", ""}
+    assert block.mark in {"", ELSEWHERE, STOPPED}
+    if block.kind == "yaml":
+        yaml.safe_load(block.text)
+
+
+def test_issuers_are_told_as_services_take_them() -> None:
+    (issuers,) = re.findall(r"^AEX_ISSUERS='(.*)'$", text_of(ROOT / "deploy/guides/operators.md"), re.MULTILINE)
+    (issuer,) = RuntimeSettings.model_validate({"issuers": issuers}).issuers
+    assert issuer.roles == {"consumer", "agent"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_nothing_names_a_place_of_one_machine(document: Path) -> None:
+    assert not re.search(r"/home/\w|/root/|/Users/\w", text_of(document))
