@@ -27,7 +27,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes fidelity fuzz coverage bench bench-ledger bench-governance governance-report simulate hostile clean
+.PHONY: help demo test check static up emulators schemas indexes topology dashboards fidelity fuzz coverage bench bench-clients bench-ledger bench-governance load governance-report simulate hostile clean
 
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -60,6 +60,12 @@ schemas: .venv/.ready ## Write the events' JSON Schemas anew from the models
 indexes: .venv/.ready ## Write deploy/firestore.indexes.json anew from the declared collections
 	$(RUN)/python -m deploy.write_indexes
 
+topology: .venv/.ready ## Write deploy/pubsub.json anew from the declared topics
+	$(RUN)/python -m deploy.write_topology
+
+dashboards: .venv/.ready ## Write deploy/dashboards/overview.json anew from its panels
+	$(RUN)/python -m deploy.write_dashboards
+
 fidelity: .venv/.ready ## How far the metrics are from the reference libraries, over 10,000 pairs each
 	$(RUN)/python -m tests.fidelity
 
@@ -69,8 +75,11 @@ fuzz: .venv/.ready ## Parsers under EXAMPLES=2000 hostile inputs for each proper
 coverage: .venv/.ready ## Which branches of models, outcomes and rules their own tests take; fails below 95 % of any (PART=aex_models: one alone)
 	@$(RUN)/python -m tests.branches $(PART)
 
-bench: .venv/.ready ## Metrics and engine beside the reference libraries; then store and bus on the emulators beside raw client calls
-	$(RUN)/python -m tests.benchmarks.metrics_bench
+bench: SETTLEMENTS := 100000
+bench: .venv/.ready ## Every bar of speed as one table, each beside what it is measured against (ONLY=publishing,starting SETTLEMENTS=1000000 KEEP=DIR)
+	@$(RUN)/python -m tests.benchmarks --settlements '$(SETTLEMENTS)' $(if $(ONLY),--only '$(ONLY)') $(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(KEEP),--keep '$(KEEP)')
+
+bench-clients: .venv/.ready ## Store and bus on the emulators beside raw calls of Google's clients
 	@$(EMULATORS) where > /dev/null
 	$(RUN)/python -m tests.benchmarks.store_bench
 	$(RUN)/python -m tests.benchmarks.bus_bench
@@ -80,6 +89,10 @@ bench-ledger: .venv/.ready ## Breakdowns and export of SETTLEMENTS=1000000 besid
 
 bench-governance: .venv/.ready ## Validation time with VALIDATIONS=1000000 in the past beside that with 1,000, and a rebuild (KEEP=DIR to reuse)
 	$(RUN)/python -m tests.benchmarks.governance_bench --validations $(VALIDATIONS) $(if $(KEEP),--keep '$(KEEP)')
+
+load: REPLICAS := 1,2,3
+load: .venv/.ready ## The main job under load, with REPLICAS=1,2,3 of each service (BACKEND=embedded,emulators CONTRACTS=600 PAIRS=24 ROUNDS=1)
+	@$(RUN)/python -m tests.benchmarks.load --backends '$(BACKEND)' --replicas '$(REPLICAS)' $(if $(CONTRACTS),--contracts '$(CONTRACTS)') $(if $(PAIRS),--pairs '$(PAIRS)') $(if $(ROUNDS),--rounds '$(ROUNDS)')
 
 governance-report: .venv/.ready ## How much fraud is caught and how much honest work is flagged, rule by rule (SEEDS=101,102)
 	@$(RUN)/python -m tests.benchmarks.fraud --seeds '$(SEEDS)'

@@ -11,8 +11,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -22,6 +22,7 @@ import structlog
 from aex_runtime.clock import WallClock
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_ledger import read_trial_balance
+from tests.benchmarks.bars import Row, Unit
 from tests.benchmarks.ledger.drawing import DAYS, FIRST_DAY
 from tests.benchmarks.ledger.exporting import Export, export
 from tests.benchmarks.ledger.making import make_books
@@ -29,6 +30,7 @@ from tests.benchmarks.ledger.questions import QUESTIONS, Question, check_balance
 from tests.benchmarks.ledger.recount import Recount, recount
 from tests.benchmarks.ledger.writing import open_books, store_file
 from tests.benchmarks.sides import Comparison, Side, compare
+from tests.benchmarks.size import Size
 
 SETTLEMENTS = 1_000_000
 SMALL = 10_000
@@ -128,8 +130,8 @@ def told(books: Books, found: Export) -> str:
     )
 
 
-async def run(large: Books, small: Books) -> None:
-    """The whole benchmark."""
+async def compared(large: Books, small: Books) -> tuple[list[Comparison], dict[str, Recount]]:
+    """Both made, recounted, and asked in turns."""
     both = (small, large)
     for books in both:
         await make(books)
@@ -144,7 +146,32 @@ async def run(large: Books, small: Books) -> None:
             stack.push_async_callback(deps.store.close)
             await check(deps, counts[books.name])
             say(f"{books.name}: breakdowns and trial balances, now and past, equal the recount")
-        say(table(await measure(opened[large.name], opened[small.name]), large, small))
+        return await measure(opened[large.name], opened[small.name]), counts
+
+
+def rows(size: Size) -> list[Row]:
+    """The questions as rows of the speed table."""
+    with _books(size.settlements, SMALL, size.keep) as (large, small):
+        found, _ = asyncio.run(compared(large, small))
+    against = f"the same over {small.settlements:,}"
+    return [
+        Row(f"{each.name}, {large.settlements:,} settlements", against, 1 / each.ours, 1 / each.raw, BAR, Unit.SECONDS)
+        for each in found
+    ]
+
+
+@contextmanager
+def _books(large: int, small: int, keep: Path | None) -> Iterator[tuple[Books, Books]]:
+    with tempfile.TemporaryDirectory(prefix="aex-ledger-") as temporary:
+        place = (keep or Path(temporary)).absolute()
+        yield Books("large", place / f"large-{large}", large), Books("small", place / f"small-{small}", small)
+
+
+async def run(large: Books, small: Books) -> None:
+    """The whole benchmark."""
+    both = (small, large)
+    comparisons, counts = await compared(large, small)
+    say(table(comparisons, large, small))
     for books in both:
         found = await asyncio.to_thread(export, books.folder)
         say(told(books, found))
@@ -161,12 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--keep", type=Path, help="make the books in this directory, or use those that are there")
     given = parser.parse_args(arguments)
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="aex-ledger-") as temporary:
-        place = (given.keep or Path(temporary)).absolute()
-        books = [
-            Books(name, place / f"{name}-{count}", count)
-            for name, count in (("large", given.settlements), ("small", given.small))
-        ]
+    with _books(given.settlements, given.small, given.keep) as books:
         asyncio.run(run(*books))
     say(f"{time.perf_counter() - begin:,.0f} s in all")
 

@@ -137,7 +137,7 @@ async def row(
         if said.keys() != expected.keys() or any(abs(said[key] - expected[key]) > apart for key in said):
             raise AssertionError(f"{name}: ours says {said}, {against} says {expected}")
     measured = await compare(name, side(ours, data, operations[0]), side(theirs, data, operations[1]), ROUNDS)
-    return Row(measured, against, bar)
+    return Row.of(measured, against, bar)
 
 
 async def rouge_row() -> Row:

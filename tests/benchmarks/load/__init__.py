@@ -1,0 +1,1 @@
+"""The parts of `make load`: many parties at once against the real suite, from processes of their own."""
