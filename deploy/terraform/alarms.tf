@@ -154,4 +154,6 @@ resource "google_monitoring_alert_policy" "line" {
     mime_type = "text/markdown"
     content   = "${each.value.urgency}: [what it means and what to do](${local.guide}#${local.anchors[each.value.names[0]]})"
   }
+
+  depends_on = [google_project_service.this]
 }

@@ -31,6 +31,8 @@ resource "google_monitoring_alert_policy" "unacked" {
     mime_type = "text/markdown"
     content   = "today: messages are not handled. [Why events fail](${local.guide}#aex_events_failing_seconds) on the service that the subscription's name ends with."
   }
+
+  depends_on = [google_project_service.this]
 }
 
 resource "google_monitoring_alert_policy" "backstop" {
@@ -63,6 +65,8 @@ resource "google_monitoring_alert_policy" "backstop" {
     mime_type = "text/markdown"
     content   = "today: look at it with `gcloud pubsub subscriptions pull ${local.pubsub.dead_letters}`, without `--auto-ack`. Kept for 7 days."
   }
+
+  depends_on = [google_project_service.this]
 }
 
 resource "google_monitoring_alert_policy" "unreadable" {
@@ -95,4 +99,6 @@ resource "google_monitoring_alert_policy" "unreadable" {
     mime_type = "text/markdown"
     content   = "today: what cannot be read may be ringing. [The guide](${local.guide}) has the section of the figure that the line names."
   }
+
+  depends_on = [google_project_service.this]
 }

@@ -14,8 +14,14 @@ resource "google_service_account" "service" {
 }
 
 locals {
-  # For the collector beside each service, and for spans.
-  telling_roles = ["roles/logging.logWriter", "roles/monitoring.metricWriter", "roles/telemetry.tracesWriter"]
+  # For the collector beside each service, and for spans. These name the project that is billed for them, which nobody
+  # may do who may not use its services.
+  telling_roles = [
+    "roles/logging.logWriter",
+    "roles/monitoring.metricWriter",
+    "roles/serviceusage.serviceUsageConsumer",
+    "roles/telemetry.tracesWriter",
+  ]
 }
 
 resource "google_project_iam_member" "telling" {

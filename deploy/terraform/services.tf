@@ -109,6 +109,12 @@ resource "google_cloud_run_v2_service" "this" {
       image      = var.collector_image
       depends_on = ["service"]
 
+      # Beside the service's own: 8 processors and 32 GB are what Cloud Run has for both.
+      resources {
+        limits   = { cpu = "1", memory = "512Mi" }
+        cpu_idle = false
+      }
+
       volume_mounts {
         name       = "collector"
         mount_path = "/etc/rungmp"

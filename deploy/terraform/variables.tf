@@ -19,7 +19,7 @@ variable "region" {
 }
 
 variable "name" {
-  description = "What every resource's name begins with; another one for a second installation in the project."
+  description = "What names begin with, but those of topics and subscriptions: these are the events' own, so that a project has room for one installation."
   type        = string
   default     = "aex"
 

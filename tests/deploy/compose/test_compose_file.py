@@ -1,6 +1,7 @@
 """The compose file is one, starts things in an order that works, and keeps its containers in."""
 
 import json
+import re
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from aex_cli.suite.service_spec import MODULES
 from aex_runtime.process import StopBounds
 from tests.deploy.compose.composed import EMULATORS, TOOL, composed, environment_of, read_by_compose, start_order
-from tests.deploy.cross_check import COMPOSE_FILE, DOCKERFILES, EXAMPLE, ROOT
+from tests.deploy.cross_check import COMPOSE_FILE, EXAMPLE, ROOT
 from tests.deploy.declared import READINESS, SERVICES, port_of
 from tests.deploy.images.dockerfile import path_of, read
 from tests.deploy.naming import filled_in
@@ -77,9 +78,24 @@ def test_our_containers_write_to_their_data_and_to_memory_alone(services: dict[s
 
 
 @pytest.mark.parametrize("service", SERVICES)
+def test_files_that_settings_name_are_where_the_folder_for_them_is_mounted(
+    services: dict[str, Any], service: str
+) -> None:
+    (mount,) = [each for each in services[service]["volumes"] if each["type"] == "bind"]
+    folder = Path(mount["source"])
+    assert mount["read_only"] is True
+    for document in (EXAMPLE, folder / "README.md"):
+        text = document.read_text(encoding="utf-8")
+        named = re.findall(r"(?<![\w./-])(/\w+)/[\w.-]+\.(?:yaml|json)\b", text)
+        assert set(named) == {mount["target"]}, document
+    assert folder == ROOT / "deploy" / "config"
+    assert f"`{mount['target']}`" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("service", OURS)
 def test_the_data_directory_is_one_that_the_image_makes_for_its_user(service: str) -> None:
     # A new volume takes over who owns the folder that it is mounted on.
-    image = read(DOCKERFILES[service].read_text(encoding="utf-8")).final
+    image = read((ROOT / WRITTEN["services"][service]["build"]["dockerfile"]).read_text(encoding="utf-8")).final
     assert image.environment["AEX_DATA_DIR"] == "/data"
     (made,) = [each.rest for each in image.of("RUN") if "/data" in each.rest]
     assert "--owner=10001 --group=10001 --mode=0700 /data" in made
@@ -105,6 +121,18 @@ def test_healthy_means_ready_and_is_asked_of_a_path_that_the_service_has(
     settings = import_module(f"{MODULES[service]}.settings").Settings(data_dir=tmp_path / ".aex")
     paths = {getattr(route, "path", "") for route in module.create_app(settings).routes}
     assert READINESS in paths
+
+
+def test_records_and_events_are_in_the_one_project_that_the_emulators_are_told(services: dict[str, Any]) -> None:
+    (project,) = [each.partition("=")[2] for each in services["pubsub"]["command"] if each.startswith("--project=")]
+    for service in OURS:
+        told = environment_of(services[service])
+        assert (told["AEX_STORE_URL"], told["AEX_BUS_URL"]) == (f"firestore://{project}", f"pubsub://{project}")
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_no_two_images_have_one_name(services: dict[str, Any], service: str) -> None:
+    assert services[service]["image"] == (TOOL if service == TOOL else f"aex-{service}")
 
 
 @pytest.mark.parametrize("emulator", EMULATORS)

@@ -8,9 +8,11 @@ import pytest
 from tests.deploy.terraform.configuration import TERRAFORM, VALUES, Configuration, evaluate, read, texts
 
 ASKED = (
+    "asked_outside",
     "buckets",
     "bucket_of",
     "blob_areas",
+    "collector_config",
     "consumers",
     "databases",
     "environment",
@@ -22,9 +24,12 @@ ASKED = (
     "file_readers",
     "fixed_settings",
     "indexes",
+    "key_folder",
+    "key_name",
     "line_alarms",
     "offered_settings",
     "publishers",
+    "pubsub",
     "probe_alarms",
     "probes",
     "repeated_line_alarms",
@@ -32,6 +37,7 @@ ASKED = (
     "secret_environment",
     "severities",
     "sizes",
+    "telling_roles",
     "urls",
 )
 

@@ -22,7 +22,7 @@ def declared(configuration: Configuration) -> set[str]:
 
 def referred(configuration: Configuration) -> set[str]:
     """What any expression names."""
-    return {name for text in configuration.texts.values() for name in _names(_COMMENT.sub("", text))}
+    return {name for text in configuration.texts.values() for name in names_of(_COMMENT.sub("", text))}
 
 
 def dangling(configuration: Configuration) -> list[str]:
@@ -34,6 +34,11 @@ def unused(configuration: Configuration) -> list[str]:
     """Variables, locals and what is asked of Google, that nothing refers to."""
     idle = declared(configuration) - referred(configuration)
     return sorted(name for name in idle if name.startswith(("var.", "local.", "data.", "ephemeral.")))
+
+
+def names_of(text: str) -> set[str]:
+    """What the expressions of a text name."""
+    return set(_names(text))
 
 
 def _names(text: str) -> Iterator[str]:

@@ -45,6 +45,14 @@ def test_nothing_is_granted_beside_what_is_known(configuration: Configuration) -
     assert not any("allUsers" in text or "roles/owner" in text for text in configuration.texts.values())
 
 
+@pytest.mark.parametrize("kind", ["google_pubsub_topic", "google_pubsub_subscription"])
+def test_topics_and_subscriptions_have_the_names_that_the_code_asks_for(
+    configuration: Configuration, kind: str
+) -> None:
+    (block,) = [each for each in configuration.of("resource") if each.labels[0] == kind]
+    assert block.body["name"] == "${each.key}"
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_may_publish_what_is_its_own_and_give_back_what_it_consumes(
     evaluated: Mapping[str, Any], service: str

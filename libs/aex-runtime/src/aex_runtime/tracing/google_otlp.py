@@ -1,4 +1,5 @@
-"""Spans to Google Cloud, by OTLP over HTTP, as whoever the process runs as. The role: Cloud Telemetry Traces Writer."""
+"""Spans to Google Cloud, by OTLP over HTTP, as whoever the process runs as. The roles: Cloud
+Telemetry Traces Writer and, as a project to bill is named, Service Usage Consumer."""
 
 from datetime import datetime
 
