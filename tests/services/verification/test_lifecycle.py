@@ -18,7 +18,7 @@ from aex_runtime.identity.principal import Principal
 from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import contract_row
 from aex_verification.handlers.close import cancel_contract, finalise_contract
-from aex_verification.handlers.read import attempt_row, attempt_view, outcome_of, shown_contract
+from aex_verification.handlers.read import attempt_row, attempt_view, outcome_of, shown_contract, visible_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.policy import Policy
@@ -180,6 +180,21 @@ async def test_a_contract_that_is_read_through_has_the_trace_of_its_award(caller
     [submitted] = fresh.emitted("output.submitted")
     assert attempt
     assert (submitted.traceparent or "").split("-")[1] == (TRACE_OF_CALLER if caller else TRACE_OF_AWARD)
+
+
+@pytest.mark.parametrize("caller", [None, f"00-{TRACE_OF_CALLER}-00f067aa0ba902b7-01"])
+async def test_a_deadline_that_a_reader_is_the_first_to_see_ends_the_contract_in_its_own_trace(
+    caller: str | None,
+) -> None:
+    bench = VerificationBench()
+    with continue_trace(f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01", None, "process contract.awarded"):
+        await bench.award("ctr_1")
+    bench.clock.advance(timedelta(days=8))
+    with continue_trace(caller, None, "request"):
+        row = await visible_contract(bench.deps, Principal("acme", Audience.CONSUMER), "ctr_1")
+    [verified] = bench.emitted("outcome.verified")
+    assert row.state.status is ContractStatus.EXPIRED
+    assert (verified.traceparent or "").split("-")[1] == TRACE_OF_AWARD
 
 
 async def test_nobody_is_shown_a_contracts_trace(bench: VerificationBench) -> None:

@@ -125,6 +125,7 @@ def test_every_status_that_an_attempt_is_counted_under_is_declared() -> None:
         ({"text_quality": 0.25, "latency": 0.001}, {"text_quality": [0.25], "latency": [0.001]}),
         ({"text_quality": 0.25, "ctr_made_up": 1.0}, {"text_quality": [0.25]}),
         ({"text_quality": float("nan"), "latency": float("inf")}, {}),
+        ({"text_quality": 1e300, "latency": -1.0}, {}),
         ({"text_quality": "1", "latency": None}, {}),
         (["text_quality"], {}),
         (None, {}),

@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 Event = MutableMapping[str, Any]
@@ -25,7 +26,7 @@ def redact(_logger: Any, _method: str, event: Event) -> Event:
     for name, value in event.items():
         if _is_secret(name):
             event[name] = REDACTED
-        elif not isinstance(value, int | float):
+        elif not isinstance(value, int):
             event[name] = _clean(value)
     return event
 
@@ -79,6 +80,8 @@ def _clean(value: Any) -> Any:
         return {name: REDACTED if _is_secret(str(name)) else _clean(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has none: what reads the line would take all of it for text, and see no alarm
     return value
 
 

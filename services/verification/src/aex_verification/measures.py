@@ -1,7 +1,6 @@
 """What verification counts and times. How long something took on its own clock is told with what came of it."""
 
 from collections.abc import Collection
-from math import isfinite
 from typing import Any
 
 from aex_models.contract import FINAL_STATUSES, AttemptStatus
@@ -36,6 +35,8 @@ VERIFICATION_SECONDS = HistogramSpec(
 VERDICT_LAG_SECONDS = HistogramSpec(
     "aex_verdict_lag_seconds", "From a candidate's receipt until its verdict was committed", buckets=LONG_S
 )
+_LONGEST_S = 3_600.0
+"""No job may take as long. One absurd time would hide all others in a sum, for as long as the process lives."""
 UNAVAILABLE, REFUSED = "unavailable", "refused"
 GOVERNANCE_SECONDS = HistogramSpec(
     "aex_governance_seconds",
@@ -67,6 +68,6 @@ class ExtractionTimes:
     def tell(self, said: Any) -> None:
         """Take a worker's word, seconds by section, into the running span too; what makes no sense is left out."""
         for section, seconds in said.items() if isinstance(said, dict) else ():
-            if section in self._sections and isinstance(seconds, float) and isfinite(seconds):
+            if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)
                 describe_span({f"{EXTRACTION_S}{section}": round(seconds, 6)})

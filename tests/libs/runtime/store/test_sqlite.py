@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from aex_runtime.store.port import Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.sqlite import SQLiteStore
@@ -73,6 +74,22 @@ async def test_a_process_that_keeps_its_turn_is_unavailability_to_the_others_unt
     await write(store, "w3")
     assert await store.get(WORKS, "w2") is None  # its caller had given up before it was begun
     await store.close()
+
+
+async def test_a_process_that_keeps_its_turn_does_not_keep_the_others_from_ending(tmp_path: Path) -> None:
+    store, other = SQLiteStore(tmp_path / "store.sqlite3", deadline_s=0.3), StoreFile(tmp_path / "store.sqlite3", 1.0)
+    await write(store, "w1")
+    with other.turn():
+        with pytest.raises(StoreUnavailable, match="no answer within"):
+            await write(store, "w2")
+        async with asyncio.timeout(8):
+            with capture_logs() as lines:
+                await store.close()
+    assert [line["event"] for line in lines] == ["store_threads_left"]
+    with capture_logs() as lines:  # the process that was frozen goes on before this one has ended
+        await store.close()
+    assert lines == []
+    other.close()
 
 
 async def test_file_that_cannot_be_written_answers_no_ping_though_it_can_be_read(

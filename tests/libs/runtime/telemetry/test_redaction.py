@@ -47,6 +47,11 @@ def test_numbers_and_nothing_pass() -> None:
     assert cleaned(a=1, b=2.5, c=None, d=True) == {"event": "x", "a": 1, "b": 2.5, "c": None, "d": True}
 
 
+def test_numbers_that_json_has_not_are_words() -> None:
+    cleaned = redact(None, "critical", {"drift": float("nan"), "figures": [float("-inf"), 0.5]})
+    assert cleaned == {"drift": "nan", "figures": ["-inf", 0.5]}
+
+
 def test_a_chain_of_exceptions_is_told_once_each() -> None:
     first, second = ValueError("CANARY"), KeyError("CANARY")
     first.__cause__, second.__cause__ = second, first

@@ -16,10 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.trace import SpanKind
 from structlog.testing import capture_logs
 
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
-from aex_runtime.telemetry import continue_trace, describe_span, failed
+from aex_runtime.telemetry import Attributes, continue_trace, current_trace, describe_span, failed
 from aex_runtime.tracing.batches import Batches, BatchPolicy
 from aex_runtime.tracing.factory import OpenTracers, open_tracers
 from aex_runtime.tracing.google_otlp import google_cloud
@@ -51,7 +52,17 @@ def test_without_a_url_nothing_is_recorded_and_no_sdk_is_loaded() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["file://", "file:///", "http://", "https:///v1/traces", "http://who:secret@127.0.0.1/v1/traces"]
+    "url",
+    [
+        "file://",
+        "file:///",
+        "http://",
+        "https:///v1/traces",
+        "http://who:secret@127.0.0.1/v1/traces",
+        "http://127.0.0.1:port/v1/traces",
+        "http://127.0.0.1:0/v1/traces",
+        "http://127.0.0.1:70000/v1/traces",
+    ],
 )
 def test_a_url_that_names_no_place_for_spans_is_bad_configuration(url: str) -> None:
     with pytest.raises(BadConfiguration, match="AEX_TRACES_URL") as refused:
@@ -152,6 +163,33 @@ def test_spans_go_to_a_collector_and_what_it_refuses_is_lost_with_a_line() -> No
                 pass
             tracers.close()
     assert [(line["event"], line["spans"]) for line in lines if line["event"] == "spans_lost"] == [("spans_lost", 1)]
+
+
+def test_a_trace_state_that_a_caller_made_up_goes_on_and_not_out() -> None:
+    state = ",".join(f"canary{number}={'x' * 250}" for number in range(30))
+    with collecting() as collector:
+        tracers = opened(f"{collector.url}/v1/traces")
+        with continue_trace(CALLER, state, "process outcome.verified", tracers.provider) as span:
+            span.add_link(span.get_span_context())
+            assert "canary29" in current_trace()["tracestate"]
+        tracers.close()
+    assert collector.names() == ["process outcome.verified"]
+    assert len(collector.bodies[0]) < 1_000
+    assert b"canary" not in collector.bodies[0]
+
+
+def test_the_host_that_a_request_names_stays_in_and_that_of_a_service_called_goes_out(tmp_path: Path) -> None:
+    file = tmp_path / "spans.jsonl"
+    tracers = opened(f"file:///{file}")
+    for kind in (SpanKind.SERVER, SpanKind.CLIENT):
+        host: Attributes = {"server.address": "127.0.0.1", "server.port": 8083, "http.request.method": "POST"}
+        with continue_trace(CALLER, None, "POST", tracers.provider, kind=kind, attributes=host):
+            pass
+    tracers.close()
+    assert {line["kind"]: set(line["attributes"]) for line in lines_of(file)} == {
+        "server": {"http.request.method"},
+        "client": {"http.request.method", "server.address", "server.port"},
+    }
 
 
 def test_google_is_sent_a_token_of_whoever_the_process_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,13 +45,12 @@ def released(span: ReadableSpan) -> ReadableSpan:
     """The span as an exporter may have it."""
     names = RELEASED - _OF_SERVICES_CALLED if span.kind is SpanKind.SERVER else RELEASED
     kept = {
-        name: value
-        for name, value in (span.attributes or {}).items()
-        if name in names or name.startswith(EXTRACTION_S)
+        name: value for name, value in (span.attributes or {}).items() if name in names or name.startswith(EXTRACTION_S)
     }
+    own = span.get_span_context()
     return ReadableSpan(
         name=span.name,
-        context=_stateless(span.get_span_context()),
+        context=own and _stateless(own),
         parent=span.parent,
         resource=span.resource,
         attributes=kept,
