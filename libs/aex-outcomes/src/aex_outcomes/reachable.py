@@ -93,26 +93,28 @@ def _by_value(
     criteria: Sequence[SuccessCriterion], positions: Sequence[int], catalog: Catalog, evaluation: Mapping[str, Any]
 ) -> Group:
     sharing = [criteria[position] for position in positions]
-    entry = catalog.entry(sharing[0].metric)
+    held = [(each, catalog.entry(each.metric)) for each in sharing]
+    entry = held[0][1]
     own_code = is_custom(entry.name)
     grids = _grids(entry, evaluation) if not own_code else (_items_of_custom(sharing),)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
     tried = [*numbers, *([True, False] if any(map(is_boolean, sharing)) else [])]
     if own_code:  # a value that one of them cannot take makes the whole verdict indeterminate
-        tried = [value for value in tried if not any(_is_problem(each, value, catalog) for each in sharing)]
+        tried = [value for value in tried if not any(_is_problem(*each, value) for each in held)]
     return Group(
         positions=tuple(positions),
-        together=frozenset(tuple(_is_met(each, value, catalog) for each in sharing) for value in tried),
+        together=frozenset(tuple(_is_met(*each, value) for each in held) for value in tried),
         can_be_missing=entry.provenance is not Provenance.MEASURED and not own_code,
     )
 
 
-def _is_met(criterion: SuccessCriterion, raw: bool | float, catalog: Catalog) -> bool:
-    return not _is_problem(criterion, raw, catalog) and meets(criterion, in_fractions(criterion, raw))
+def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool:
+    value = in_fractions(criterion, raw)
+    return value_problem(criterion, value, entry) is None and meets(criterion, value)
 
 
-def _is_problem(criterion: SuccessCriterion, raw: bool | float, catalog: Catalog) -> bool:
-    return value_problem(criterion, in_fractions(criterion, raw), catalog.entry(criterion.metric)) is not None
+def _is_problem(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool:
+    return value_problem(criterion, in_fractions(criterion, raw), entry) is not None
 
 
 def _grids(entry: MetricEntry, evaluation: Mapping[str, Any]) -> tuple[int | None, ...]:
