@@ -19,6 +19,8 @@ SEMANTIC: Mapping[str, str] = {
     "blank_reason": "a reason holds something that can be read",
     "invalid_transaction": "postings sum to zero in each currency, in accounts and currencies that there are",
     "negative_total": "base + bonus − penalty must not be below 0",
+    "unknown_artifact": "an artifact that is named by its digest was uploaded before",
+    "duplicate_name": "no two artifacts of a candidate bear one name, however much else of them differs",
     "too_many_replays": "candidates that repeat, or follow invalid ones, are rationed for each contract",
     "idempotency_key_reused": "a key that is drawn twice comes with another body",
 }
