@@ -111,7 +111,7 @@ INJECTIONS: dict[str, Candidate] = {
     "text": lambda: candidate(f"{prose(fresh('text'), 3)} {PLANTED}"),
     "reasoning": lambda: candidate(prose(fresh("text"), 3), reasoning=f"I read the task twice. {PLANTED}"),
     "structure": lambda: {"output": {"text": prose(fresh("text"), 3), "notes": [{"remark": PLANTED}]}},
-    "hidden": lambda: candidate(prose(fresh("text"), 3).replace(" the ", " the \u202e\u2066\u202d")),
+    "hidden": lambda: candidate(prose(fresh("text"), 3).replace(" ", " \u202e\u2066\u202d", 1)),
 }
 
 
