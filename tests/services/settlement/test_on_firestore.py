@@ -86,7 +86,7 @@ async def test_books_are_read_at_past_instants_and_page_by_page(counter: Counter
 
 async def test_operators_at_once_make_one_correction(counter: Counter) -> None:
     await counter.settle("ctr_1")
-    request = ReversalRequest.model_validate({"reason": "wrong", "replacement": LESS})
+    request = ReversalRequest.model_validate({"reason": "wrong", "replacement": LESS, "revision": 1})
     once = IdempotentRequest("", None, "")
 
     async def insist() -> object:
