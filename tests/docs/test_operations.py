@@ -1,6 +1,5 @@
 """What the operations guide says to do with a suite that is stopped, and with containers that keep their records."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,9 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.deploy.compose.composed import DOCKER_COMPOSE, environment_of
+from tests.deploy.compose.composed import composed, environment_of
 from tests.deploy.compose.running import Composed, Places
-from tests.deploy.cross_check import COMPOSE_FILE
 from tests.deploy.declared import SERVICES, port_of
 from tests.docs.documents import ROOT, STOPPED, blocks_of, text_of
 from tests.e2e.backend import EMBEDDED
@@ -62,18 +60,7 @@ def overridden(tmp_path: Path) -> dict[str, Any]:
     (override,) = [block for block in BLOCKS if block.file == "docker-compose.override.yaml"]
     file = tmp_path / "docker-compose.override.yaml"
     file.write_text(override.text, encoding="utf-8")
-    files = ["--env-file", os.devnull, "--file", f"{COMPOSE_FILE}", "--file", f"{file}"]
-    told = subprocess.run(
-        [DOCKER_COMPOSE, *files, "--profile", "*", "config", "--format", "json"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert told.returncode == 0, told.stderr
-    services: dict[str, Any] = json.loads(told.stdout.replace("$$", "$"))["services"]
+    services: dict[str, Any] = composed(Path(os.devnull), file)["services"]
     return services
 
 

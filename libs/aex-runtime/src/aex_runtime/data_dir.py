@@ -6,6 +6,8 @@ import secrets
 import shutil
 from pathlib import Path
 
+from aex_runtime.durable_files import sync_folder, write_new
+
 LAYOUT_VERSION = "2"
 """Raised with every change to the files in it that a version before cannot read, or that cannot read its files."""
 _VERSION_FILE = "version"
@@ -44,30 +46,17 @@ def publish_once(path: Path, content: bytes, mode: int) -> bool:
         return False
     finally:
         temporary.unlink()
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return True
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
     """Give `path` new content; readers see the old or the new, never a part."""
     _write_temporary(path, content, mode).replace(path)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _write_temporary(path: Path, content: bytes, mode: int) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    write_new(temporary, content, mode)
     return temporary
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

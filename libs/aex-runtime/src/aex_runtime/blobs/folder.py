@@ -6,6 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+from aex_runtime.durable_files import sync_folder, write_new
+
 STAGING = "staging"
 """Of an area: where streams lie until their digest is known."""
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
@@ -53,17 +55,13 @@ class Folder:
             return
         self._make(self.root / path.partition("/")[0] / STAGING)
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
+        write_new(staged, content, _PRIVATE_FILE)
         try:
-            file = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-            with os.fdopen(file, "wb") as writing:
-                writing.write(content)
-                writing.flush()
-                os.fsync(file)
             staged.replace(place)
         except BaseException:
             staged.unlink(missing_ok=True)
             raise
-        _sync_folder(place.parent)
+        sync_folder(place.parent)
 
     def seal(self, path: str) -> None:
         """Make a written blob private and durable: obstore renames into place, it does not sync."""
@@ -74,7 +72,7 @@ class Folder:
             os.fsync(file)
         finally:
             os.close(file)
-        _sync_folder(place.parent)
+        sync_folder(place.parent)
 
     def check(self) -> None:
         """Raise `OSError` where blobs could not be read and written."""
@@ -86,7 +84,7 @@ class Folder:
             return
         self._make(folder.parent)
         folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
 def _has(place: Path, content: bytes) -> bool:
@@ -95,11 +93,3 @@ def _has(place: Path, content: bytes) -> bool:
         return place.stat().st_size == len(content) and place.read_bytes() == content
     except FileNotFoundError:
         return False
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,30 @@
+"""Files that outlive a power cut: their bytes are on the disk before anybody finds them by their names."""
+
+import os
+from pathlib import Path
+
+
+def write_new(path: Path, content: bytes, mode: int) -> None:
+    """A file that was not there, whole and on the disk; its name is durable once its folder is synced too.
+
+    Nothing is left of one that could not be written. Raises `OSError`, `FileExistsError` among them.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)  # whatever the umask took
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Put on the disk which names a folder holds. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
