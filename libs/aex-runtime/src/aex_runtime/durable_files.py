@@ -11,11 +11,12 @@ def write_new(path: Path, content: bytes, mode: int) -> None:
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), mode)  # whatever the umask took
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            os.fchmod(descriptor, mode)  # whatever the umask took
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -28,3 +29,9 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:  # a call may take less than it is given
+        left = left[os.write(descriptor, left) :]

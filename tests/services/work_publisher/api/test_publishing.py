@@ -3,6 +3,8 @@ import json
 from typing import Any
 
 import pytest
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
 from tests.services.work_publisher.over_http import Api
 from tests.services.work_publisher.samples import ACME, CANARIES, submission
@@ -226,3 +228,12 @@ async def test_of_fifty_concurrent_requests_with_one_key_one_has_an_effect(api: 
     assert len({answer.json()["work_id"] for answer in answers if answer.is_success}) == 1
     assert all("retry-after" in answer.headers for answer in answers if not answer.is_success)
     assert len(await api.events()) == 1
+
+
+async def test_its_request_is_logged_with_the_work_and_without_evaluation_data(api: Api) -> None:
+    with capture_logs([merge_contextvars]) as lines:
+        _, work = await post(api, submission())
+        await post(api, submission(title=7))
+    told = [(line["event"], line["status"], line.get("work_id")) for line in lines]
+    assert told == [("request", 201, work["work_id"]), ("request", 422, None)]
+    assert "canary" not in json.dumps(lines, default=str)

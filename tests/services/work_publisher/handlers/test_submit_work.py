@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.events import WorkSubmitted, read_data
@@ -162,14 +161,6 @@ async def test_of_many_concurrent_requests_with_one_key_one_has_an_effect(shop: 
     assert [effect.replayed for effect in effects].count(False) == 1
     assert all(isinstance(each, tuple | Conflict) for each in ended)
     assert len(shop.events) == 1
-
-
-async def test_no_log_line_tells_evaluation_data(shop: Shop) -> None:
-    with capture_logs() as logs:
-        await publish(shop)
-        await refused(shop, Unprocessable, submission(title=7))
-    assert logs
-    assert "canary" not in json.dumps(logs, default=str)
 
 
 async def test_validation_says_the_same_and_keeps_nothing(shop: Shop) -> None:

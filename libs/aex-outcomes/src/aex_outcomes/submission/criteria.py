@@ -63,10 +63,11 @@ def criteria_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bo
     evaluation, science = body.get("evaluation"), body.get("science")
     given = evaluation if isinstance(evaluation, Mapping) else {}
     around = _Around(given, science, catalog.with_statistics(sound_statistics(science)), reviewer)
-    yield from _duplicates(listed[:MAX_LOOKED_AT])
-    for position, raw in enumerate(listed[:MAX_LOOKED_AT]):
+    looked_at = [(raw, _read(raw)) for raw in listed[:MAX_LOOKED_AT]]
+    yield from _duplicates([criterion for _, criterion in looked_at])
+    for position, (raw, criterion) in enumerate(looked_at):
         if isinstance(raw, Mapping) and _is_named(raw):
-            yield from _one(raw, f"{CRITERIA}/criteria/{position}", around)
+            yield from _one(raw, criterion, f"{CRITERIA}/criteria/{position}", around)
 
 
 def _is_named(raw: Mapping[str, Any]) -> bool:
@@ -75,13 +76,13 @@ def _is_named(raw: Mapping[str, Any]) -> bool:
     return isinstance(metric, str) and 0 < len(metric) <= MAX_NAME
 
 
-def _duplicates(listed: Sequence[Any]) -> Iterator[Problem]:
-    """Equal criteria among those of a right shape: the model tells only where all of them have one."""
-    sound = {position: criterion for position, raw in enumerate(listed) if (criterion := _read(raw)) is not None}
+def _duplicates(listed: Sequence[SuccessCriterion | None]) -> Iterator[Problem]:
+    """Equal criteria among those of a right shape: where all of them have one, the model tells."""
+    if None not in listed:
+        return
     first_of: dict[str, int] = {}
-    for position, criterion in sound.items():
-        first = first_of.setdefault(identity(criterion), position)
-        if first != position and len(sound) < len(listed):
+    for position, criterion in enumerate(listed):
+        if criterion is not None and (first := first_of.setdefault(identity(criterion), position)) != position:
             message = (
                 f"Criteria {first} and {position} are the same: metric {criterion.metric}, comparison and threshold"
             )
@@ -96,7 +97,7 @@ def _read(raw: Any) -> SuccessCriterion | None:
         return None
 
 
-def _one(raw: Mapping[str, Any], path: str, around: _Around) -> Iterator[Problem]:
+def _one(raw: Mapping[str, Any], criterion: SuccessCriterion | None, path: str, around: _Around) -> Iterator[Problem]:
     catalog, evaluation = around.catalog, around.evaluation
     unknown = _unknown(raw["metric"], f"{path}/metric", around)
     if unknown:
@@ -106,7 +107,6 @@ def _one(raw: Mapping[str, Any], path: str, around: _Around) -> Iterator[Problem
     if raw.get("metric_type") in [each for each in MetricType if each not in entry.metric_types]:
         message = str(InvalidMetricType(entry))
         yield Problem(path=f"{path}/metric_type", code="invalid_metric_type", message=message)
-    criterion = _read(raw)
     if criterion is not None:
         yield from _threshold(criterion, path, entry.needs, catalog)
     for key in catalog.needs(criterion) if criterion else _likely_needs(raw, entry):

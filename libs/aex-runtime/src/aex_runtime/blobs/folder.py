@@ -45,22 +45,20 @@ class Folder:
     def put(self, path: str, content: bytes) -> None:
         """Write a blob: whole, private and durable. One with these bytes stays; another was torn by a power cut.
 
-        With the system's own calls, one after the other: a small blob by obstore's way through its threads costs more
-        than all that a request does besides.
+        With the system's own calls, one after the other, and as few as will do: a small blob by obstore's way through
+        its threads costs more than all that a request does besides.
         """
-        self.prepare(path)
         place = self.root / path
         if _has(place, content):
             self.seal(path)  # whoever wrote it may have died before
             return
-        self._make(self.root / path.partition("/")[0] / STAGING)
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
-        write_new(staged, content, _PRIVATE_FILE)
         try:
-            staged.replace(place)
-        except BaseException:
-            staged.unlink(missing_ok=True)
-            raise
+            _put_whole(staged, place, content)
+        except FileNotFoundError:  # the first one there; or the root is gone
+            self.prepare(path)
+            self._make(staged.parent)
+            _put_whole(staged, place, content)
         sync_folder(place.parent)
 
     def seal(self, path: str) -> None:
@@ -85,6 +83,15 @@ class Folder:
         self._make(folder.parent)
         folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         sync_folder(folder.parent)
+
+
+def _put_whole(staged: Path, place: Path, content: bytes) -> None:
+    write_new(staged, content, _PRIVATE_FILE)
+    try:
+        staged.replace(place)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
 
 
 def _has(place: Path, content: bytes) -> bool:

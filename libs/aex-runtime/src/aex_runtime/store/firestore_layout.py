@@ -26,7 +26,7 @@ _FIELDS_PATH = f"{RECORD}.{FIELDS}."
 MAX_FIELD_NAME_BYTES = 1_500 - len(_FIELDS_PATH)
 """Firestore allows 1,500 bytes for a whole field path."""
 _NAME_BYTES, _MAP_BYTES, _INDEX_ENTRY_BYTES = 16, 32, 48
-_WRITE_BYTES = 512
+WRITE_BYTES = 512
 """More than the request adds to a document: the name of project and database, the framing of the message."""
 
 
@@ -49,8 +49,13 @@ def expires_at(write: Write) -> int | None:
 
 def document_bytes(write: Write) -> int:
     """What Firestore counts for the whole document; `MAX_DOCUMENT_BYTES` is its limit."""
+    return record_bytes(write) + around_record_bytes(write)
+
+
+def around_record_bytes(write: Write) -> int:
+    """What Firestore counts for a document beside the value of its one field."""
     expires = 0 if expires_at(write) is None else _text_bytes(EXPIRES) + 8
-    return name_bytes(write) + _text_bytes(RECORD) + record_bytes(write) + expires + _MAP_BYTES
+    return name_bytes(write) + _text_bytes(RECORD) + expires + _MAP_BYTES
 
 
 def record_bytes(write: Write) -> int:
@@ -58,13 +63,13 @@ def record_bytes(write: Write) -> int:
     fields = sum(_text_bytes(name) + value_bytes(value) for name, value in write.fields.items())
     # an absent field is a name with a null among the fields, and a text in the list
     absent = sum(2 * _text_bytes(name) + 1 for name in absent_of(write.collection, write.fields))
-    names = sum(map(_text_bytes, (BODY, FIELDS, ABSENT, NONCE)))
+    names = len(BODY) + len(FIELDS) + len(ABSENT) + len(NONCE) + 4
     return len(write.body) + NONCE_BYTES + names + fields + absent + 2 * _MAP_BYTES
 
 
 def request_bytes(write: Write) -> int:
     """What a write adds to the commit, at most; `MAX_TRANSACTION_BYTES` is the limit of their sum."""
-    return _WRITE_BYTES + (name_bytes(write) if write.kind == "delete" else document_bytes(write))
+    return WRITE_BYTES + (name_bytes(write) if write.kind == "delete" else document_bytes(write))
 
 
 def index_entries(write: Write) -> Iterator[int]:

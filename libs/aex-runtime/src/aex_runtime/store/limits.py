@@ -7,7 +7,8 @@ from functools import lru_cache
 from aex_runtime.store.buffer import Write
 from aex_runtime.store.firestore_layout import (
     MAX_FIELD_NAME_BYTES,
-    document_bytes,
+    WRITE_BYTES,
+    around_record_bytes,
     index_entries,
     record_bytes,
     request_bytes,
@@ -33,9 +34,7 @@ _INT64 = 2**63
 
 def check_writes(writes: Sequence[Write]) -> None:
     """Raise `InvalidDocument` for names, fields and sizes that Firestore would refuse."""
-    for write in writes:
-        _check_document(write)
-    _check_size("a transaction", sum(map(request_bytes, writes)), MAX_TRANSACTION_BYTES)
+    _check_size("a transaction", sum(map(_checked_bytes, writes)), MAX_TRANSACTION_BYTES)
 
 
 def is_name(text: str) -> bool:
@@ -47,23 +46,26 @@ def is_name(text: str) -> bool:
     return True
 
 
-def _check_document(write: Write) -> None:
+def _checked_bytes(write: Write) -> int:
+    """What a write adds to the commit, if it can be stored. Each size is reckoned once: all writes come here."""
     where = f"{write.collection.name}/{write.key}"
     check_collection(write.collection)
     _check_name(where, write.key)
     if write.kind == "delete":
-        return
+        return request_bytes(write)
     if not isinstance(write.body, bytes):
         raise InvalidDocument(f"{where}: a body is bytes, not {type(write.body).__name__}")
     for name, value in write.fields.items():
         _check_field(where, name)
         _check_value(f"{where}: index field {name}", value)
-    size = document_bytes(write)
+    record = record_bytes(write)
+    size = record + around_record_bytes(write)
     _check_size(where, size, MAX_DOCUMENT_BYTES)
-    _check_size(f"{where}: body and index fields", record_bytes(write), MAX_VALUE_BYTES)
+    _check_size(f"{where}: body and index fields", record, MAX_VALUE_BYTES)
     if size - len(write.body) > MAX_INDEX_ENTRY_BYTES:  # or no index can hold as much
         for entry in index_entries(write):
             _check_size(f"{where}: the fields of one index", entry, MAX_INDEX_ENTRY_BYTES)
+    return size + WRITE_BYTES
 
 
 @lru_cache(maxsize=1_024)  # once for each: they are declared as data

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import structlog
+from structlog.contextvars import bind_contextvars
 
 from aex_models.governance import Party
 from aex_models.work import EvaluationRef, Work, WorkAnswer, WorkSubmission
@@ -18,8 +18,6 @@ from aex_work_publisher.measures import SUBMITTED_TOTAL
 from aex_work_publisher.repository import create_work, put_evaluation
 from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
 from aex_work_publisher.rules.records import WorkRecord
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +54,10 @@ async def submit_work(
         return work_id
 
     effect = await run_idempotent(deps.unit_of_work, request, submit)
+    bind_contextvars(work_id=effect.resource_id)
     if effect.replayed or accepted is None or written is None:
         work = await get_work(deps, consumer, effect.resource_id)
         return effect, _answer(work, await check_work(deps, consumer, Body(resubmission(work), body.size)))
-    _log.info("work_submitted", work_id=work_id)
     return effect, _answer(whole(written, accepted.submission), accepted.checked)
 
 
