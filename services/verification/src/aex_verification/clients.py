@@ -87,7 +87,7 @@ def _decision_in(answer: httpx.Response) -> ValidationDecision:
     if answer.status_code != httpx.codes.OK:
         raise GovernanceRefused(str(answer.status_code))
     try:
-        return ValidationDecision.model_validate_json(answer.content)
+        return ValidationDecision.model_validate_json(answer.content, extra="ignore")  # governance may be newer
     except ValidationError as error:
         raise GovernanceRefused("an unreadable decision") from error
 
@@ -110,7 +110,7 @@ class HttpAwards:
             if answer.status_code == httpx.codes.NOT_FOUND:
                 return None
             answer.raise_for_status()
-            awarded = ContractAwarded.model_validate_json(answer.content)
+            awarded = ContractAwarded.model_validate_json(answer.content, extra="ignore")  # as the event's data
             return FoundAward(awarded, answer.headers.get(CONTRACT_TRACE))
         except _UNANSWERED as error:
             raise TemporarilyUnavailable(

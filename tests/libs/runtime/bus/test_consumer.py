@@ -22,6 +22,7 @@ from aex_runtime.handlers import EventHandler, Poison, RetryLater
 from aex_runtime.ids import SeededIds
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Contention, Store, StoreUnavailable
+from aex_runtime.store.table import RecordOfNewerVersion
 from aex_runtime.telemetry import current_trace
 from aex_runtime.tracing.messages import MessageSpans
 from aex_runtime.tracing.recording import recording_tracers
@@ -216,6 +217,7 @@ async def test_handler_may_say_when_it_wants_its_event_again() -> None:
     [
         StoreUnavailable("x"),
         Contention("x"),
+        RecordOfNewerVersion("x"),
         BusUnavailable("x"),
         BlobUnavailable("x"),
         TemporarilyUnavailable("governance_down", "x"),

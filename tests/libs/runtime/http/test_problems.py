@@ -18,6 +18,7 @@ from aex_runtime.http.auth import ANYONE, Allow
 from aex_runtime.http.problems import DOMAIN_STATUS, VENDOR_ERRORS
 from aex_runtime.http.validation import problems_of
 from aex_runtime.store.port import AlreadyExists, Contention, StoreUnavailable
+from aex_runtime.store.table import RecordOfNewerVersion
 from tests.libs.runtime.http.sample import Sample, sample
 
 RAISED: dict[str, tuple[Exception, int, str, str | None]] = {
@@ -32,6 +33,7 @@ RAISED: dict[str, tuple[Exception, int, str, str | None]] = {
     "often": (errors.RateLimited("often", "m", retry_after_s=30), 429, "often", "30"),
     "down": (errors.TemporarilyUnavailable("down", "m"), 503, "down", "1"),
     "store": (StoreUnavailable("/var/secret.db"), 503, "store_unavailable", "1"),
+    "newer": (RecordOfNewerVersion("works/w1: x"), 503, "record_of_newer_version", "1"),
     "contention": (Contention("lost"), 503, "store_unavailable", "1"),
     "bus": (BusUnavailable("x"), 503, "bus_unavailable", "1"),
     "blobs": (BlobUnavailable("x"), 503, "blobs_unavailable", "1"),

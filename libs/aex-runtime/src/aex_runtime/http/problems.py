@@ -17,6 +17,7 @@ from aex_runtime.blobs.port import BlobMissing, BlobTooLarge, BlobUnavailable
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.http.validation import validation_problem
 from aex_runtime.store.port import AlreadyExists, StoreUnavailable
+from aex_runtime.store.table import RecordOfNewerVersion
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -32,6 +33,9 @@ DOMAIN_STATUS: Mapping[type[errors.DomainError], int] = {
     errors.TemporarilyUnavailable: 503,
 }
 VENDOR_ERRORS: Mapping[type[Exception], errors.DomainError] = {
+    RecordOfNewerVersion: errors.TemporarilyUnavailable(
+        "record_of_newer_version", "a newer version of this service wrote the record; ask again, it may answer then"
+    ),
     StoreUnavailable: errors.TemporarilyUnavailable("store_unavailable", "the store does not answer"),
     BusUnavailable: errors.TemporarilyUnavailable("bus_unavailable", "the bus does not answer"),
     BlobUnavailable: errors.TemporarilyUnavailable("blobs_unavailable", "the blob store does not answer"),

@@ -4,10 +4,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from aex_models.canonical import canonical_bytes
-from aex_runtime.store.port import Bound, Collection, Direction, Document, Fields, Query, Scalar, Store
+from aex_runtime.store.port import (
+    Bound,
+    Collection,
+    Direction,
+    Document,
+    Fields,
+    Query,
+    Scalar,
+    Store,
+    StoreUnavailable,
+)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -18,6 +28,18 @@ class Stored(Generic[M]):
 
     record: M
     document: Document
+
+
+class RecordOfNewerVersion(StoreUnavailable):
+    """The record has fields or words that this version does not know. Worth a retry: by then a newer one may answer.
+
+    While one version takes over from another both run. Read without those fields, the record would be written back
+    without them, too.
+    """
+
+
+_NEWER = frozenset({"extra_forbidden", "enum", "literal_error"})
+"""What pydantic says of a field, and of a word, that a later version has added."""
 
 
 class Reader(Protocol):
@@ -74,5 +96,13 @@ class Table(Generic[M]):
         return canonical_bytes(record), self.index(record)
 
     def decode(self, document: Document) -> Stored[M]:
-        """A document as a record."""
-        return Stored(self.model.model_validate_json(document.body), document)
+        """A document as a record. Raises `RecordOfNewerVersion`, and `ValidationError` for what is no record at all."""
+        try:
+            return Stored(self.model.model_validate_json(document.body), document)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_context=False, include_input=False)
+            if {each["type"] for each in found} <= _NEWER:
+                places = sorted({"/".join(map(str, each["loc"])) for each in found})
+                where = f"{self.collection.name}/{document.key}"
+                raise RecordOfNewerVersion(f"{where}: this version does not know {', '.join(places[:10])}") from None
+            raise
