@@ -13,7 +13,7 @@ from aex_runtime.clock import WallClock
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
-from aex_runtime.identity.service_tokens import LocalServiceTokens
+from aex_runtime.identity.local_service_tokens import LocalServiceTokens
 from aex_runtime.ids import RandomIds
 from aex_runtime.telemetry import continue_trace
 from aex_runtime.tracing.recording import recording_tracers

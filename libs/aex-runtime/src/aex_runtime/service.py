@@ -22,7 +22,8 @@ from aex_runtime.http.readiness import Probe
 from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import given_key, local_key
-from aex_runtime.identity.service_tokens import LocalServiceTokens, ServiceTokens
+from aex_runtime.identity.local_service_tokens import LocalServiceTokens
+from aex_runtime.identity.service_tokens import ServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
 from aex_runtime.settings import RuntimeSettings, blaming

@@ -1,46 +1,25 @@
-"""Tokens with which one service calls another."""
+"""Tokens with which one service calls another: the port."""
 
-from datetime import datetime, timedelta
 from typing import Protocol
 
-from aex_models.audiences import Audience
-from aex_runtime.clock import Clock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.telemetry import current_trace
-
-_TTL = timedelta(minutes=5)
-_RENEW_BEFORE = timedelta(minutes=1)
 
 
 class ServiceTokens(Protocol):
     """Short-lived tokens for calls to other services."""
 
     async def token(self, audience: str) -> str:
-        """A token that `audience` (a service's name) takes, in the role `service`."""
+        """A token that `audience` (a service's name) takes, in the role `service`.
+
+        Raises `TemporarilyUnavailable` where none can be had at present: no call can be made, as if nobody were there.
+        """
         ...
 
     async def headers(self, audience: str) -> dict[str, str]:
-        """What a call to `audience` carries: the token and the running trace."""
+        """What a call to `audience` carries: the token and the running trace. Raises as `token` does."""
         ...
 
 
-class LocalServiceTokens:
-    """Tokens signed with the local key; `sub` is `service:{name}`. One for each audience, until it grows old."""
-
-    def __init__(self, issuer: LocalIssuer, name: str, clock: Clock) -> None:
-        self._issuer = issuer
-        self._sub = f"service:{name}"
-        self._clock = clock
-        self._cached: dict[str, tuple[str, datetime]] = {}
-
-    async def token(self, audience: str) -> str:
-        now = self._clock.now()
-        cached = self._cached.get(audience)
-        if cached is not None and now < cached[1]:
-            return cached[0]
-        token = self._issuer.mint(self._sub, Audience.SERVICE, [audience], ttl=_TTL)
-        self._cached[audience] = (token, now + _TTL - _RENEW_BEFORE)
-        return token
-
-    async def headers(self, audience: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {await self.token(audience)}", **current_trace()}
+def bearing(token: str) -> dict[str, str]:
+    """The headers of a call: the token and the running trace."""
+    return {"Authorization": f"Bearer {token}", **current_trace()}

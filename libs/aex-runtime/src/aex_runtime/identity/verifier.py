@@ -1,4 +1,4 @@
-"""Verifies bearer tokens: who signed, for whom, until when, and whether the signer may grant that role."""
+"""Verifies bearer tokens: who signed, for whom, until when, and whether the signer may name that principal."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -6,10 +6,7 @@ from typing import Any
 
 import jwt
 from jwt import PyJWK
-from pydantic import TypeAdapter, ValidationError
 
-from aex_models.audiences import Audience
-from aex_models.frozen import Identifier
 from aex_models.numbers import is_number
 from aex_runtime.clock import Clock
 from aex_runtime.errors import Unauthenticated
@@ -21,14 +18,13 @@ MAX_TOKEN_CHARS = 8_192
 LEEWAY = timedelta(seconds=30)
 """How far clocks may differ."""
 _END_OF_TIME = 253_000_000_000  # the year 9987; later ones overflow once leeway is added
-_OPTIONS: Any = {
-    "require": ["iss", "sub", "aud", "exp", "role"],
+_REQUIRED = ("iss", "aud", "exp")
+_OPTIONS: dict[str, Any] = {
     "verify_exp": False,  # times are checked against the injected clock
     "verify_nbf": False,
     "verify_iat": False,
     "enforce_minimum_key_length": True,
 }
-_IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
 
 class TokenVerifier:
@@ -52,15 +48,16 @@ class TokenVerifier:
             return known
         claims, issuer = await self._verified(token)
         expires_at = _check_times(claims, now)
-        principal = _principal(claims, issuer, expires_at)
+        principal = issuer.subjects.principal(claims, issuer.iss, expires_at)
         self._cache.put(token, principal, now, expires_at)
         return principal
 
     async def _verified(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
         issuer, key, algorithm = await self._signer(token)
+        options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required]}
         try:
             claims = jwt.decode(
-                token, key, algorithms=[algorithm], audience=self._audience, issuer=issuer.iss, options=_OPTIONS
+                token, key, algorithms=[algorithm], audience=self._audience, issuer=issuer.iss, options=options
             )
         except jwt.MissingRequiredClaimError as error:
             raise Unauthenticated("invalid_token", f"the token lacks {error.claim}") from error
@@ -104,20 +101,3 @@ def _moment(claims: Mapping[str, Any], name: str) -> datetime:
     if not is_number(value) or not 0 <= value < _END_OF_TIME:
         raise Unauthenticated("invalid_token", f"{name} is not a moment")
     return datetime.fromtimestamp(value, UTC)
-
-
-def _principal(claims: Mapping[str, Any], issuer: Issuer, expires_at: datetime) -> Principal:
-    role = claims["role"]
-    if not isinstance(role, str) or role not in issuer.roles:
-        raise Unauthenticated("role_not_granted", "the issuer may not grant this role")
-    try:
-        org = claims.get("org")
-        return Principal(
-            _IDENTIFIER.validate_python(claims["sub"], strict=True),
-            Audience(role),
-            None if org is None else _IDENTIFIER.validate_python(org, strict=True),
-            expires_at,
-            issuer.iss,
-        )
-    except ValidationError as error:
-        raise Unauthenticated("invalid_token", "sub and org must be identifiers") from error

@@ -11,8 +11,8 @@ from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import local_issuer_of
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_service_tokens import LocalServiceTokens
 from aex_runtime.identity.principal import Principal
-from aex_runtime.identity.service_tokens import LocalServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import SeededIds
 from aex_runtime.telemetry import continue_trace
