@@ -40,11 +40,16 @@ DOCUMENTS = sorted(
     for path in ROOT.glob(pattern)
 )
 
+_ONE_MACHINE = "the containers share one machine, and whatever account it runs as: Google cannot tell them apart"
 LEFT_OUT_OF_COMPOSE = {
+    "AEX_GOOGLE_JWKS": _ONE_MACHINE,
     "AEX_INSTANCE": "no container has a successor that would know its name",
     "AEX_KEY_FILE": "the key is made in the data directory, which the containers share",
     "AEX_PARENT_FD": "no parent hands a container a pipe",
+    "AEX_SERVICE_ACCOUNTS": _ONE_MACHINE,
+    "AEX_SERVICE_TOKENS": _ONE_MACHINE,
     "AEX_PORT": "each image names its service's own port; .env says where that is published",
+    "GCE_METADATA_HOST": _ONE_MACHINE,
     "STORAGE_EMULATOR_HOST": "blobs are in a folder: no emulator of Cloud Storage serves what obstore speaks",
 }
 NOT_OF_SERVICES = {

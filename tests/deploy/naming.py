@@ -10,7 +10,9 @@ import yaml
 
 from tests.deploy.declared import SERVICES
 
-VARIABLE = re.compile(r"\b(?:AEX_[A-Z0-9]+(?:_[A-Z0-9]+)*|[A-Z]+_EMULATOR_HOST[A-Z0-9_]*)\b(?!_)")
+VARIABLE = re.compile(
+    r"\b(?:AEX_[A-Z0-9]+(?:_[A-Z0-9]+)*|[A-Z]+_EMULATOR_HOST[A-Z0-9_]*|GCE_METADATA_HOST[A-Z0-9_]*)\b(?!_)"
+)
 _BLOCK = re.compile(r"^# ---- (.+?) ----$", re.MULTILINE)
 _ENTRY = re.compile(r"^#?([A-Z][A-Z0-9_]*)=(.*)$")
 _INTERPOLATED = re.compile(r"\$\{([A-Z_]+):-([^}]*)\}")

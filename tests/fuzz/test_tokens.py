@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aex_models.audiences import Audience
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.identity.issuers import configured_issuers
+from aex_runtime.identity.issuers import configured_issuers, google_issuer
 from aex_runtime.identity.principal import Principal
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.settings import IssuerSettings
 from tests.fuzz.effort import effort
 from tests.fuzz.values import JSON, ODD, TEXT
 from tests.libs.runtime.identity.issuing import CLAIMS, NOW, Signer, signer, write_jwks
+from tests.parts.google import ACCOUNTS
 
 CLAIM_NAMES = st.sampled_from([*sorted(CLAIMS), "org", "nbf", "jti"])
 
@@ -100,3 +102,43 @@ async def test_a_good_token_changed_anywhere_names_nobody_new(
     raw[place % len(raw)] ^= change
     principal = await named(verifier, raw.decode("latin-1"))
     assert principal in (None, await named(verifier, good))
+
+
+@pytest.fixture(scope="module")
+def google_keys() -> Signer:
+    return signer("RS256")
+
+
+@pytest.fixture(scope="module")
+def of_services(google_keys: Signer, tmp_path_factory: pytest.TempPathFactory) -> TokenVerifier:
+    jwks = write_jwks(tmp_path_factory.mktemp("google") / "jwks.json", google_keys)
+    clock = SetClock(NOW)
+    return TokenVerifier([google_issuer(ACCOUNTS, str(jwks), clock)], "settlement", clock)
+
+
+@effort()
+@given(
+    st.dictionaries(
+        st.sampled_from(["iss", "aud", "sub", "email", "email_verified", "role", "org", "exp", "iat"]),
+        JSON | st.floats() | st.integers() | st.sampled_from([*ACCOUNTS.values(), "service", True]),
+        max_size=3,
+    )
+)
+async def test_odd_claims_under_googles_signature_name_the_accounts_service_or_nobody(
+    of_services: TokenVerifier, google_keys: Signer, claims: dict[str, Any]
+) -> None:
+    good = {
+        "iss": "https://accounts.google.com",
+        "aud": "aex:settlement",
+        "sub": "106784563219",
+        "email": ACCOUNTS["verification"],
+        "email_verified": True,
+        "exp": CLAIMS["exp"],
+    }
+    whole = {**good, **claims}
+    token = jwt.PyJWS().encode(json.dumps(whole).encode(), google_keys.private, "RS256", headers={"kid": "k1"})
+    principal = await named(of_services, token)
+    if principal is not None:
+        assert (principal.role, principal.org) == (Audience.SERVICE, None)
+        assert whole["email_verified"] is True
+        assert ACCOUNTS[principal.id.removeprefix("service:")] == whole["email"]

@@ -8,6 +8,7 @@ import jwt
 import pytest
 
 from aex_cli.main import call
+from tests.parts.google import ACCOUNTS
 
 
 def minted(tmp_path: Path, *arguments: str) -> dict[str, object]:
@@ -78,3 +79,20 @@ def test_a_key_that_others_can_read_is_refused_and_the_next_start_keeps_one_that
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "chmod 600" in captured.err
+
+
+def test_where_google_vouches_for_services_no_token_of_one_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mint = ["token", "--data-dir", str(tmp_path), "--sub", "service:verification", "--role"]
+    assert call([*mint, "service"]) == 0
+    monkeypatch.setenv("AEX_SERVICE_TOKENS", "google")
+    assert call([*mint, "operator"]) == 2
+    assert "AEX_SERVICE_ACCOUNTS" in capsys.readouterr().err
+    monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(ACCOUNTS))
+    assert call([*mint, "operator"]) == 0
+    capsys.readouterr()
+    assert call([*mint, "service"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "AEX_SERVICE_TOKENS=google" in captured.err

@@ -9,6 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from aex_models.audiences import project_event
+from aex_models.governance import Party, ValidationRequest
 from aex_runtime.clock import WallClock
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.local_issuer import LocalIssuer
@@ -17,7 +18,9 @@ from aex_runtime.identity.local_service_tokens import LocalServiceTokens
 from aex_runtime.ids import RandomIds
 from aex_runtime.telemetry import continue_trace
 from aex_runtime.tracing.recording import recording_tracers
-from aex_verification.clients import HttpAwards
+from aex_verification.clients import HttpAwards, HttpGovernance
+from aex_verification.ports import GovernanceUnavailable
+from aex_verification.silence import FAILURES, Silence
 from tests.parts.verification import VerificationBench
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -62,6 +65,48 @@ async def test_an_award_comes_with_the_trace_that_it_was_made_in(publisher: Publ
 async def test_an_award_that_is_not_there_is_none(publisher: Publisher) -> None:
     publisher.says = httpx.Response(404)
     assert await publisher.awards.get("ctr_1") is None
+
+
+class Untokened:
+    """Tokens that cannot be had."""
+
+    async def token(self, audience: str) -> str:
+        raise TemporarilyUnavailable("service_token_unavailable", f"none for {audience}", retry_after_s=5)
+
+    async def headers(self, audience: str) -> dict[str, str]:
+        return {"Authorization": await self.token(audience)}
+
+
+async def test_without_a_token_to_call_with_an_award_cannot_be_looked_up_now() -> None:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(unheard)) as client:
+        with pytest.raises(TemporarilyUnavailable) as caught:
+            await HttpAwards(client, "http://publisher:8081", Untokened()).get("ctr_1")
+    assert caught.value.code == "work_publisher_unreachable"
+
+
+async def test_without_a_token_to_call_with_governance_is_away_and_after_a_while_nobody_tries() -> None:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(unheard)) as client:
+        silence = Silence(5, lambda: 0.0)
+        governance = HttpGovernance(client, "http://governance:8083", Untokened(), silence)
+        request = ValidationRequest(
+            attempt_id="att_1",
+            contract_id="ctr_1",
+            work_id="work_1",
+            domain="news",
+            agent=Party(id="bot"),
+            consumer=Party(id="acme"),
+            output_hash="0" * 64,
+            received_at=WallClock().now(),
+        )
+        for _ in range(FAILURES):
+            with pytest.raises(GovernanceUnavailable):
+                await governance.validate(request)
+    assert not silence.may_ask()
+
+
+def unheard(request: httpx.Request) -> httpx.Response:
+    """Nobody is called without a token."""
+    raise AssertionError(request)
 
 
 async def test_a_call_is_a_span_whose_context_it_carries(publisher: Publisher) -> None:

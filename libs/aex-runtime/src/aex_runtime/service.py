@@ -19,10 +19,9 @@ from aex_runtime.data_dir import free_bytes, open_data_dir
 from aex_runtime.handlers import EventHandler, TimerHandler
 from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.http.readiness import Probe
-from aex_runtime.identity.issuers import configured_issuers, local_issuer_of
+from aex_runtime.identity.factory import open_service_tokens, trusted_issuers
 from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import given_key, local_key
-from aex_runtime.identity.local_service_tokens import LocalServiceTokens
 from aex_runtime.identity.service_tokens import ServiceTokens
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
@@ -130,14 +129,14 @@ def assemble(
     spans = MessageSpans(service, recording, carrier_of(settings.bus_url_of()))
     work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance, metrics, spans)
     issuer = LocalIssuer(key, ports.clock, ports.ids)
-    issuers = [local_issuer_of(key), *configured_issuers(settings.issuers, ports.clock)]
+    issuers = trusted_issuers(settings, key, ports.clock)
     return ServiceParts(
         name=service,
         settings=settings,
         backends=ports,
         unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.committed, metrics),
         verifier=TokenVerifier(issuers, service, ports.clock),
-        service_tokens=LocalServiceTokens(issuer, service, ports.clock),
+        service_tokens=open_service_tokens(settings, service, issuer, ports.clock, ports.ids),
         local_issuer=issuer,
         cursor_key=key.secret_for("page cursors"),
         metrics=metrics,

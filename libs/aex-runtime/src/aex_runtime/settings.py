@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,8 +12,10 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from aex_models.audiences import Audience
+from aex_models.events import SERVICES
 from aex_models.frozen import Frozen
 from aex_models.money import ZERO, Rate
+from aex_runtime.google_identity import GOOGLE_ISS, GOOGLE_JWKS, METADATA_HOST, SERVICE_ACCOUNT
 from aex_runtime.google_project import PROJECT_ID
 
 Algorithm = Literal["EdDSA", "ES256", "RS256"]
@@ -24,6 +26,12 @@ GOOGLE_SCHEMES = ("firestore", "pubsub")
 """Those whose URLs name a project."""
 TRACES_SCHEMES = ("file", "http", "https")
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\s:\[\]]+):[0-9]{1,5}")
+_HOST_NAME = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.ASCII | re.IGNORECASE)
+_SERVICE_ACCOUNT = re.compile(SERVICE_ACCOUNT, re.ASCII)
+_ACCOUNTS_WANTED = (
+    f"name the Google service account of each of {', '.join(SERVICES)}:"
+    ' {"verification": "name@project.iam.gserviceaccount.com", …}'
+)
 _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "settlement": 8084}
 
 
@@ -40,21 +48,24 @@ def blaming(variable: str, *errors: type[Exception]) -> Iterator[None]:
         raise BadConfiguration(f"{variable}: {error}") from error
 
 
+def _of_file_or_over_tls(jwks: str) -> str:
+    if urlsplit(jwks).scheme not in {"", "file", "https"}:
+        raise ValueError("must be a file or an https URL")
+    return jwks
+
+
+Jwks = Annotated[str, Field(min_length=1), AfterValidator(_of_file_or_over_tls)]
+"""A JWKS document: the path of a file, or an https URL."""
+
+
 class IssuerSettings(Frozen):
     """Who may sign tokens: where its public keys are, which algorithms it uses and which roles it may grant."""
 
     iss: Annotated[str, Field(min_length=1)]
     """The `iss` claim, compared exactly."""
     roles: Annotated[frozenset[Audience], Field(min_length=1)]
-    jwks: Annotated[str, Field(min_length=1)]
-    """A JWKS document: the path of a file, or an https URL."""
+    jwks: Jwks
     algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _jwks_over_tls(self) -> "IssuerSettings":
-        if urlsplit(self.jwks).scheme not in {"", "file", "https"}:
-            raise ValueError(f"issuer {self.iss}: jwks must be a file or an https URL")
-        return self
 
 
 def _plain_url(url: str) -> str:
@@ -73,6 +84,16 @@ def _host_and_port(text: str) -> str:
 
 
 EmulatorHost = Annotated[str, AfterValidator(_host_and_port)] | None
+
+
+def _name_or_name_and_port(text: str) -> str:
+    name, _, port = text.partition(":")
+    if _HOST_NAME.fullmatch(name) is None:
+        raise ValueError("must be name or name:port without http://, such as metadata.google.internal")
+    return _host_and_port(text) if port or text.endswith(":") else text
+
+
+MetadataHost = Annotated[str, AfterValidator(_name_or_name_and_port)]
 
 
 class RuntimeSettings(BaseSettings):
@@ -103,6 +124,15 @@ class RuntimeSettings(BaseSettings):
     settlement_url: ServiceUrl = "http://127.0.0.1:8084"
     issuers: Annotated[tuple[IssuerSettings, ...], NoDecode] = ()
     """Issuers beside the local one, as JSON."""
+    service_tokens: Literal["local", "google"] = "local"
+    """Who signs the tokens with which the services call each other: the platform's own key, or Google, for the accounts
+    that they run as. Then no other token makes anybody a service, but of an issuer in `issuers` that may grant it."""
+    service_accounts: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
+    """Service → the e-mail address of its Google service account, as JSON: of all four, where tokens are Google's."""
+    google_jwks: Jwks = GOOGLE_JWKS
+    """Google's public keys, or a copy of them where that address cannot be reached."""
+    metadata_host: MetadataHost = Field(default=METADATA_HOST, validation_alias="GCE_METADATA_HOST")
+    """Where Google's metadata server is, under the name that Google's tools use."""
     fee_rate: Rate = ZERO
     """The platform's share, recorded in the terms of each contract when it is awarded."""
     rate_limit_per_s: Annotated[float, Field(ge=0)] = 200.0
@@ -138,6 +168,46 @@ class RuntimeSettings(BaseSettings):
             return json.loads(issuers)
         except ValueError:
             raise ValueError("AEX_ISSUERS: not JSON") from None
+
+    @field_validator("service_accounts", mode="before")
+    @classmethod
+    def _accounts_from_json(cls, accounts: Any) -> Any:
+        if not isinstance(accounts, str):
+            return accounts
+        try:
+            return json.loads(accounts)
+        except ValueError:
+            raise ValueError(f"AEX_SERVICE_ACCOUNTS: not JSON; {_ACCOUNTS_WANTED}") from None
+
+    @field_validator("service_accounts")
+    @classmethod
+    def _accounts_of_services(cls, accounts: Mapping[str, str]) -> Mapping[str, str]:
+        for service, account in accounts.items():
+            if service not in SERVICES:
+                raise ValueError(f"AEX_SERVICE_ACCOUNTS: there is no service {service!r}; {_ACCOUNTS_WANTED}")
+            if _SERVICE_ACCOUNT.fullmatch(account) is None:
+                raise ValueError(
+                    f"AEX_SERVICE_ACCOUNTS: {service} has {account!r}, no address of a service account;"
+                    f" {_ACCOUNTS_WANTED}"
+                )
+        if len(set(accounts.values())) < len(accounts):
+            raise ValueError("AEX_SERVICE_ACCOUNTS: two services have one account; give each its own")
+        return accounts
+
+    @model_validator(mode="after")
+    def _google_knows_all_services(self) -> "RuntimeSettings":
+        if self.service_tokens == "local":
+            return self
+        missing = ", ".join(service for service in SERVICES if service not in self.service_accounts)
+        if missing:
+            raise ValueError(
+                f"AEX_SERVICE_ACCOUNTS: AEX_SERVICE_TOKENS=google needs the account of {missing}; {_ACCOUNTS_WANTED}"
+            )
+        if any(issuer.iss == GOOGLE_ISS for issuer in self.issuers):
+            raise ValueError(
+                f"AEX_ISSUERS: {GOOGLE_ISS} is there already, for AEX_SERVICE_TOKENS=google; take it out of the list"
+            )
+        return self
 
     @model_validator(mode="after")
     def _known_schemes(self) -> "RuntimeSettings":

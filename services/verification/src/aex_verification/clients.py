@@ -19,8 +19,9 @@ from aex_verification.measures import GOVERNANCE_SECONDS, REFUSED, UNAVAILABLE
 from aex_verification.ports import FoundAward, GovernanceRefused, GovernanceUnavailable
 from aex_verification.silence import Silence
 
-_UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError)
-"""No readable answer. `AttributeError` is what anyio makes of a connection that breaks as it is made."""
+_UNANSWERED = (httpx.HTTPError, ValidationError, AttributeError, TemporarilyUnavailable)
+"""No readable answer. `AttributeError` is what anyio makes of a connection that breaks as it is made, and
+`TemporarilyUnavailable` says that there is no token to call with: whoever it is, nobody can be asked."""
 
 _AWAY = frozenset(
     {

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from aex_models.audiences import Audience
 from aex_runtime.settings import RuntimeSettings
+from tests.parts.google import ACCOUNTS
 
 ISSUER = {"iss": "https://idp.test", "roles": ["consumer"], "jwks": "https://idp.test/jwks", "algorithms": ["ES256"]}
 
@@ -16,7 +17,8 @@ ISSUER = {"iss": "https://idp.test", "roles": ["consumer"], "jwks": "https://idp
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     google = ("FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST", "STORAGE_EMULATOR_HOST")
-    for name in ("AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL", "AEX_DATA_DIR", "AEX_PORT", *google):
+    tokens = ("AEX_SERVICE_TOKENS", "AEX_SERVICE_ACCOUNTS", "AEX_GOOGLE_JWKS", "GCE_METADATA_HOST")
+    for name in ("AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL", "AEX_DATA_DIR", "AEX_PORT", *google, *tokens):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -162,3 +164,101 @@ def test_the_google_project_is_the_one_given_or_that_of_a_url(given: dict[str, s
 def test_what_is_no_project_s_name_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match="google_project"):
         RuntimeSettings.model_validate({"google_project": name})
+
+
+def test_services_sign_for_each_other_unless_google_is_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (RuntimeSettings().service_tokens, RuntimeSettings().service_accounts) == ("local", {})
+    monkeypatch.setenv("AEX_SERVICE_TOKENS", "google")
+    monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(ACCOUNTS))
+    monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:8099")
+    settings = RuntimeSettings()
+    assert (settings.service_tokens, settings.service_accounts) == ("google", ACCOUNTS)
+    assert settings.metadata_host == "127.0.0.1:8099"
+    assert settings.google_jwks == "https://www.googleapis.com/oauth2/v3/certs"
+
+
+VERIFICATIONS = ACCOUNTS["verification"]
+
+
+@pytest.mark.parametrize(
+    ("accounts", "words"),
+    [
+        (None, "AEX_SERVICE_TOKENS=google needs the account of work-publisher, verification, governance, settlement"),
+        ({"verification": VERIFICATIONS}, "the account of work-publisher, governance, settlement; name the Google"),
+        ({**ACCOUNTS, "ledger": "aex-ledger@my-project.iam.gserviceaccount.com"}, "there is no service 'ledger'"),
+        ({**ACCOUNTS, "settlement": VERIFICATIONS}, "two services have one account"),
+        *(
+            ({**ACCOUNTS, "governance": email}, "governance has .*, no address of a service account")
+            for email in (
+                "",
+                "governance",
+                "somebody@gmail.com",
+                "gov@my-project.iam.gserviceaccount.com.evil.test",
+                "gov@evilgserviceaccount.com",
+                "Gov@my-project.iam.gserviceaccount.com",
+                "gov@my-project.iam.gserviceaccount.com ",
+                "gov@other@my-project.iam.gserviceaccount.com",
+            )
+        ),
+    ],
+)
+def test_accounts_that_google_could_not_vouch_for_are_refused_with_the_variable_and_the_fix(
+    monkeypatch: pytest.MonkeyPatch, accounts: dict[str, str] | None, words: str
+) -> None:
+    monkeypatch.setenv("AEX_SERVICE_TOKENS", "google")
+    if accounts is not None:
+        monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(accounts))
+    with pytest.raises(ValidationError, match=f"AEX_SERVICE_ACCOUNTS: .*{words}"):
+        RuntimeSettings()
+
+
+@pytest.mark.parametrize("text", ["{", "verification=x", "[1]", "7", '{"verification": 7}'])
+def test_accounts_that_are_no_json_object_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", text)
+    with pytest.raises(ValidationError, match="service_accounts"):
+        RuntimeSettings()
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "aex-governance@my-project.iam.gserviceaccount.com",
+        "gov@my-project.example.com.iam.gserviceaccount.com",
+        "123456789012-compute@developer.gserviceaccount.com",
+        "my-project@appspot.gserviceaccount.com",
+    ],
+)
+def test_every_form_of_a_service_accounts_address_is_taken(email: str) -> None:
+    accounts = {**ACCOUNTS, "governance": email}
+    given = {"service_tokens": "google", "service_accounts": accounts}
+    assert RuntimeSettings.model_validate(given).service_accounts["governance"] == email
+
+
+def test_google_is_not_trusted_twice() -> None:
+    google = {**ISSUER, "iss": "https://accounts.google.com"}
+    given = {"service_accounts": ACCOUNTS, "issuers": [google]}
+    assert RuntimeSettings.model_validate(given).issuers
+    with pytest.raises(ValidationError, match=r"AEX_ISSUERS: https://accounts\.google\.com is there already"):
+        RuntimeSettings.model_validate({**given, "service_tokens": "google"})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"service_tokens": "github"},
+        {"google_jwks": "http://www.googleapis.com/oauth2/v3/certs"},
+        {"google_jwks": "ftp://keys.test/certs"},
+        {"google_jwks": ""},
+        {"metadata_host": "http://metadata.google.internal"},
+        {"metadata_host": "metadata.google.internal/computeMetadata"},
+        {"metadata_host": "metadata:99999"},
+        {"metadata_host": "metadata:"},
+        {"metadata_host": "metadata?x"},
+        {"metadata_host": "user@metadata"},
+    ],
+)
+def test_googles_keys_and_tokens_come_from_where_they_can_be_trusted(change: dict[str, str]) -> None:
+    given = {"google_jwks": "/keys/google.json", "metadata_host": "metadata"}
+    assert RuntimeSettings.model_validate(given).metadata_host == "metadata"
+    with pytest.raises(ValidationError):
+        RuntimeSettings.model_validate(change)

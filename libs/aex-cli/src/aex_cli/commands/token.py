@@ -11,6 +11,7 @@ from aex_cli.signing_key import signing_key
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
+from aex_runtime.commandline.embedded import read_settings
 from aex_runtime.commandline.errors import UserError
 from aex_runtime.commandline.output import write_line
 from aex_runtime.identity.local_issuer import LocalIssuer
@@ -32,6 +33,11 @@ def token(
 
     The key is made where there is none yet: the token is good as soon as `aex up` runs.
     """
+    if role is Audience.SERVICE and read_settings(data_dir).service_tokens == "google":
+        raise UserError(
+            "with AEX_SERVICE_TOKENS=google the services know each other by Google's tokens, and take no other for one",
+            "choose another role",
+        )
     issuer = LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
     write_line(
         issuer.mint(

@@ -54,15 +54,16 @@ class TokenVerifier:
 
     async def _verified(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
         issuer, key, algorithm = await self._signer(token)
+        audience = issuer.audience_prefix + self._audience
         options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required]}
         try:
             claims = jwt.decode(
-                token, key, algorithms=[algorithm], audience=self._audience, issuer=issuer.iss, options=options
+                token, key, algorithms=[algorithm], audience=audience, issuer=issuer.iss, options=options
             )
         except jwt.MissingRequiredClaimError as error:
             raise Unauthenticated("invalid_token", f"the token lacks {error.claim}") from error
         except jwt.InvalidAudienceError as error:
-            raise Unauthenticated("wrong_audience", f"the token is not for {self._audience}") from error
+            raise Unauthenticated("wrong_audience", f"the token is not for {audience}") from error
         except jwt.PyJWTError as error:
             raise Unauthenticated("invalid_token", "the token's signature or shape is wrong") from error
         return claims, issuer

@@ -1,0 +1,100 @@
+"""The settings choose who signs the tokens of services; with Google's, the platform's own key makes no service."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aex_models.audiences import Audience
+from aex_models.events import SERVICES
+from aex_runtime.clock import WallClock
+from aex_runtime.errors import Unauthenticated
+from aex_runtime.identity.factory import open_service_tokens, trusted_issuers
+from aex_runtime.identity.google_service_tokens import GoogleServiceTokens
+from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.verifier import TokenVerifier
+from aex_runtime.ids import RandomIds
+from aex_runtime.settings import RuntimeSettings
+from tests.libs.runtime.identity.issuing import CLAIMS, signer, write_jwks
+from tests.parts.google import ACCOUNTS, Google
+
+
+def chosen(google: Google, tokens: str, **values: object) -> RuntimeSettings:
+    return RuntimeSettings.model_validate(
+        {
+            "service_tokens": tokens,
+            "service_accounts": ACCOUNTS,
+            "google_jwks": str(google.jwks),
+            "metadata_host": google.host,
+            **values,
+        }
+    )
+
+
+def verifier_of(settings: RuntimeSettings, folder: Path, service: str = "governance") -> TokenVerifier:
+    return TokenVerifier(trusted_issuers(settings, local_key(folder), WallClock()), service, WallClock())
+
+
+@pytest.mark.parametrize("tokens", ["local", "google"])
+async def test_a_service_is_known_by_the_token_that_it_calls_with(google: Google, tmp_path: Path, tokens: str) -> None:
+    settings, clock, ids = chosen(google, tokens), WallClock(), RandomIds()
+    issuer = LocalIssuer(local_key(tmp_path), clock, ids)
+    token = await open_service_tokens(settings, "verification", issuer, clock, ids).token("governance")
+    caller = await verifier_of(settings, tmp_path).verify(token)
+    assert caller == Principal("service:verification", Audience.SERVICE)
+    assert bool(google.asked) is (tokens == "google")
+    with pytest.raises(Unauthenticated):
+        await verifier_of(settings, tmp_path, "settlement").verify(token)
+    other = "local" if tokens == "google" else "google"
+    with pytest.raises(Unauthenticated):
+        await verifier_of(chosen(google, other), tmp_path).verify(token)
+
+
+async def test_with_googles_tokens_the_platforms_key_grants_every_role_but_that_of_a_service(
+    google: Google, tmp_path: Path
+) -> None:
+    verifier = verifier_of(chosen(google, "google"), tmp_path)
+    own = LocalIssuer(local_key(tmp_path), WallClock(), RandomIds())
+    for role in set(Audience) - {Audience.SERVICE}:
+        assert (await verifier.verify(own.mint("olga", role))).role is role
+    for audience in ("governance", "aex:governance"):
+        with pytest.raises(Unauthenticated) as caught:
+            await verifier.verify(own.mint("service:verification", Audience.SERVICE, [audience, "governance"]))
+        assert caught.value.code == "role_not_granted"
+
+
+@pytest.mark.parametrize("claims", [{}, {"email": ACCOUNTS["verification"], "email_verified": True}])
+async def test_other_issuers_tokens_are_asked_for_all_that_they_were_before(
+    google: Google, tmp_path: Path, claims: dict[str, Any]
+) -> None:
+    partner = signer()
+    trusted = {
+        "iss": CLAIMS["iss"],
+        "roles": ["consumer"],
+        "jwks": str(write_jwks(tmp_path / "partner.json", partner)),
+        "algorithms": ["EdDSA"],
+    }
+    verifier = verifier_of(chosen(google, "google", issuers=[trusted]), tmp_path)
+    now = int(WallClock().now().timestamp())
+    times: dict[str, Any] = {"iat": now, "exp": now + 600}
+    assert (await verifier.verify(partner.sign(aud="governance", **times, **claims))).id == "acme"
+    for change, code in (
+        ({"role": None}, "invalid_token"),
+        ({"role": "service"}, "role_not_granted"),
+        ({"aud": "aex:governance"}, "wrong_audience"),
+        ({"iss": "https://accounts.google.com"}, "wrong_algorithm"),
+    ):
+        with pytest.raises(Unauthenticated) as caught:
+            await verifier.verify(partner.sign(**{"aud": "governance", **times, **claims, **change}))
+        assert caught.value.code == code
+
+
+def test_every_service_can_be_given_googles_tokens(google: Google, tmp_path: Path) -> None:
+    ids = RandomIds()
+    issuer = LocalIssuer(local_key(tmp_path), WallClock(), ids)
+    for service in SERVICES:
+        tokens = open_service_tokens(chosen(google, "google"), service, issuer, WallClock(), ids)
+        assert isinstance(tokens, GoogleServiceTokens)
+    assert google.asked == []
