@@ -14,6 +14,9 @@ resource "google_service_account" "service" {
 }
 
 locals {
+  # By these the services know each other: Google's tokens name them.
+  accounts = { for service in local.services : service => google_service_account.service[service].email }
+
   # For the collector beside each service, and for spans. These name the project that is billed for them, which nobody
   # may do who may not use its services.
   telling_roles = [

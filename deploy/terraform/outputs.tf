@@ -10,7 +10,7 @@ output "signing_key" {
 
 output "accounts" {
   description = "The account that each service runs as."
-  value       = { for service, account in google_service_account.service : service => account.email }
+  value       = local.accounts
 }
 
 output "operator_environment" {

@@ -1,5 +1,6 @@
-# The platform's own signing key: the services sign for each other with it. It is made during the apply and goes
-# straight to Secret Manager: neither the plan nor the state ever holds it.
+# The platform's own signing key: page cursors, and tokens for people that are signed by hand. It makes nobody a service:
+# Google signs for those, unless service_tokens says otherwise. It is made during the apply and goes straight to Secret
+# Manager: neither the plan nor the state ever holds it.
 
 ephemeral "tls_private_key" "signing" {
   algorithm = "ED25519"

@@ -20,6 +20,8 @@ locals {
       AEX_BUS_URL            = "pubsub://${var.project_id}"
       AEX_BLOBS_URL          = "gs://${local.buckets[local.bucket_of[service]]}"
       AEX_KEY_FILE           = "${local.key_folder}/${local.key_name}"
+      AEX_SERVICE_TOKENS     = var.service_tokens
+      AEX_SERVICE_ACCOUNTS   = jsonencode(local.accounts)
       AEX_WORK_PUBLISHER_URL = local.urls["work-publisher"]
       AEX_VERIFICATION_URL   = local.urls["verification"]
       AEX_GOVERNANCE_URL     = local.urls["governance"]

@@ -134,6 +134,17 @@ variable "signing_key_version" {
   }
 }
 
+variable "service_tokens" {
+  description = "Who signs the tokens with which the services call each other: google, for the account of each; or local, the signing key that all four have."
+  type        = string
+  default     = "google"
+
+  validation {
+    condition     = contains(["google", "local"], var.service_tokens)
+    error_message = "Service tokens are signed by google, or local."
+  }
+}
+
 variable "traces_ratio" {
   description = "The share of new traces that is recorded, 0 to 1."
   type        = number

@@ -20,6 +20,13 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "deploy" / "terraform"
 TERRAFORM = shutil.which("terraform")
 PROJECT_NUMBER = "123456789012"
+TOLD_BY_GOOGLE = {
+    "data.google_project.this.number": f'"{PROJECT_NUMBER}"',
+    "google_service_account.service[service].email": (
+        '"${var.name}-${service}@${var.project_id}.iam.gserviceaccount.com"'
+    ),
+}
+"""What expressions ask Google's provider for → what Google would say."""
 DIGEST = "@sha256:" + "0" * 64
 SERVICES = ("governance", "settlement", "verification", "work-publisher")
 VALUES: Mapping[str, Any] = {
@@ -90,7 +97,10 @@ def _blocks(file: str, text: str) -> Iterator[Block]:
 def without_providers(files: Mapping[str, str]) -> str:
     """Variables and locals alone, and what they ask Google for written in: Terraform evaluates that by itself."""
     kept = [block for text in files.values() for block in _top_level(text) if block[0] in _EVALUATED]
-    return "\n\n".join(text for _, text in kept).replace("data.google_project.this.number", f'"{PROJECT_NUMBER}"')
+    text = "\n\n".join(text for _, text in kept)
+    for asked, told in TOLD_BY_GOOGLE.items():
+        text = text.replace(asked, told)
+    return text
 
 
 def _top_level(text: str) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import pytest
 from tests.deploy.terraform.configuration import TERRAFORM, VALUES, Configuration, evaluate, read, texts
 
 ASKED = (
+    "accounts",
     "asked_outside",
     "buckets",
     "bucket_of",

@@ -22,9 +22,11 @@ from tests.deploy.terraform.configuration import PROJECT_NUMBER, VALUES, Configu
 
 LEFT_OUT = {
     "AEX_DATA_DIR": "with the three URLs and the key nothing is kept on a disk",
+    "AEX_GOOGLE_JWKS": "Google's own address answers on Google Cloud",
     "AEX_INSTANCE": "no instance of Cloud Run has a name that its successor will have",
     "AEX_PARENT_FD": "Cloud Run is nobody's parent process",
     "FIRESTORE_EMULATOR_HOST": "Firestore itself is there",
+    "GCE_METADATA_HOST": "the metadata server is where it always is",
     "PUBSUB_EMULATOR_HOST": "Pub/Sub itself is there",
     "STORAGE_EMULATOR_HOST": "Cloud Storage itself is there",
 }
@@ -87,6 +89,18 @@ def test_every_service_starts_with_what_it_is_given(
         assert not settings.uses_data_dir()
         assert settings.google_project_of() == VALUES["project_id"]
         assert settings.port_of(service) == 8080
+        assert settings.service_tokens == "google"
+        assert settings.service_accounts == evaluated["accounts"]
+
+
+def test_each_service_runs_as_the_account_that_the_others_know_it_by(
+    evaluated: Mapping[str, Any], configuration: Configuration
+) -> None:
+    domain = f"{VALUES['project_id']}.iam.gserviceaccount.com"
+    assert evaluated["accounts"] == {service: f"aex-{service}@{domain}" for service in SERVICES}
+    (service,) = [block for block in configuration.of("resource") if block.labels[0] == "google_cloud_run_v2_service"]
+    account = service.body["template"][0]["service_account"]
+    assert account == "${google_service_account.service[each.value].email}"
 
 
 def test_the_services_find_each_other(evaluated: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ IMAGES = VALUES["images"]
         ({"settings": {"verification": {"AEX_EVENTS_LIFETIME_S": "3600"}}}, "after an hour"),
         ({"rules_config_file": "missing.yaml"}, "no such file"),
         ({"signing_key_version": 0}, "1, 2, 3"),
+        ({"service_tokens": "github"}, "by google, or local"),
         ({"traces_ratio": 1.5}, "from 0 to 1"),
         ({"notification_channels": {"soon": []}}, "now, today and look"),
         ({"guide_url": "http://guide.example"}, "https URL"),
