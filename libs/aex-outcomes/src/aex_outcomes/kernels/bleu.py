@@ -5,57 +5,16 @@ reference nearest in length (the shorter one at a tie), case kept.
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aex_outcomes.kernels.ngrams import merged, ngrams, overlap, total
+from aex_outcomes.kernels.tokens_13a import tokenize_13a
 
 ORDERS = (1, 2, 3, 4)
 _LOG_OF_ZERO = -9999999999
 """What sacrebleu takes the logarithm of 0 for."""
-
-_SYMBOLS = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
-_POINT_AFTER_NON_DIGIT = re.compile(r"([^0-9])([\.,])")
-_POINT_BEFORE_NON_DIGIT = re.compile(r"([\.,])([^0-9])")
-_DASH_AFTER_DIGIT = re.compile(r"([0-9])(-)")
-_LONE_AT_THE_END = frozenset('.,!"#$%&()*+:;<=>?@[\\]^_`{|}~/')
-
-
-def tokenize_13a(text: str) -> list[str]:
-    """The tokens of mteval-v13a, as sacrebleu makes them.
-
-    Word by word: its rules never look across white space, and most words need none of them.
-    """
-    text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    if "&" in text:
-        text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
-    tokens: list[str] = []
-    odd: dict[str, None] = {}
-    for word in text.split():
-        if word.isalnum():
-            tokens.append(word)
-        elif word[-1] in _LONE_AT_THE_END and word[:-1].isalnum():
-            tokens += word[:-1], word[-1]
-        else:
-            tokens.append(word)
-            odd[word] = None
-    if not odd:
-        return tokens
-    parts = dict(zip(odd, _split(odd), strict=True))
-    return [part for token in tokens for part in parts.get(token, (token,))]
-
-
-def _split(words: Iterable[str]) -> list[list[str]]:
-    """The tokens of each word: all words in one pass, a line and blanks apart, where no rule reaches the next."""
-    spaced = _SYMBOLS.sub(r" \1 ", f" {_BETWEEN.join(words)} ")
-    spaced = _POINT_AFTER_NON_DIGIT.sub(r"\1 \2 ", spaced)
-    spaced = _POINT_BEFORE_NON_DIGIT.sub(r" \1 \2", spaced)
-    return [line.split() for line in _DASH_AFTER_DIGIT.sub(r"\1 \2 ", spaced).split("\n")]
-
-
-_BETWEEN = " \n "
 
 
 @dataclass(frozen=True, slots=True)

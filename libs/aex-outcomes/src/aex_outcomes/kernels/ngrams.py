@@ -18,10 +18,12 @@ def total(tokens: Sequence[str], order: int) -> int:
 def overlap(reference: Mapping[Hashable, int], candidate: Iterable[Hashable]) -> int:
     """Σ over n-grams of min(count in the reference, count in the candidate).
 
-    Only what the reference has is counted, so that memory follows the reference and not a hostile candidate.
+    Only what the reference has is counted, so that memory follows the reference and not a hostile candidate. Most
+    n-grams stand in a text once, and their 1 is the smaller count: only the others are looked at one by one.
     """
     shared = Counter(filter(reference.__contains__, candidate))
-    return sum(map(min, shared.values(), map(reference.__getitem__, shared)))
+    repeated = [min(count, reference[each]) - 1 for each, count in shared.items() if count > 1]
+    return len(shared) + sum(repeated)
 
 
 def overlaps(references: Sequence[Mapping[Hashable, int]], candidate: Iterable[Hashable]) -> list[int]:
