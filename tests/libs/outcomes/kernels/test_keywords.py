@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.kernels.keywords import (
-    UnfoldsTooFar,
-    clauses_of,
-    distinct_terms,
-    presence,
-    searchable,
-    standing,
-    words_of,
-)
+from aex_outcomes.kernels.folding import UnfoldsTooFar
+from aex_outcomes.kernels.keywords import distinct_terms, presence, searchable, standing
 from tests.libs.outcomes.kernels.texts import prose
 
 
@@ -189,14 +182,3 @@ def test_a_text_may_unfold_to_a_greatest_length(measured: Callable[[str, list[st
 def test_sentences_are_told_apart_before_the_text_is_normalised() -> None:
     assert standing("revenue！margin；dividend", ["revenue", "margin"]).list_share == 1
     assert standing("we saw the revenue rise！margin", ["revenue", "margin"]).list_share == 0.5
-
-
-def test_lines_and_marks_end_a_clause_and_apostrophes_and_hyphens_do_not() -> None:
-    text = "Don't stop, well-known friend:\n- now\n\nपुल बना। 新桥，很好"
-    expected = [["don", "t", "stop"], ["well", "known", "friend"], ["now"], ["पुल", "बना"], ["新", "桥"], ["很", "好"]]
-    assert clauses_of(text) == expected
-
-
-@given(st.text() | st.text(alphabet="ab é中पु।\n -,.'"))
-def test_all_clauses_together_are_all_words(text: str) -> None:
-    assert [word for clause in clauses_of(text) for word in clause] == words_of(text)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.kernels.keywords import words_of
 from aex_outcomes.kernels.word_likeness import MOST_WORDS, ReferenceWords, word_likeness
+from aex_outcomes.kernels.words import words_of
 
 ENGLISH = (
     "The council met on Tuesday to discuss the new bridge over the river, whose cost has risen by a third since March. "

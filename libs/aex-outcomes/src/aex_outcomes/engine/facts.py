@@ -15,8 +15,10 @@ from aex_outcomes.engine.visible import hidden_of
 from aex_outcomes.extractors.protocol import AgentFault
 from aex_outcomes.extractors.text import UNFOLDED, references_of, text_of
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
-from aex_outcomes.kernels.keywords import Standing, UnfoldsTooFar, standing, words_of
+from aex_outcomes.kernels.folding import UnfoldsTooFar
+from aex_outcomes.kernels.keywords import Standing, standing
 from aex_outcomes.kernels.word_likeness import ReferenceWords, word_likeness
+from aex_outcomes.kernels.words import words_of
 
 MAX_TOLD = 200_000
 """Code points of the text that governance is told: rules about likeness need no more, and answers stay small."""

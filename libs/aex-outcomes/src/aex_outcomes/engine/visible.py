@@ -5,7 +5,8 @@ from typing import Any
 
 from aex_outcomes.engine.spoken import strings_of
 from aex_outcomes.extractors.text import UNFOLDED
-from aex_outcomes.kernels.keywords import UnfoldsTooFar, words_of
+from aex_outcomes.kernels.folding import UnfoldsTooFar
+from aex_outcomes.kernels.words import words_of
 
 MAX_SEARCHED = 1_000_000
 """Code points of the input that are searched."""

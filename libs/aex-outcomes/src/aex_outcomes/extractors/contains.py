@@ -10,7 +10,8 @@ from aex_models.work import Problem
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.recent import Recent
 from aex_outcomes.extractors.text import MAX_TEXT_LENGTH, TEXT_POINTER, UNFOLDED, checked_pointer, text_of
-from aex_outcomes.kernels.keywords import UnfoldsTooFar, presence_in, searchable
+from aex_outcomes.kernels.folding import UnfoldsTooFar
+from aex_outcomes.kernels.keywords import presence_in, searchable
 from aex_outcomes.kernels.patterns import InvalidPattern, check_pattern, compile_pattern
 from aex_outcomes.kernels.schemas import InvalidSchema, NotJson, compile_schema, conforms, schema_text
 from aex_outcomes.pointer import MISSING, resolve

@@ -13,9 +13,10 @@ Runs are looked for where the reference is prose: right labels, numbers and fiel
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from aex_outcomes.kernels.keywords import clauses_of
 from aex_outcomes.kernels.subsequence import longest_common_subsequence
+from aex_outcomes.kernels.words import clauses_of
 
 MOST_WORDS = 20_000
 """Words of either text, from its beginning, whose common subsequence is looked for."""
@@ -48,11 +49,13 @@ class ReferenceWords:
     def of(cls, text: str) -> "ReferenceWords":
         """Read a reference."""
         clauses = clauses_of(text)
-        words = [word for clause in clauses for word in clause]
+        words = list(chain.from_iterable(clauses))
+        if len(words) < MIN_WORDS:
+            return cls(words, None)
         told = [word for clause in clauses if _is_long(clause) for word in clause]
         is_prose = len(told) >= _MIN_SHARE * len(words) and len(set(told)) >= _MIN_DISTINCT
-        run = _RUN_OF_CHARACTERS if 2 * sum(len(word) == 1 for word in words) > len(words) else _RUN
-        return cls(words, run if is_prose and len(words) >= MIN_WORDS else None)
+        run = _RUN_OF_CHARACTERS if 2 * [*map(len, words)].count(1) > len(words) else _RUN
+        return cls(words, run if is_prose else None)
 
 
 def word_likeness(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
@@ -64,15 +67,24 @@ def word_likeness(words: Sequence[str], references: Sequence[ReferenceWords]) ->
 
 def _alike(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
     """The greatest F-measure. What shares too few words to have a greater one is not gone through."""
-    counts, best, steps = Counter(words), 0.0, 0
-    cut = [each.words[:MOST_WORDS] for each in references]
-    bounds = [_f_measure((counts & Counter(each)).total(), len(words), len(each)) for each in cut]
-    for bound, reference in sorted(zip(bounds, cut, strict=True), key=lambda pair: -pair[0]):
+    best, steps = 0.0, 0
+    for bound, reference in _likeliest_first(words, [each.words[:MOST_WORDS] for each in references]):
         steps += len(words) * len(reference)
         if bound <= best or steps > MAX_STEPS:
             break
         best = max(best, _f_measure(longest_common_subsequence(reference, words), len(words), len(reference)))
     return best
+
+
+def _likeliest_first(
+    words: Sequence[str], references: Sequence[Sequence[str]]
+) -> Sequence[tuple[float, Sequence[str]]]:
+    """The references with the most that their F-measures can be: by words in common, in whatever order."""
+    if len(references) == 1:  # will be gone through in any case
+        return [(1.0, references[0])]
+    counts = Counter(words)
+    bounds = [_f_measure((counts & Counter(each)).total(), len(words), len(each)) for each in references]
+    return sorted(zip(bounds, references, strict=True), key=lambda pair: -pair[0])
 
 
 def _f_measure(shared: int, words: int, reference: int) -> float:
@@ -106,5 +118,8 @@ def _runs(words: Sequence[str], size: int) -> Iterable[_Run]:
 
 def _is_long(clause: Sequence[str]) -> bool:
     """Figures do not count."""
-    words = [word for word in clause if not word.isdecimal()]
-    return sum(_SINGLE_CHARACTER if len(word) == 1 else 1.0 for word in words) > _SHORT_CLAUSE
+    if len(clause) <= _SHORT_CLAUSE:
+        return False
+    return (
+        sum([_SINGLE_CHARACTER if len(word) == 1 else 1.0 for word in clause if not word.isdecimal()]) > _SHORT_CLAUSE
+    )

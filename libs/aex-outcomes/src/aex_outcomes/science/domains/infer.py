@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aex_models.domains import Domain, DomainGuess
-from aex_outcomes.kernels.keywords import clauses_of
+from aex_outcomes.kernels.words import clauses_of
 from aex_outcomes.science.domains.registry import DomainRegistry
 
 _Phrase = tuple[str, ...]
