@@ -43,6 +43,8 @@ def _written(value: Any) -> Any:
             raise _Uncommon
         return {key: _written(item) for key, item in value.items()}
     if kind is list or kind is tuple:
+        if {*map(type, value)} == {str}:  # labels, often, by the thousand
+            return value
         return [_written(item) for item in value]
     if isinstance(value, float):
         return _float(value)

@@ -23,8 +23,9 @@ MOST_EARLIER = 20
 _BETWEEN = "\x1e"
 """Between a text and a form, which has none itself: JSON escapes it."""
 _LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-_RUN = re.compile(r"[!-\u0dff]{41,}")
-"""No word of a script with blanks between its words is so long."""
+_LONGEST_WORD = 40
+"""Of a script with blanks between its words; what is longer is none."""
+_RUN = re.compile(rf"[!-\u0dff]{{{_LONGEST_WORD + 1},}}")
 _KEPT_OF_RUN = 8
 _LONG_LITERAL = 200
 _MAX_READ = 1_000_000
@@ -39,7 +40,7 @@ def structured_form(output: Any, text: str | None, *, briefly: bool = False) -> 
     if text and (output == text or (isinstance(output, dict) and [*output.values()] == [text])):
         return f"{text[:MAX_PART]}{_BETWEEN}" if _BETWEEN in text else None
     try:
-        form = _LITERAL.sub(_shortened, canonical_bytes(output).decode()[:_MAX_READ])
+        form = _without_long_runs(canonical_bytes(output).decode()[:_MAX_READ])
     except NotCanonical:
         return None
     if briefly or len(form) > MAX_PART:
@@ -91,10 +92,20 @@ def _plain(text: str) -> str:
     return _RUN.sub(lambda run: run[0][:_KEPT_OF_RUN], text)
 
 
+def _without_long_runs(form: str) -> str:
+    """Of its strings. Lists of numbers have no blanks either."""
+    if '\\"' in form:
+        return _LITERAL.sub(_shortened, form)
+    pieces = form.split('"')  # no quote is escaped: every other piece is a string
+    for place in range(1, len(pieces) - 1, 2):
+        if len(pieces[place]) > _LONGEST_WORD:
+            pieces[place] = _plain(pieces[place])
+    return '"'.join(pieces)
+
+
 def _shortened(literal: re.Match[str]) -> str:
-    """Lists of numbers have no blanks either, so that strings alone are shortened."""
     whole: str = literal[0]
-    return f'"{_plain(whole[1:-1])}"' if len(whole) > _KEPT_OF_RUN else whole
+    return f'"{_plain(whole[1:-1])}"' if len(whole) > _LONGEST_WORD else whole
 
 
 def _named(literal: re.Match[str]) -> str:

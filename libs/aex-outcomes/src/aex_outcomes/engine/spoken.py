@@ -44,7 +44,7 @@ def said_text(output: Any, text: str | None, longest: int) -> str | None:
     strings = dict.fromkeys(_strings(output))
     if text:
         elsewhere = sum(_words(each) for each in strings if each != text)
-        if _words(text, least=0) >= _DECOY * elsewhere:
+        if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
             return text
     joined = "\n".join(filter(None, _strings(output)))[:longest]
     return joined.encode("utf-8", "replace").decode() or text
@@ -86,7 +86,10 @@ def _strings(value: Any) -> Iterator[str]:
                 if isinstance(key, str) and len(key) >= _SENTENCE_LIKE:
                     waiting.append(key)
         elif isinstance(item, list | tuple):
-            waiting.extend(reversed(item))
+            if set(map(type, item)) == {str}:  # labels, often, by the thousand
+                yield from item
+            else:
+                waiting.extend(reversed(item))
 
 
 def _words(text: str, least: int = _SENTENCE_WORDS) -> int:
