@@ -22,8 +22,10 @@ from rouge_score.rouge_scorer import RougeScorer
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.governance import Action, ValidationDecision
 from aex_outcomes import VerificationEngine
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.engine.candidate import CandidateFacts
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
@@ -204,23 +206,34 @@ async def schema_row() -> Row:
     return await row("schema check, 2,000 objects", 50, "jsonschema.validate", ours, theirs, outputs(4), (40, 2))
 
 
-async def engine_row() -> Row:
-    """The engine remembers nothing here, and its governance is skipped: what is left is judging."""
+class Allowing:
+    """Governance that is told all about a candidate, and allows it."""
+
+    async def validate(self, facts: CandidateFacts) -> ValidationDecision:  # noqa: ARG002 part of the protocol
+        return ValidationDecision(valid=True, action=Action.ALLOW)
+
+
+async def engine_rows() -> list[Row]:
+    """The engine remembers nothing here. Without governance what is left is judging; with it, as in the services,
+    the facts that it is told are gathered too, which no plain library call does.
+    """
     scorer = RougeScorer(["rougeL"])
     names = ("rougeL", "bleu_score", "f1_score")
 
-    async def ours(case: tuple[tuple[str, str], tuple[list[str], list[str]]]) -> Scores:
-        (candidate, reference), (truth, predictions) = case
-        engine = engines[0]
-        found = await engine.verify(
-            contract_id="ctr_1",
-            work_input={},
-            evaluation={"reference": reference, "ground_truth": truth},
-            work_output={"text": candidate, "predictions": predictions},
-            success_criteria=CRITERIA,
-            execution_metadata={"duration_ms": 812},
-        )
-        return {"met": found.success, **_picked(found.metrics, names)}
+    def ours(engine: VerificationEngine) -> One:
+        async def one(case: tuple[tuple[str, str], tuple[list[str], list[str]]]) -> Scores:
+            (candidate, reference), (truth, predictions) = case
+            found = await engine.verify(
+                contract_id="ctr_1",
+                work_input={},
+                evaluation={"reference": reference, "ground_truth": truth},
+                work_output={"text": candidate, "predictions": predictions},
+                success_criteria=CRITERIA,
+                execution_metadata={"duration_ms": 812},
+            )
+            return {"met": found.success, **_picked(found.metrics, names)}
+
+        return one
 
     async def theirs(case: tuple[tuple[str, str], tuple[list[str], list[str]]]) -> Scores:
         (candidate, reference), pair = case
@@ -230,10 +243,14 @@ async def engine_row() -> Row:
         met = rouge >= 0.4 and bleu >= 0.1 and f1 >= 0.5
         return {"met": met, "rougeL": rouge, "bleu_score": bleu, "f1_score": f1}
 
-    engines = [VerificationEngine({"caching": {"extractor_results_ttl": 0}})]
+    forgetful = {"caching": {"extractor_results_ttl": 0}}
+    judging, telling = VerificationEngine(forgetful), VerificationEngine(forgetful, governance=Allowing())
     cases = list(zip(texts(24), labels(24), strict=True))  # more than references are kept prepared
     name, against = "whole verification, four criteria, 1,000 tokens", "plain library calls"
-    return await row(name, 50, against, ours, theirs, cases, (48, 1), apart=1e-9)
+    return [
+        await row(name, 50, against, ours(judging), theirs, cases, (96, 1), apart=1e-9),
+        await row("the same, and governance told", 50, against, ours(telling), theirs, cases, (48, 1), apart=1e-9),
+    ]
 
 
 async def custom_row() -> Row:
@@ -268,7 +285,7 @@ async def measure() -> list[Row]:
         *await bleu_rows(),
         await labels_row(),
         await schema_row(),
-        await engine_row(),
+        *await engine_rows(),
         await custom_row(),
     ]
 

@@ -1,11 +1,11 @@
 """What the engine is given, and what it hands on to governance."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from aex_models.criteria import SuccessCriteria
+from aex_models.criteria import SuccessCriteria, SuccessCriterion
 from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.results import VerificationResult
 from aex_models.science import ScienceResult
@@ -36,6 +36,11 @@ class Case:
     """By output hash, the oldest first: the forms of the contract's earlier candidates."""
     science: ScienceResult | None = None
     """What the science gate has concluded, where the work has science: before the engine is asked."""
+
+    @property
+    def criteria(self) -> Sequence[SuccessCriterion]:
+        """All of them; empty for a work without any."""
+        return self.success_criteria.criteria if self.success_criteria else ()
 
     @property
     def task_input(self) -> dict[str, Any]:

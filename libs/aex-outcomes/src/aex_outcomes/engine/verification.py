@@ -15,7 +15,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.clock import Clock, WallClock
 from aex_outcomes.config import OutcomeConfig, parse_config
 from aex_outcomes.engine.candidate import Assessment, CandidateFacts, Case
-from aex_outcomes.engine.extracting import Extraction
+from aex_outcomes.engine.extracting import Extracted, Extraction
 from aex_outcomes.engine.facts import facts_of
 from aex_outcomes.engine.governance import apply_governance, word_of
 from aex_outcomes.engine.judging import judge
@@ -112,11 +112,11 @@ class VerificationEngine:
             reasoning=reasoning,
             science=concluded,
         )
-        assessment = await self.assess(case)
-        if self._governance is None or assessment.result.verdict is Verdict.INDETERMINATE:
-            return assessment.result
-        decision = await self._governance.validate(assessment.facts)
-        return apply_governance(assessment.result, word_of(decision))
+        result, found = await self._judged(case)
+        if self._governance is None or result.verdict is Verdict.INDETERMINATE:
+            return result
+        decision = await self._governance.validate(self._facts(case, found))
+        return apply_governance(result, word_of(decision))
 
     def check_data(self, science: Science, data: "Mapping[str, Content]") -> None:
         """Whether the files that the work's data name are given, and are the ones that are meant.
@@ -145,11 +145,17 @@ class VerificationEngine:
 
         Raises `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`: before anything is extracted.
         """
-        criteria = case.success_criteria.criteria if case.success_criteria else ()
-        self.catalog.check(criteria)
-        found = await self._extraction.extracted(criteria, case.task_input, case.work_output, case.metadata)
-        facts = facts_of(case, criteria, found.readings, self._measure)
-        return Assessment(judge(case, found.readings, self.catalog), facts, found.seconds)
+        result, found = await self._judged(case)
+        return Assessment(result, self._facts(case, found), found.seconds)
+
+    async def _judged(self, case: Case) -> tuple[VerificationResult, Extracted]:
+        self.catalog.check(case.criteria)
+        found = await self._extraction.extracted(case.criteria, case.task_input, case.work_output, case.metadata)
+        return judge(case, found.readings, self.catalog), found
+
+    def _facts(self, case: Case, found: Extracted) -> CandidateFacts:
+        """For governance alone: they take as long as the verdict."""
+        return facts_of(case, case.criteria, found.readings, self._measure)
 
 
 def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCriteria | None:
