@@ -35,7 +35,7 @@ class Row:
     unit: Unit = Unit.OPERATIONS
 
     @classmethod
-    def of(cls, measured: Comparison, against: str, bar: float) -> "Row":
+    def of(cls, measured: Comparison, against: str, bar: float | None) -> "Row":
         """Of rates that were measured in turns: how many times as fast ours is."""
         return cls(measured.name, against, measured.ours, measured.raw, bar)
 

@@ -19,7 +19,10 @@ SCALARS = (
     | st.text()
 )
 KEYS = st.text(max_size=5) | st.sampled_from(["\ue000", "\U00010000", "é", "a", "A", "\x7f", "\x1f", '"'])
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5))
+LISTS_OF_TEXTS = st.lists(st.text(max_size=5), max_size=5)
+VALUES = st.recursive(
+    SCALARS | LISTS_OF_TEXTS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5)
+)
 
 
 @settings(max_examples=1_000)

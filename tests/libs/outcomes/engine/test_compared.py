@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aex_models.canonical import canonical_bytes
 from aex_outcomes.engine.compared import MAX_COMPARED, MOST_EARLIER, likenesses, structured_form
 from aex_outcomes.engine.job import verify_candidate
 
@@ -53,6 +54,14 @@ def test_a_short_text_that_stays_does_not_make_outputs_alike_whose_labels_change
 
 def test_neither_the_order_of_keys_nor_white_space_in_json_is_an_edit() -> None:
     assert structured_form({"b": 1.0, "a": [1, 2]}, None) == structured_form({"a": [1, 2], "b": 1}, None)
+
+
+@pytest.mark.parametrize("label", ["neutral", 'a "quoted" one', "ends in a backslash \\", "", "two\nlines"])
+def test_a_form_has_the_beginning_of_what_is_no_word_and_all_else_as_it_is(label: str) -> None:
+    junk = {"a": "x" * 41, "b": f"so {'y' * 40} {'z' * 99}", "c": [label, "w" * 50, 1, None]}
+    kept = {"a": "x" * 8, "b": f"so {'y' * 40} {'z' * 8}", "c": [label, "w" * 8, 1, None]}
+    assert structured_form(junk, None) == structured_form(kept, None)
+    assert structured_form(kept, None) == f"\x1e{canonical_bytes(kept).decode()}"
 
 
 def test_the_latest_twenty_are_compared() -> None:
