@@ -1,6 +1,6 @@
 """Runs the service: `python -m aex_settlement`."""
 
-from aex_runtime.process import serve
+from aex_runtime.launch import launch
 
 if __name__ == "__main__":
-    serve("aex_settlement.main:create_app")
+    launch("aex_settlement.main:create_app")

@@ -1,6 +1,6 @@
 """Runs the service: `python -m aex_verification`."""
 
-from aex_runtime.process import serve
+from aex_runtime.launch import launch
 
 if __name__ == "__main__":
-    serve("aex_verification.main:create_app")
+    launch("aex_verification.main:create_app")

@@ -26,7 +26,7 @@ class Public:
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
-    def __call__(self) -> None:
+    async def __call__(self) -> None:  # not awaited, it would be called in a thread: of every health check
         """Admits everybody."""
 
 
