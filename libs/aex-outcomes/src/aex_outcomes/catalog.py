@@ -146,9 +146,18 @@ class Catalog:
         """The scientific domains: those of the package, and of the configured folder. Raises `InvalidConfig`."""
         from aex_outcomes.science.domains.registry import DomainRegistry  # noqa: PLC0415 reads YAML
 
+        return DomainRegistry.load(self._domains_folder)
+
+    def check_domains(self) -> None:
+        """Read those of a configured folder, if there is one: others cannot be wrong. Raises `InvalidConfig`."""
+        if self.has_science and self._domains_folder is not None:
+            _ = self.domains
+
+    @property
+    def _domains_folder(self) -> Path | None:
         settings = self.config.sections().get(SCIENCE)
         folder = settings.config.get("domains_folder") if settings else None
-        return DomainRegistry.load(Path(folder) if folder else None)
+        return Path(folder) if folder else None
 
     def domain_of(self, named: str | None, domain: str | None = None) -> Domain | None:
         """The domain that `science` names, else the work's own, where the registry knows it."""

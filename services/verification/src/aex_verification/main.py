@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-import httpx
 from fastapi import FastAPI
 from opentelemetry.trace import TracerProvider
 
@@ -16,6 +15,7 @@ from aex_runtime.http.app import build_app
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.service import Backends, assemble
 from aex_verification.api import routes
+from aex_verification.calling_out import LateClient, client_within
 from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
 from aex_verification.followers import Followers
@@ -60,7 +60,7 @@ def create_app(
         partial(sandbox_pool, chosen, limits.memory_limit_mb) if chosen.sandbox_workers else None, parts.backends.ids
     )
     confined = (pool, sandbox, config.as_json(), chosen.verify_timeout_s, limits.timeout_ms)
-    client = httpx.AsyncClient(timeout=chosen.governance_timeout_s)
+    client = LateClient(partial(client_within, chosen.governance_timeout_s))
     times = ExtractionTimes(parts.metrics, catalog.extractors)
     deps = Deps(
         unit_of_work=parts.unit_of_work,

@@ -15,6 +15,7 @@ def load_catalog(chosen: Settings) -> Catalog:
         catalog = Catalog.load(chosen.outcome_config)
         if problems := list(_switched_off(catalog.config.verification, chosen)):
             raise InvalidConfig([(f"{chosen.outcome_config}: verification.{name}", why) for name, why in problems])
+        catalog.check_domains()
     return catalog
 
 

@@ -33,8 +33,7 @@ def create_app(
     with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code
-        if catalog.has_science:
-            _ = catalog.domains  # a domain that cannot be used stops the service, not the first work that names one
+        catalog.check_domains()  # one that cannot be used stops the service, not the first work that names it
     checked = partial(check_submission, catalog=catalog, verifiers=verifiers, reviewer=bool(chosen.review_model))
     deps = Deps(
         unit_of_work=parts.unit_of_work,

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from aex_governance.rules.config_file import BadRuleConfig, read_mapping
+from aex_governance.rules.config_file import BadRuleConfig, read_mapping, read_packaged
 from aex_governance.rules.rule import FraudRule
 from aex_governance.rules.table import RULES
 from aex_governance.rules.threshold_limits import counted, expected_instead, is_finite, out_of_order
@@ -50,7 +50,7 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
 def packaged_rules() -> dict[str, RuleConfig]:
     """The defaults of every rule in the table."""
     source = files("aex_governance.rules").joinpath("thresholds.yaml")
-    defaults = read_mapping(source, "thresholds.yaml")
+    defaults = read_packaged(source)
     return {rule.name: RuleConfig.model_validate(defaults[rule.name]) for rule in RULES}
 
 

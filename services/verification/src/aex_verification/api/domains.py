@@ -56,17 +56,17 @@ class DomainPage(BaseModel):
 def domain_routes(deps: Deps) -> APIRouter:
     """`/domains`."""
     router = service_router(tags=["domains"])
-    registry = deps.catalog.domains
+    catalog = deps.catalog  # which reads its domains when they are first asked for
 
     @router.get("/domains", summary="Every scientific domain", responses={200: {"model": DomainPage}})
     async def list_domains(reader: Anyone) -> dict[str, Any]:
         """All in one page."""
-        return {"items": [project(each, reader.role) for each in registry.domains], "next_cursor": None}
+        return {"items": [project(each, reader.role) for each in catalog.domains.domains], "next_cursor": None}
 
     @router.get("/domains/{name:path}", summary="One domain", responses={200: {"model": Domain}})
     async def get_domain(name: str, reader: Anyone) -> dict[str, Any]:
         """By name or alias, which may hold slashes: as they are, or percent-encoded."""
-        found = registry.get(name)
+        found = catalog.domains.get(name)
         if found is None:
             raise NotFound("domain_not_found", "there is no such domain; GET /v1/domains lists them")
         return project(found, reader.role)
@@ -78,9 +78,9 @@ def domain_routes(deps: Deps) -> APIRouter:
         An `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could double.
         """
         if body.characters <= _OFF_LOOP:
-            guess = infer_domain(body.text, body.columns, registry)
+            guess = infer_domain(body.text, body.columns, catalog.domains)
         else:
-            guess = await asyncio.to_thread(infer_domain, body.text, body.columns, registry)
+            guess = await asyncio.to_thread(infer_domain, body.text, body.columns, catalog.domains)
         return project(guess, reader.role)
 
     return router

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 import re2
-import yaml
 
+from aex_governance.rules.config_file import read_packaged
 from aex_governance.rules.injection.folding import folded_words
 
 CLASSES: Final = [
@@ -138,8 +138,8 @@ def lexicon() -> Lexicon:
     """Read once, when first asked for."""
     whole = Lexicon()
     for language in LANGUAGES:
-        content = files(__package__).joinpath("lexicon", f"{language}.yaml").read_text(encoding="utf-8")
-        for name, words in yaml.safe_load(content).items():
+        content = read_packaged(files(__package__).joinpath("lexicon", f"{language}.yaml"))
+        for name, words in content.items():
             for word in words:
                 _add(whole, folded_words(word), BIT[name] if BIT[name] & TRAITS else BIT[name] | LANGUAGE_BIT[language])
     return whole
