@@ -10,11 +10,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn, cast
 
+import structlog
 import uvicorn
 from fastapi import FastAPI
 from pydantic import ValidationError
@@ -22,6 +23,7 @@ from pydantic import ValidationError
 from aex_runtime.data_dir import UnknownLayout
 from aex_runtime.http.connections import bounds_for, protocol_within
 from aex_runtime.http.event_stream import OpenStreams
+from aex_runtime.http.readiness import Missing, what_is_missing
 from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
@@ -31,6 +33,9 @@ KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections (httpx: 5 s), or they would meet one that is just being closed."""
 _PR_SET_PDEATHSIG = 1
 _BAD_CONFIGURATION = 2
+_FAILED = 3
+"""As uvicorn exits where a start fails."""
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,24 @@ _BOUNDS = StopBounds()
 
 
 class _Server(uvicorn.Server):
-    """Ends within bounds, whatever hangs, and at once what would never end by itself."""
+    """Ends within bounds, whatever hangs, and at once what would never end by itself; and with a vital part."""
 
-    def __init__(self, config: uvicorn.Config, hard_exit_s: int, open_streams: OpenStreams) -> None:
+    def __init__(
+        self, config: uvicorn.Config, hard_exit_s: int, open_streams: OpenStreams, vital: Mapping[str, Missing]
+    ) -> None:
         super().__init__(config)
+        self.lost: dict[str, str] = {}
+        """Vital parts that are missing, and why."""
         self._hard_exit_s = hard_exit_s
         self._open_streams = open_streams
+        self._vital = vital
+
+    async def on_tick(self, counter: int) -> bool:
+        self.lost = what_is_missing(self._vital)
+        if self.lost:
+            _log.critical("service_ends", lost=self.lost)
+            _bound_the_end(self._hard_exit_s)
+        return await super().on_tick(counter) or bool(self.lost)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._open_streams.end()  # the server waits for all answers, and these would take minutes
@@ -67,8 +84,9 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
     """Run the service whose app factory is `module:create_app` until SIGTERM, SIGINT or the end of the parent.
 
     Reads `RuntimeSettings` from the environment. Asked to stop, it drains within `bounds`, or ends itself with the
-    stacks of its threads on stderr. Exits with 2 where the configuration is wrong, with one line on stderr for each
-    problem. Writes nothing to stdout but logs.
+    stacks of its threads on stderr; so it does by itself where a vital part of the service is lost, and exits with 3.
+    Exits with 2 where the configuration is wrong, with one line on stderr for each problem. Writes nothing to stdout
+    but logs.
     """
     # Until uvicorn takes the signals, and again once it gives them back.
     signal.signal(signal.SIGTERM, _exit)
@@ -88,7 +106,10 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         _refuse([str(error)])
     configuration = _configuration(app, settings, service, bounds)
     streams = getattr(app.state, "open_streams", OpenStreams())  # an application that streams nothing has none
-    _Server(configuration, bounds.hard_exit_s, streams).run()
+    server = _Server(configuration, bounds.hard_exit_s, streams, getattr(app.state, "vital", {}))
+    server.run()
+    if server.lost:
+        raise SystemExit(_FAILED)
 
 
 def follow_parent(descriptor: int, hard_exit_s: int) -> None:

@@ -36,6 +36,7 @@ from aex_verification.turnstile import Turnstile
 from aex_verification.under_way import UnderWay
 from aex_verification.verifiers import ConfinedVerifiers
 from aex_verification.waits import Waits
+from aex_verification.warming_pool import WarmingPool
 
 SERVICE = "verification"
 SLOW_OF_ONE, SLOW_OF_ALL = 3, 6
@@ -52,7 +53,7 @@ def create_app(
     config = catalog.config
     registered = load_verifiers(chosen, config)
     parts = assemble(SERVICE, chosen, backends, tracers)
-    pool, operators = candidate_pool(chosen), verifier_pool(chosen, registered)
+    pool, operators = WarmingPool(candidate_pool(chosen)), verifier_pool(chosen, registered)
     limits, reading = config.sections()["custom"].sandbox, config.sections()["statistics"].sandbox
     science, spool = PoolOnDemand(science_pool(chosen, reading)), Spool(parts.backends.blobs, chosen.spool_dir)
     reviewer = build_reviewer(chosen, parts.backends.ids)
@@ -109,6 +110,7 @@ def create_app(
             *([lambda: reviewer] if reviewer else []),
             lambda: client,
         ],
+        vital={"workers": lambda: pool.missing},
         dispensable={"sandbox": lambda: sandbox.missing},
         gauges=[
             GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", _up(sandbox)),

@@ -22,7 +22,7 @@ from aex_runtime.http.openapi import describe_api
 from aex_runtime.http.operations import operation_routes
 from aex_runtime.http.problems import add_problem_handlers
 from aex_runtime.http.rate_limit import REFUSED, RateBounds, RateLimits
-from aex_runtime.http.readiness import Missing, Probe
+from aex_runtime.http.readiness import Missing, Probe, there
 from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
 from aex_runtime.measures import Spec
 from aex_runtime.service import ServiceParts
@@ -45,6 +45,7 @@ def build_app(
     pieces: Mapping[str, Piece] | None = None,
     resources: Sequence[Resource] = (),
     ready: Mapping[str, Probe] | None = None,
+    vital: Mapping[str, Missing] | None = None,
     dispensable: Mapping[str, Missing] | None = None,
     gauges: Sequence[GaugeSpec] = (),
     measures: Sequence[Spec] = (),
@@ -54,8 +55,9 @@ def build_app(
     `router` comes from `service_router()`; each of its routes depends on an `Allow` or is marked `Public`, or
     `UnguardedRoute` is raised. `pieces` are background work of the service's own, by name: kept running, cancelled at
     the end. `resources` (a worker pool, an HTTP client) are entered before background work starts
-    and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name; `dispensable`
-    parts are told of where they are missing, and leave the service ready. `gauges` and `measures`: the service's own.
+    and left after it has stopped. `ready` adds probes to those of store, bus and blobs, by name. A `vital`
+    part that is missing is so for good: the service is not ready, and the process ends (see `process.serve`); a
+    `dispensable` one is told of, and leaves the service ready. `gauges` and `measures`: the service's own.
     """
     metrics = parts.metrics
     metrics.declare((REFUSED, RESTARTS, *EventMeasures(subscriptions or ()).specs(), *measures))
@@ -65,7 +67,9 @@ def build_app(
     background = partial(parts.background, subscriptions or {}, timers or {}, pieces)
     app = _bare_app(parts, _life(parts, background, resources))
     app.state.rate_limits = rate_limits
-    probes = operation_routes({**parts.probes(), **(ready or {})}, metrics, dispensable)
+    app.state.vital = vital or {}
+    asked = {**parts.probes(), **(ready or {}), **{name: there(part) for name, part in app.state.vital.items()}}
+    probes = operation_routes(asked, metrics, dispensable)
     # Taken over as they are: `include_router` would build each route once more and match each request twice.
     app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]
     add_problem_handlers(app)

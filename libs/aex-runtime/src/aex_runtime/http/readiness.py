@@ -11,7 +11,7 @@ from aex_runtime.store.port import StoreError
 
 Probe = Callable[[], Awaitable[None]]
 Missing = Callable[[], str | None]
-"""Why a part that the service can do without is not there, in words for anybody; None where it is."""
+"""Why a part of the service is not there, in words for anybody; None where it is."""
 PROBE_DEADLINE_S = 3.0
 _OURS = (StoreError, BusError, BlobError)
 """They say where and what to do, in words without content. For the log alone: anybody may ask whether we are ready."""
@@ -28,6 +28,21 @@ def what_is_missing(parts: Mapping[str, Missing]) -> dict[str, str]:
     """The names of the parts that are not there, each with its reason; empty where all are."""
     reasons = {name: missing() for name, missing in parts.items()}
     return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+class PartMissing(Exception):
+    """A part is not there; the message says why, in words for anybody."""
+
+
+def there(missing: Missing) -> Probe:
+    """The probe of a part that tells of itself that it is missing. Raises `PartMissing`."""
+
+    async def probe() -> None:
+        reason = missing()
+        if reason is not None:
+            raise PartMissing(reason)
+
+    return probe
 
 
 async def _ask(name: str, probe: Probe, deadline_s: float) -> str | None:
