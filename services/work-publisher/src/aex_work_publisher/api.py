@@ -15,7 +15,7 @@ from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_r
 from aex_runtime.http.pagination import PageRequest, page, page_request
 from aex_runtime.http.problems import criteria_responses
 from aex_runtime.http.raw_body import DescribedAs, body_size
-from aex_runtime.http.routing import service_router
+from aex_runtime.http.routing import joined, service_router
 from aex_runtime.tracing.calls import CONTRACT_TRACE
 from aex_work_publisher.bodies import WorkPage
 from aex_work_publisher.deps import Deps
@@ -46,8 +46,7 @@ def routes(deps: Deps) -> APIRouter:
     _work_routes(router, deps)
     _award_routes(router, deps)
     consumers = Allow("consumer")
-    router.include_router(artifact_routes(uploads_of(deps), consumers, consumers, partial(size_of_own, deps)))
-    return router
+    return joined(router, artifact_routes(uploads_of(deps), consumers, consumers, partial(size_of_own, deps)))
 
 
 def _work_routes(router: APIRouter, deps: Deps) -> None:

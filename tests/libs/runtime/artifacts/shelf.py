@@ -59,7 +59,7 @@ async def opened(folder: Path, pace: Pace = PACE) -> AsyncIterator[Shelf]:
 
     def add(router: APIRouter) -> None:
         parties = Allow("consumer", "agent")
-        router.include_router(artifact_routes(uploads, parties, parties, size_of, pace))
+        router.routes += artifact_routes(uploads, parties, parties, size_of, pace).routes
 
     yield Shelf(sample(folder / "aex", backends, add), backends, folder / "aex" / "blobs")
     await backends.bus.close()

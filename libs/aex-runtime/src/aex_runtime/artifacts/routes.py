@@ -41,9 +41,9 @@ _READ: dict[int | str, dict[str, Any]] = {
 def artifact_routes(
     uploads: Uploads, uploader: Allow, reader: Allow, find_size: FindSize, pace: Pace = PACE
 ) -> APIRouter:
-    """The two routes. `uploader` and `reader`: whose roles may call them; `find_size`: what each may read; `pace`: how
-    slow either may be."""
-    router = service_router(tags=["artifacts"])
+    """The two routes, below `/v1`. `uploader` and `reader`: whose roles may call them; `find_size`: what each may read;
+    `pace`: how slow either may be."""
+    router = service_router("/v1", tags=["artifacts"])
     entering = Turnstile(UPLOADS_OF_ONE, UPLOADS_OF_ALL, "uploads", "uploads_busy")
     leaving = Turnstile(DOWNLOADS_OF_ONE, DOWNLOADS_OF_ALL, "downloads", "downloads_busy")
 

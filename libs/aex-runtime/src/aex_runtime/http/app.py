@@ -23,7 +23,7 @@ from aex_runtime.http.operations import operation_routes
 from aex_runtime.http.problems import add_problem_handlers
 from aex_runtime.http.rate_limit import REFUSED, RateBounds, RateLimits
 from aex_runtime.http.readiness import Missing, Probe, there
-from aex_runtime.http.routing import ServiceRoute, allow_of, public_of
+from aex_runtime.http.routing import ServiceRoute, allow_of, joined, public_of
 from aex_runtime.measures import Spec
 from aex_runtime.service import ServiceParts
 from aex_runtime.settings import RuntimeSettings
@@ -70,8 +70,7 @@ def build_app(
     app.state.vital = vital or {}
     asked = {**parts.probes(), **(ready or {}), **{name: there(part) for name, part in app.state.vital.items()}}
     probes = operation_routes(asked, metrics, dispensable)
-    # Taken over as they are: `include_router` would build each route once more and match each request twice.
-    app.router.routes += [*router.routes, *probes.routes, *docs_routes().routes]
+    app.router.routes += joined(router, probes, docs_routes()).routes
     add_problem_handlers(app)
     describe_api(app)
     _refuse_unguarded(app)

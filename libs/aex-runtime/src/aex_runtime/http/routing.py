@@ -73,6 +73,13 @@ def service_router(prefix: str = "", tags: list[str | Enum] | None = None, *, st
     return APIRouter(prefix=prefix, tags=tags, route_class=route, responses=problem_responses())
 
 
+def joined(*routers: APIRouter) -> APIRouter:
+    """All routes on one router, as they are: `include_router` builds each once more, and matches each request twice."""
+    whole = APIRouter()
+    whole.routes += [route for router in routers for route in router.routes]
+    return whole
+
+
 def allow_of(route: APIRoute) -> Allow | None:
     """The `Allow` that guards a route; its `roles` are who may call it."""
     return next((call for call in _calls(route.dependant) if isinstance(call, Allow)), None)

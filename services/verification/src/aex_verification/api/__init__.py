@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from aex_runtime.http.routing import service_router
+from aex_runtime.http.routing import joined
 from aex_verification.api.artifacts import artifacts_of_agents
 from aex_verification.api.catalog import catalog_routes
 from aex_verification.api.contracts import contract_routes
@@ -16,13 +16,13 @@ from aex_verification.deps import Deps
 
 def routes(deps: Deps) -> APIRouter:
     """Every route of the service."""
-    router = service_router(prefix="/v1")
-    router.include_router(contract_routes(deps))
-    router.include_router(event_routes(deps))
-    router.include_router(export_routes(deps))  # before the outcome of a contract of that name
-    router.include_router(outcome_routes(deps))
-    router.include_router(verify_routes(deps))
-    router.include_router(catalog_routes(deps))
-    router.include_router(artifacts_of_agents(deps))
-    router.include_router(domain_routes(deps))
-    return router
+    return joined(
+        contract_routes(deps),
+        event_routes(deps),
+        export_routes(deps),  # before the outcome of a contract of that name
+        outcome_routes(deps),
+        verify_routes(deps),
+        catalog_routes(deps),
+        artifacts_of_agents(deps),
+        domain_routes(deps),
+    )

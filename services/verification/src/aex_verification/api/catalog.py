@@ -14,7 +14,7 @@ Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
 
 def catalog_routes(deps: Deps) -> APIRouter:
     """`/metrics/catalog`."""
-    router = service_router(tags=["catalog"])
+    router = service_router("/v1", tags=["catalog"])
 
     @router.get("/metrics/catalog", summary="Every metric that a criterion may name")
     async def catalog(reader: Anyone) -> dict[str, Any]:

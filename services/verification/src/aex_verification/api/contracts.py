@@ -41,7 +41,7 @@ _POSTED: dict[int | str, dict[str, Any]] = {
 
 def contract_routes(deps: Deps) -> APIRouter:
     """`/contracts` and what lies below it."""
-    router = service_router(tags=["contracts"])
+    router = service_router("/v1", tags=["contracts"])
 
     @router.get("/contracts", summary="The caller's contracts, newest first")
     async def contracts(reader: Parties, paging: Paging, status: ContractStatus | None = None) -> Json:

@@ -55,7 +55,7 @@ class DomainPage(BaseModel):
 
 def domain_routes(deps: Deps) -> APIRouter:
     """`/domains`."""
-    router = service_router(tags=["domains"])
+    router = service_router("/v1", tags=["domains"])
     catalog = deps.catalog  # which reads its domains when they are first asked for
 
     @router.get("/domains", summary="Every scientific domain", responses={200: {"model": DomainPage}})

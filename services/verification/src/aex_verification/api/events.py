@@ -49,7 +49,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 def event_routes(deps: Deps) -> APIRouter:
     """`/contracts/{contract_id}/events`."""
-    router = service_router(tags=["contracts"])
+    router = service_router("/v1", tags=["contracts"])
 
     async def place(reader: Parties) -> AsyncIterator[None]:
         # Left once the answer has been sent to its end, or its reader has gone.

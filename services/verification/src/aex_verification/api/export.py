@@ -45,7 +45,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 def export_routes(deps: Deps) -> APIRouter:
     """`/outcomes/export`."""
-    router = service_router(tags=["outcomes"])
+    router = service_router("/v1", tags=["outcomes"])
     turnstile = Turnstile(MAX_OF_ONE, MAX_OF_ALL, "exports", "exports_busy", kept=KEPT)
 
     @router.get(

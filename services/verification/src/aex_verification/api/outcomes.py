@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 def outcome_routes(deps: Deps) -> APIRouter:
     """`/outcomes` and what lies below it."""
-    router = service_router(tags=["outcomes"])
+    router = service_router("/v1", tags=["outcomes"])
 
     @router.get("/outcomes", summary="Outcomes, newest first")
     async def outcomes(reader: Readers, paging: Paging) -> Json:

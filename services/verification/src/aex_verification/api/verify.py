@@ -31,7 +31,7 @@ SCIENCE_OF_ONE, SCIENCE_OF_ALL = 2, 6
 
 def verify_routes(deps: Deps) -> APIRouter:
     """`/verify`."""
-    router = service_router(tags=["verify"])
+    router = service_router("/v1", tags=["verify"])
     turnstile, examinations = Turnstile(MAX_OF_ONE, MAX_OF_ALL), Turnstile(SCIENCE_OF_ONE, SCIENCE_OF_ALL)
 
     @router.post(

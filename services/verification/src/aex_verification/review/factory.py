@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from aex_runtime.ids import Ids
 from aex_runtime.settings import BadConfiguration
-from aex_verification.review.model_reviewer import Bounds, ModelReviewer
 from aex_verification.settings import Settings
+
+if TYPE_CHECKING:
+    from aex_verification.review.model_reviewer import ModelReviewer
 
 _OPENAI = "https://api.openai.com/v1"
 _CORRECTIONS = 2
@@ -15,7 +18,7 @@ _CORRECTIONS = 2
 
 def build_reviewer(
     settings: Settings, ids: Ids, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-) -> ModelReviewer | None:
+) -> "ModelReviewer | None":
     """A reviewer that is yet to be entered, or None where no model is set. Contacts nobody.
 
     Raises `BadConfiguration` where a model is set and cannot be asked: the extra is missing, or the key.
@@ -30,6 +33,7 @@ def build_reviewer(
         )
     try:
         from aex_verification.review.chat import ModelChat, openai_model  # noqa: PLC0415 takes seconds: only where on
+        from aex_verification.review.model_reviewer import Bounds, ModelReviewer  # noqa: PLC0415 10 ms, the same
     except ImportError as error:
         raise BadConfiguration(
             "AEX_REVIEW_MODEL is set, but what asks a model is not installed: install aex-verification[review], or "
