@@ -173,6 +173,16 @@ async def test_readiness_names_what_is_down_and_nothing_more(tmp_path: Path) -> 
     assert "10.0.0.7" not in answer.text
 
 
+async def test_without_a_vital_part_the_service_is_not_ready(tmp_path: Path) -> None:
+    reasons: list[str | None] = [None, "no worker can be started"]
+    made = sample(tmp_path / "data", vital={"workers": lambda: reasons.pop(0)})
+    async with made.client(role=None) as client:
+        assert (await client.get("/readyz")).status_code == 200
+        answer = await client.get("/readyz")
+    assert answer.status_code == 503
+    assert [(each["path"], each["message"]) for each in answer.json()["errors"]] == [("workers", "PartMissing")]
+
+
 async def test_a_part_that_can_be_done_without_is_told_of_and_leaves_the_service_ready(tmp_path: Path) -> None:
     reasons: list[str | None] = ["starting", None]
     made = sample(tmp_path / "data", dispensable={"sandbox": lambda: reasons.pop(0)})

@@ -1,4 +1,4 @@
-"""A service that hangs where the environment says so, and streams events that have no end."""
+"""A service that hangs or loses a part where the environment says so, and streams events that have no end."""
 
 import asyncio
 import os
@@ -14,6 +14,7 @@ from aex_runtime.http.event_stream import EventStream, OpenStreams
 from aex_runtime.process import StopBounds, serve
 
 HANGS = "SAMPLE_HANGS"
+LOSES = "SAMPLE_LOSES"
 HANG_S = 600
 
 
@@ -31,6 +32,7 @@ def create_app() -> FastAPI:
         time.sleep(HANG_S)
     app = FastAPI(lifespan=_lifespan)
     app.state.open_streams = OpenStreams()
+    app.state.vital = {"workers": lambda: os.environ.get(LOSES)}
 
     @app.get("/readyz")
     def ready() -> str:

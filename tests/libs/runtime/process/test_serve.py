@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.libs.cli.suites import free_ports
-from tests.libs.runtime.process.sample import HANGS
+from tests.libs.runtime.process.sample import HANGS, LOSES
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[4]
@@ -100,6 +100,16 @@ def test_a_signal_stops_the_service_and_stdout_stays_empty(number: signal.Signal
         code, out, err = service.ended()
         assert (code, out) == (0, "")
         assert {json.loads(line)["service"] for line in err.splitlines()} == {"tests"}
+
+
+def test_a_service_that_has_lost_a_vital_part_says_so_and_ends_with_3() -> None:
+    with served(**{LOSES: "no worker can be started"}) as service:
+        code, out, err = service.ended()
+        assert (code, out) == (3, "")
+        ends = [line for line in map(json.loads, err.splitlines()) if line["event"] == "service_ends"]
+        assert [(line["lost"], line["level"]) for line in ends] == [
+            ({"workers": "no worker can be started"}, "critical")
+        ]
 
 
 def test_streams_of_events_end_at_once_when_the_service_is_asked_to_stop() -> None:
