@@ -1,9 +1,9 @@
 """The workers for candidates: warmed up beside the service, waited for by the first jobs, and no half of them left."""
 
 import asyncio
+import os
 from typing import Any
 
-import psutil
 import pytest
 
 from aex_outcomes.confinement.errors import PoolClosed, WorkersUnavailable
@@ -11,6 +11,8 @@ from aex_verification.judge import JOB
 from aex_verification.pools import candidate_pool
 from aex_verification.settings import Settings
 from aex_verification.warming_pool import WarmingPool
+from tests.libs.outcomes.confinement.service import children_of
+from tests.libs.runtime.http.sample import until
 
 NEVER_S = 600.0
 
@@ -47,9 +49,7 @@ async def test_a_job_starts_the_workers_at_once_and_waits_for_them() -> None:
         await asyncio.sleep(0)
         assert pool.starts == 0
         job = asyncio.create_task(warming.run("j", {"a": 1}, 2.0, lane="acme"))
-        async with asyncio.timeout(5):
-            while not pool.starts:
-                await asyncio.sleep(0)
+        await until(lambda: pool.starts == 1)
         assert not job.done()
         assert warming.missing is None
         pool.may_start.set()
@@ -60,9 +60,8 @@ async def test_a_job_starts_the_workers_at_once_and_waits_for_them() -> None:
 async def test_workers_are_warmed_without_a_job() -> None:
     pool = Pool()
     pool.may_start.set()
-    async with WarmingPool(pool, 0.0), asyncio.timeout(5):
-        while not pool.starts:
-            await asyncio.sleep(0)
+    async with WarmingPool(pool, 0.0):
+        await until(lambda: pool.starts == 1)
 
 
 @pytest.mark.parametrize("error", [WorkersUnavailable("No module named 'x'"), OSError("no room")])
@@ -72,9 +71,7 @@ async def test_workers_that_cannot_be_started_are_missing_and_their_jobs_are_not
     pool.may_start.set()
     async with WarmingPool(pool, 0.0) as warming:
         job = asyncio.create_task(warming.run("j", {}))
-        async with asyncio.timeout(5):
-            while warming.missing is None:
-                await asyncio.sleep(0)
+        await until(lambda: warming.missing is not None)
         assert warming.missing == "no worker can be started"
         assert not job.done()
     with pytest.raises(PoolClosed):
@@ -82,12 +79,10 @@ async def test_workers_that_cannot_be_started_are_missing_and_their_jobs_are_not
 
 
 async def test_a_stop_during_the_warm_up_leaves_no_process_behind() -> None:
-    before = {each.pid for each in psutil.Process().children()}
+    before = children_of(os.getpid())
     async with WarmingPool(candidate_pool(Settings(workers=1)), 0.0) as warming:
         job = asyncio.create_task(warming.run(JOB, {}))
-        async with asyncio.timeout(10):
-            while not {each.pid for each in psutil.Process().children()} - before:
-                await asyncio.sleep(0.001)
+        await until(lambda: bool(children_of(os.getpid()) - before))
     with pytest.raises(PoolClosed):
         await job
-    assert {each.pid for each in psutil.Process().children()} <= before
+    assert children_of(os.getpid()) <= before
