@@ -11,6 +11,7 @@ from aex_cli.suite.service_spec import MODULES
 LATER = {
     "httpx": "nobody is asked before there is a contract",
     "jinja2": "pages are rendered when somebody reads them",
+    "jwt": "no token has come",
     "openai": "no model is asked",
     "opentelemetry.sdk": "nothing is traced unless it is set",
     "pydantic_ai": "no model is asked",

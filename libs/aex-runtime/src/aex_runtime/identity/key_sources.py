@@ -4,17 +4,18 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
-from jwt import PyJWK, PyJWTError
 
 from aex_runtime.clock import Clock
 from aex_runtime.errors import TemporarilyUnavailable
 
 if TYPE_CHECKING:
     import httpx
+    from jwt import PyJWK
 
 _log = structlog.get_logger(__name__)
 MAX_JWKS_BYTES = 1_000_000
@@ -22,7 +23,7 @@ _FETCH_TIMEOUT_S = 3.0
 FRESH_FOR = timedelta(hours=1)
 REFRESH_AT_MOST_EVERY = timedelta(seconds=30)
 
-Keys = Mapping[str, PyJWK]
+Keys = Mapping[str, "PyJWK"]
 
 
 class InvalidJwks(Exception):
@@ -32,13 +33,15 @@ class InvalidJwks(Exception):
 class KeySource(Protocol):
     """Finds an issuer's key by its id."""
 
-    async def find(self, kid: str) -> PyJWK | None:
+    async def find(self, kid: str) -> "PyJWK | None":
         """The key, or None. Raises `TemporarilyUnavailable` where keys cannot be had at present."""
         ...
 
 
-def parse_jwks(content: bytes) -> dict[str, PyJWK]:
+def parse_jwks(content: bytes) -> dict[str, "PyJWK"]:
     """The signing keys of a JWKS document by id. Keys of kinds that we do not know are left out."""
+    from jwt import PyJWK, PyJWTError  # noqa: PLC0415 see `verifier`
+
     try:
         document = json.loads(content)
         entries = document["keys"]
@@ -56,12 +59,16 @@ def parse_jwks(content: bytes) -> dict[str, PyJWK]:
 
 
 class GivenKeys:
-    """Keys that are at hand: the local issuer's."""
+    """Keys that are at hand: the local issuer's. They are parsed when one is asked for."""
 
     def __init__(self, jwks: list[dict[str, Any]]) -> None:
-        self._keys = parse_jwks(json.dumps({"keys": jwks}).encode())
+        self._jwks = json.dumps({"keys": jwks}).encode()
 
-    async def find(self, kid: str) -> PyJWK | None:
+    @cached_property
+    def _keys(self) -> Keys:
+        return parse_jwks(self._jwks)
+
+    async def find(self, kid: str) -> "PyJWK | None":
         return self._keys.get(kid)
 
 
@@ -83,7 +90,7 @@ class RotatingKeys:
         self._tried_at: datetime | None = None
         self._lock = asyncio.Lock()
 
-    async def find(self, kid: str) -> PyJWK | None:
+    async def find(self, kid: str) -> "PyJWK | None":
         refreshing = self._lock.locked() and kid in (self._keys or {})
         if self._due(kid) and not refreshing:
             async with self._lock:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-import jwt
-
 from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import Clock
@@ -29,6 +27,8 @@ class LocalIssuer:
         ttl: timedelta = timedelta(hours=12),
     ) -> str:
         """A signed token for `sub` in `role`, good for `ttl` at the named services."""
+        import jwt  # noqa: PLC0415 see `verifier`
+
         now = self._clock.now()
         claims: dict[str, object] = {
             "iss": LOCAL_ISS,

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
-
-import jwt
-from jwt import PyJWK
+from typing import TYPE_CHECKING, Any
 
 from aex_models.numbers import is_number
 from aex_runtime.clock import Clock
@@ -13,6 +10,9 @@ from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import Issuer
 from aex_runtime.identity.principal import Principal
 from aex_runtime.identity.token_cache import TokenCache
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
 
 MAX_TOKEN_CHARS = 8_192
 LEEWAY = timedelta(seconds=30)
@@ -53,6 +53,8 @@ class TokenVerifier:
         return principal
 
     async def _verified(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
+        import jwt  # noqa: PLC0415 with X.509 15 ms, and a start has no token
+
         issuer, key, algorithm = await self._signer(token)
         audience = issuer.audience_prefix + self._audience
         options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required]}
@@ -68,8 +70,10 @@ class TokenVerifier:
             raise Unauthenticated("invalid_token", "the token's signature or shape is wrong") from error
         return claims, issuer
 
-    async def _signer(self, token: str) -> tuple[Issuer, PyJWK, str]:
+    async def _signer(self, token: str) -> "tuple[Issuer, PyJWK, str]":
         """Who claims to have signed, with which key. Nothing of this is believed before the signature is checked."""
+        import jwt  # noqa: PLC0415 see above
+
         try:
             unverified = jwt.decode_complete(token, options={"verify_signature": False})
         except (jwt.PyJWTError, ValueError, RecursionError) as error:
