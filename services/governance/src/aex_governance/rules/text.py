@@ -7,6 +7,7 @@ data, code and lists of short items are none: correct ones are often equal.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby, pairwise
 
 from aex_governance.rules.folding import folded
@@ -19,8 +20,6 @@ MAX_READ = 200_000
 MIN_TOKENS = 50
 """Shorter texts are not in the indexes."""
 MIN_TOKENS_NOTE = "Words (characters in scripts without spaces) that free text must have; no index holds shorter ones."
-_TOKEN = re.compile(rf"(?=\w)[{UNSPACED}]|[^\W_{UNSPACED}]+")
-_UNSPACED_TOKEN = re.compile(rf"[{UNSPACED}]")
 _WORDS_PER_CHARACTER = 0.6
 """Of an unspaced script: a Chinese word has 1.7 characters on average."""
 _SENTENCE_ENDS = ".!?…。！？｡।؟۔։።"
@@ -34,8 +33,6 @@ _MIN_WRAPPED_LINES = 6
 _MIN_RAGGED = 4
 """Characters between the narrowest and the widest line of wrapped words; rows of a table differ less."""
 _LETTER = rf"[^\W\d_{UNSPACED}]"
-_SPACED_WORD = re.compile(rf"(?<![^\W_]){_LETTER}([ .·*_•‧~+=|/'’-]){_LETTER}(?:\1{_LETTER})*+(?![^\W_])")
-"""Letters with one and the same mark between them; between words there is another, or more of it."""
 _LONGEST_WORD = 30
 """Letters; more of them at the same distance are words, too, but nothing tells where one ends."""
 _MIN_PROSE = 30
@@ -47,6 +44,25 @@ _MIN_DIFFERENT = 0.6
 _VARIETY_SAMPLE = 300
 _MIN_VARIETY = 0.45
 """Distinct among the pairs of neighbouring tokens, where the same sentence with another label in it is no prose."""
+
+
+# Patterns of wide ranges are made when the first text is read: they take 6 ms, of each start.
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(rf"(?=\w)[{UNSPACED}]|[^\W_{UNSPACED}]+")
+
+
+@cache
+def _unspaced_token() -> re.Pattern[str]:
+    return re.compile(rf"[{UNSPACED}]")
+
+
+@cache
+def _spaced_word() -> re.Pattern[str]:
+    """Letters with one and the same mark between them; between words there is another, or more of it."""
+    return re.compile(rf"(?<![^\W_]){_LETTER}([ .·*_•‧~+=|/'’-]){_LETTER}(?:\1{_LETTER})*+(?![^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +83,7 @@ def read_text(text: str) -> FreeText:
     plain = folded(raw)[:MAX_READ]
     tokens = tokens_of(plain)
     if 2 * sum(map(_is_letter, tokens)) > len(tokens):
-        plain = _SPACED_WORD.sub(_closed_up, plain)
+        plain = _spaced_word().sub(_closed_up, plain)
         tokens = tokens_of(plain)
     is_free = len(tokens) >= MIN_TOKENS and _is_prose(raw, plain, tokens)
     return FreeText(len(tokens), is_free, sketch_of(tokens) if is_free else None)
@@ -75,11 +91,11 @@ def read_text(text: str) -> FreeText:
 
 def tokens_of(plain: str) -> list[str]:
     """The words of a folded text, in scripts without spaces its characters."""
-    return _TOKEN.findall(plain)
+    return _token().findall(plain)
 
 
 def _is_letter(token: str) -> bool:
-    return len(token) == 1 and token.isalpha() and not _UNSPACED_TOKEN.match(token)
+    return len(token) == 1 and token.isalpha() and not _unspaced_token().match(token)
 
 
 def _closed_up(word: re.Match[str]) -> str:
@@ -179,4 +195,4 @@ def _sentences(plain: str) -> Iterator[tuple[str, float]]:
 
 
 def _length(words: Sequence[str]) -> float:
-    return sum(_WORDS_PER_CHARACTER if _UNSPACED_TOKEN.match(word) else 1.0 for word in words)
+    return sum(_WORDS_PER_CHARACTER if _unspaced_token().match(word) else 1.0 for word in words)
