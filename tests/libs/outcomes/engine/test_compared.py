@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from aex_models.canonical import canonical_bytes
-from aex_outcomes.engine.compared import MAX_COMPARED, MOST_EARLIER, likenesses, structured_form
+from aex_outcomes.engine.candidate import MOST_EARLIER
+from aex_outcomes.engine.compared import MAX_COMPARED, likenesses, structured_form
 from aex_outcomes.engine.job import verify_candidate
 
 TEXT = "The committee approved the budget for public libraries after a long debate."

@@ -14,6 +14,8 @@ from aex_outcomes.extractors.latency import PLATFORM_LATENCY
 
 _PLATFORMS_OWN = frozenset({PLATFORM_LATENCY, SCIENCE})
 """Keys of the metadata that no agent writes."""
+MOST_EARLIER = 20
+"""Earlier outputs that one is compared with: the latest."""
 
 
 @dataclass(frozen=True, slots=True)

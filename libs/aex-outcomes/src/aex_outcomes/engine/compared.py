@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_models.canonical import NotCanonical, canonical_bytes
+from aex_outcomes.engine.candidate import MOST_EARLIER
 from aex_outcomes.kernels.likeness import likeness_but_for_insertions
 
 MAX_COMPARED = 100_000
 """Code points of a text, where there is nothing else, that are compared."""
 MAX_PART = MAX_COMPARED // 2
 """Code points that are kept and compared of the form, and of the text beside it."""
-MOST_EARLIER = 20
-"""Earlier outputs that one is compared with: the latest."""
 _BETWEEN = "\x1e"
 """Between a text and a form, which has none itself: JSON escapes it."""
 _LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')

@@ -1,5 +1,7 @@
 """How alike two texts are, by the edits that lead from one to the other."""
 
+from rapidfuzz.distance import Levenshtein, Postfix, Prefix
+
 LONGEST = 20_000
 """Code points of what differs that are compared one by one: about 15 ms for two such texts."""
 _LEAST_KEPT = 0.75
@@ -14,11 +16,9 @@ def likeness(one: str, other: str) -> float:
     Exact where the texts, less what they begin and end with in common, have no more than `LONGEST` code points; beyond
     that the likeness of so many of them stands for the rest.
     """
+    longest = max(len(one), len(other))
     if one == other:
         return 1.0
-    from rapidfuzz.distance import Levenshtein, Postfix, Prefix  # noqa: PLC0415 15 ms that no service's start needs
-
-    longest = max(len(one), len(other))
     head = Prefix.similarity(one, other)
     tail = Postfix.similarity(one[head:], other[head:])
     differing, against = one[head : len(one) - tail], other[head : len(other) - tail]

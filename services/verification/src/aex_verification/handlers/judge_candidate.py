@@ -10,8 +10,8 @@ from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.events import ContractAwarded
 from aex_models.science import Science
 from aex_outcomes.claim_texts import claim_texts
+from aex_outcomes.engine.candidate import MOST_EARLIER
 from aex_outcomes.engine.combining import under_verifier
-from aex_outcomes.engine.compared import MOST_EARLIER
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.science.confined import ExaminationLost
