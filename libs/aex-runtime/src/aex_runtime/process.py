@@ -67,7 +67,7 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         self.lost = what_is_missing(self._vital)
         if self.lost:
-            _log.critical("service_ends", lost=self.lost)
+            _log.critical("service_ends", alarm=True, lost=self.lost)
             _bound_the_end(self._hard_exit_s)
         return await super().on_tick(counter) or bool(self.lost)
 

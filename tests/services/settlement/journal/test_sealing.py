@@ -83,7 +83,7 @@ async def test_each_batch_is_later_than_the_one_before_whatever_the_clock_says(d
     assert instants == [NOON + timedelta(microseconds=each) for each in range(4)]
 
 
-@pytest.mark.parametrize("how", ["altered", "gone", "unreadable", "another id"])
+@pytest.mark.parametrize("how", ["altered", "gone", "unreadable", "with a field more", "another id"])
 async def test_what_is_not_as_it_was_committed_is_told_of_and_holds_up_nobody(desk: Desk, how: str) -> None:
     (bad, good) = await book(desk, Settled(1), Settled(2))
     key = key_of(bad.id)
@@ -95,6 +95,10 @@ async def test_what_is_not_as_it_was_committed_is_told_of_and_holds_up_nobody(de
         await tamper(desk, TRANSACTIONS.collection, key, None)
     elif how == "unreadable":
         await tamper(desk, UNSEALED.collection, key, b"{}")
+    elif how == "with a field more":
+        row = await desk.deps.store.get(UNSEALED.collection, key)
+        assert row is not None
+        await tamper(desk, UNSEALED.collection, key, row.body.removesuffix(b"}") + b',"more":1}')
     else:
         row = await desk.deps.store.get(UNSEALED.collection, key)
         assert row is not None

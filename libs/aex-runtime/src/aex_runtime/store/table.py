@@ -38,6 +38,8 @@ class RecordOfNewerVersion(StoreUnavailable):
     """
 
 
+UNREADABLE = (ValidationError, RecordOfNewerVersion)
+"""What `Table.decode` raises: for those who look through records that anybody may have written to."""
 _NEWER = frozenset({"extra_forbidden", "enum", "literal_error"})
 """What pydantic says of a field, and of a word, that a later version has added."""
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Bound, Collection, Document, Query, Store, StoreError, StoreUnavailable
-from aex_runtime.store.table import M, Table
+from aex_runtime.store.table import UNREADABLE, M, Table
 from aex_settlement.repository.journal import BATCHES, UNSEALED, batch_key
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.pages import BATCH
@@ -35,7 +35,7 @@ def decoded(table: Table[M], document: Document) -> M | None:
     """The record, where the document holds one."""
     try:
         return table.decode(document).record
-    except ValidationError:
+    except UNREADABLE:
         return None
 
 

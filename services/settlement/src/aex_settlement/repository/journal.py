@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from aex_runtime.clock import epoch_micros, from_epoch_micros
 from aex_runtime.store.port import Bound, Collection, Document, Index, Query, Scalar, Store
-from aex_runtime.store.table import Reader, Stored, Table
+from aex_runtime.store.table import UNREADABLE, Reader, Stored, Table
 from aex_settlement.repository.readable import readable
 from aex_settlement.rules.journal import JournalBatch, JournalHead, Unsealed
 
@@ -89,5 +87,5 @@ async def waiting_page(
 def _read(document: Document) -> Unsealed | None:
     try:
         return UNSEALED.decode(document).record
-    except ValidationError:
+    except UNREADABLE:
         return None

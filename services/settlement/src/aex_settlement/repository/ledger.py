@@ -1,13 +1,11 @@
 """The ledger's transactions: created, never edited, never deleted, and waiting to be sealed from their first moment."""
 
-from pydantic import ValidationError
-
 from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.clock import epoch_micros
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Collection, Document, Fields, Index
-from aex_runtime.store.table import Table
+from aex_runtime.store.table import UNREADABLE, Table
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.measures import TRANSACTIONS_TOTAL
 from aex_settlement.repository.journal import UNSEALED
@@ -63,7 +61,7 @@ def waiting_key(document: Document) -> str:
     """The key of the row with which a stored transaction waits, for as long as it does."""
     try:
         return key_of(leader_id(TRANSACTIONS.decode(document).record))
-    except ValidationError:
+    except UNREADABLE:
         return document.key
 
 

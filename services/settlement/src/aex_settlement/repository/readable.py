@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pydantic import ValidationError
-
+from aex_runtime.store.table import UNREADABLE
 from aex_settlement.rules.broken import UnreadableRecord
 
 
@@ -13,5 +12,5 @@ def readable(collection: str, key: str) -> Iterator[None]:
     """Raise `UnreadableRecord`, naming the record, where it is not what its table says."""
     try:
         yield
-    except ValidationError as error:
+    except UNREADABLE as error:
         raise UnreadableRecord(collection, key) from error

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import Document, Store, StoreError, StoreUnavailable
+from aex_runtime.store.table import UNREADABLE
 from aex_settlement.repository.ledger import TRANSACTIONS, transaction_digest
 from aex_settlement.rules.journal import SealedTransaction
 
@@ -19,7 +18,7 @@ def as_sealed(sealed: SealedTransaction, document: Document | None) -> LedgerTra
         return "it was altered"
     try:
         transaction = TRANSACTIONS.decode(document).record
-    except ValidationError:
+    except UNREADABLE:
         return "it cannot be read"
     return transaction if transaction.id == sealed.id else "it has another id"
 
