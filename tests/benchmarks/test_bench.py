@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
 def run(*arguments: str) -> list[str]:
-    command = [sys.executable, "-m", "tests.benchmarks", "--rounds", "2", "--seconds", "0.4", *arguments]
+    command = [sys.executable, "-m", "tests.benchmarks", "--rounds", "1", "--seconds", "0.4", *arguments]
     done = subprocess.run(command, check=False, cwd=ROOT, env=clean_environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

@@ -21,6 +21,11 @@ _PORTS = range(20_000, 32_000)
 """Below those that Linux hands out to clients: a port is still free when a stopped emulator takes it again."""
 
 
+SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""For every JVM here. The second compiler pays off after many minutes; without it the tests on the emulators take a
+quarter less of the processor."""
+
+
 class EmulatorFailed(Exception):
     """It did not start, or does not answer; the message names its log."""
 

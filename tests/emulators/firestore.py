@@ -7,12 +7,12 @@ from typing import Literal
 
 import httpx
 
-from tests.emulators.emulator import Emulator, Program
+from tests.emulators.emulator import SHORT_LIVED, Emulator, Program
 from tests.emulators.jars import Jars
 
 _MAIN = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
 # Its messages are matched by their text: in English, whatever the machine speaks.
-_JVM = ("-Xmx1g", "-XX:+UseSerialGC", "-Duser.language=en")
+_JVM = (*SHORT_LIVED, "-Xmx1g", "-Duser.language=en")
 _COPY_S = 60.0
 
 

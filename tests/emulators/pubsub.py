@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tests.emulators.emulator import Emulator, Program
+from tests.emulators.emulator import SHORT_LIVED, Emulator, Program
 from tests.emulators.jars import Jars
 
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC")
+_JVM = (*SHORT_LIVED, "-Xmx512m")
 
 
 class PubSubEmulator(Emulator):
