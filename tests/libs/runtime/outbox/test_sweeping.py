@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from aex_runtime.bus.port import Outgoing
 from aex_runtime.bus.wire import decode
 from aex_runtime.clock import SetClock
+from aex_runtime.leases import Leases
 from aex_runtime.outbox_entry import outbox_table
-from aex_runtime.store.port import Store
+from aex_runtime.store.port import Store, Transaction
+from aex_runtime.store.table import RecordOfNewerVersion
 from tests.libs.runtime.background import SERVICE, RecordingBus, eventually_async, running
 from tests.libs.runtime.outbox.process import GRACE, Process, empty, rows
 
@@ -99,3 +103,24 @@ async def test_refused_event_stays_and_holds_up_no_other(each_store: Store, bus:
     assert await rows(each_store) == 2
     bus.refused = frozenset()
     assert await survivor.pump.sweep() == 2
+
+
+async def test_a_pump_that_cannot_read_an_event_of_a_newer_version_leaves_the_lease_to_others(
+    each_store: Store, bus: RecordingBus, clock: SetClock
+) -> None:
+    older, newer = Process(each_store, bus, clock), Leases(SERVICE, each_store, clock, "b")
+    await older.emit("work_1")
+    table = outbox_table(SERVICE)
+    (stored,) = await table.find(each_store, order="created_at")
+
+    async def add_a_field(transaction: Transaction) -> None:
+        body = stored.document.body.removesuffix(b"}") + b',"later":1}'
+        transaction.put(table.collection, stored.document.key, body, stored.document.fields)
+
+    await each_store.transact(add_a_field)
+    clock.advance(GRACE)
+    survivor = Process(each_store, bus, clock, "c")
+    with pytest.RaisesGroup(RecordOfNewerVersion, flatten_subgroups=True):
+        await survivor.pump.run()
+    assert await newer.acquire("outbox", timedelta(seconds=1)) is not None
+    assert await rows(each_store) == 1

@@ -71,6 +71,8 @@ async def test_a_record_of_a_newer_version_is_an_outage_that_names_what_is_new(b
         b'{"state":"open"}',
         b'{"state":"open","party":{"name":1}}',
         b'{"state":"CANARY","party":{"name":1},"later":1}',
+        b'{"state":null,"party":{"name":"a"}}',
+        b'{"state":"","party":{"name":"a"}}',
     ],
 )
 async def test_what_is_no_record_of_any_version_is_no_outage(body: bytes) -> None:

@@ -3,13 +3,17 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from aex_runtime.clock import WallClock
+from aex_runtime.leases import Leases
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import Timer
+from aex_runtime.store.port import Store, Transaction
+from aex_runtime.store.table import RecordOfNewerVersion
+from aex_runtime.timer_entry import Timer, timer_key, timers_table
 from aex_runtime.timers import TimerPolicy
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import FailingStore, eventually_async, running
+from tests.libs.runtime.background import SERVICE, FailingStore, eventually_async, running
 from tests.libs.runtime.timers.process import KIND, RARE_POLL, Firings, Process
 
 
@@ -90,3 +94,21 @@ async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
 
 async def _nothing_left(process: Process) -> bool:
     return await process.sweeper.next_due() is None
+
+
+async def test_sweeper_that_cannot_read_a_timer_of_a_newer_version_leaves_the_lease_to_others() -> None:
+    store, clock, firings = MemoryStore(), WallClock(), Firings()
+    older, newer = Process(store, clock, firings), Leases(SERVICE, store, clock, "b")
+    await older.set("ctr_1", clock.now())
+    table, key = timers_table(SERVICE), timer_key(KIND, "ctr_1")
+
+    async def add_a_field(transaction: Transaction) -> None:
+        found = await transaction.get(table.collection, key)
+        assert found is not None
+        transaction.put(table.collection, key, found.body.removesuffix(b"}") + b',"later":1}', found.fields)
+
+    await store.transact(add_a_field)
+    with pytest.raises(RecordOfNewerVersion):
+        await older.sweeper.run()
+    assert await newer.acquire("timers", timedelta(seconds=1)) is not None
+    assert firings.fired == []

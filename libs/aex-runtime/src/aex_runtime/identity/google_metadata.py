@@ -81,8 +81,9 @@ class MetadataServer:
         try:
             async with (
                 asyncio.timeout(self._bounds.each_s),
-                # It is on this very machine: no proxy, and no redirect, has to do with it.
-                httpx.AsyncClient(timeout=self._bounds.each_s, trust_env=False) as client,
+                # It is on this very machine: no proxy, no redirect and no certificate (to read them takes 15 ms) has to
+                # do with it.
+                httpx.AsyncClient(timeout=self._bounds.each_s, trust_env=False, verify=False) as client,  # noqa: S501
                 client.stream(
                     "GET",
                     self._url,

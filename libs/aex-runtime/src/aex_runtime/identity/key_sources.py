@@ -148,7 +148,7 @@ def from_url(url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> F
                     content += chunk
                     if len(content) > MAX_JWKS_BYTES:
                         raise InvalidJwks("the document is too large")
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, AttributeError) as error:  # AttributeError: anyio's, as a connection breaks
             raise OSError(type(error).__name__) from error
         return bytes(content)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from aex_models.canonical import canonical_bytes
 from aex_runtime.store.port import (
@@ -40,8 +41,6 @@ class RecordOfNewerVersion(StoreUnavailable):
 
 UNREADABLE = (ValidationError, RecordOfNewerVersion)
 """What `Table.decode` raises: for those who look through records that anybody may have written to."""
-_NEWER = frozenset({"extra_forbidden", "enum", "literal_error"})
-"""What pydantic says of a field, and of a word, that a later version has added."""
 
 
 class Reader(Protocol):
@@ -102,9 +101,15 @@ class Table(Generic[M]):
         try:
             return Stored(self.model.model_validate_json(document.body), document)
         except ValidationError as error:
-            found = error.errors(include_url=False, include_context=False, include_input=False)
-            if {each["type"] for each in found} <= _NEWER:
+            found = error.errors(include_url=False, include_context=False)
+            if all(map(_is_newer, found)):
                 places = sorted({"/".join(map(str, each["loc"])) for each in found})
                 where = f"{self.collection.name}/{document.key}"
                 raise RecordOfNewerVersion(f"{where}: this version does not know {', '.join(places[:10])}") from None
             raise
+
+
+def _is_newer(found: ErrorDetails) -> bool:
+    """Whether pydantic says so of a field, or of a word, that a later version may have added."""
+    is_word = isinstance(found["input"], str) and found["input"] != ""
+    return found["type"] == "extra_forbidden" or (found["type"] in {"enum", "literal_error"} and is_word)
