@@ -14,6 +14,8 @@ from tests.e2e.parties import Parties, parties_of
 from tests.e2e.stuck_extractor import METRIC, TRAP
 
 pytestmark = pytest.mark.e2e
+WORKERS = 3
+"""Two and a spare one, started once the service is ready."""
 TIMEOUT_S = 5
 """Long enough for two contracts beside it on a busy machine."""
 CONFIG = """
@@ -52,7 +54,7 @@ def lost_jobs(live: Live) -> list[dict[str, Any]]:
 
 def test_a_metric_that_never_returns_is_killed_retried_and_held_while_others_go_on(live: Live) -> None:
     parties = parties_of(live)
-    before = workers(live)
+    before = eventually(lambda: found if len(found := workers(live)) == WORKERS else None, what="the workers")
     with watched_health(live, "verification") as health:
         stuck = vowel_contract(parties)
         attempt_id = deliver(parties, stuck, f"{TRAP} ends", wait_s=0)["attempt_id"]

@@ -13,6 +13,8 @@ from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
 
 pytestmark = pytest.mark.e2e
+SERVICES_AND_WORKERS = 4 + 2
+"""Four services, and verification's confined workers."""
 READY_S = 60.0
 """Far above the seconds that it takes: the machine may be busy."""
 
@@ -25,7 +27,7 @@ def on(live: Live, parties: Parties) -> Parties:
 def test_ctrl_c_leaves_no_process_and_the_next_start_goes_on_with_the_data(tmp_path: Path) -> None:
     data = tmp_path / ".aex"
     with live_suite(data) as live:
-        assert len(live.running.family) >= 4 + 2, "four services, and verification's confined workers"
+        live.running.grown_to(SERVICES_AND_WORKERS)
         first = parties_of(live)
         contract_id = contract(first)
         live.running.process.send_signal(signal.SIGINT)
@@ -68,6 +70,7 @@ def test_a_killed_parent_leaves_no_process_and_the_next_start_is_soon(
 ) -> None:
     data = tmp_path / ".aex"
     with live_suite(data) as live:
+        live.running.grown_to(SERVICES_AND_WORKERS)
         first = parties_of(live)
         contract_id = contract(first)
         live.running.process.kill()

@@ -87,6 +87,15 @@ class RunningSuite:
         self.family = self.below()
         return line
 
+    def grown_to(self, processes: int) -> None:
+        """Wait until so many run, and remember them: workers are started once the services are ready."""
+
+        def there() -> bool:
+            self.family = self.below()
+            return len(self.family) >= processes
+
+        assert eventually(there), f"{processes} processes, not {self.family}"
+
     def below(self) -> list[psutil.Process]:
         """All processes below `aex up` now."""
         return psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
