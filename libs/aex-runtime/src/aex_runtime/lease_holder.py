@@ -11,7 +11,6 @@ from aex_runtime.failures import describe_failure
 from aex_runtime.ids import Ids
 from aex_runtime.leases import Lease, LeaseLost, Leases
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.store.table import RecordOfNewerVersion
 
 _log = structlog.get_logger(__name__)
 
@@ -41,8 +40,6 @@ class LeaseHolder:
     async def _try_to_acquire(self) -> Lease | None:
         try:
             return await self._leases.acquire(self._name, self._ttl)
-        except RecordOfNewerVersion:
-            raise  # no outage that ends by itself: somebody has to hear of it
         except StoreUnavailable as error:
             _log.warning("lease_not_acquired", lease=self._name, reason=describe_failure(error))
             return None

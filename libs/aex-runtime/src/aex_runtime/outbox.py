@@ -21,7 +21,7 @@ from aex_runtime.log_context import log_context
 from aex_runtime.outbox_entry import OutboxEntry, outbox_table
 from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
-from aex_runtime.store.table import RecordOfNewerVersion, Stored
+from aex_runtime.store.table import Stored
 from aex_runtime.tracing.messages import MessageSpans
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=200), cap=timedelta(seconds=5))
@@ -209,8 +209,6 @@ class OutboxPump:
             try:
                 await self.sweep()
                 failures = 0
-            except RecordOfNewerVersion:
-                raise  # the lease goes back: a newer replica can publish what this one cannot read
             except (BusUnavailable, StoreUnavailable) as error:
                 failures += 1
                 await self._back_off("outbox_not_swept", failures, error)

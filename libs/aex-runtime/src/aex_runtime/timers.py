@@ -20,7 +20,7 @@ from aex_runtime.log_context import log_context
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.seen_clean import SeenClean
 from aex_runtime.store.port import Bound, Store, StoreError, StoreUnavailable, Transaction
-from aex_runtime.store.table import RecordOfNewerVersion, Stored
+from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import failed
 from aex_runtime.timer_entry import Timer, timers_table
 from aex_runtime.tracing.messages import MessageSpans
@@ -100,8 +100,6 @@ class TimerSweeper:
                 try:
                     wait_s = await self._start_due()
                     outages = 0
-                except RecordOfNewerVersion:
-                    raise  # the lease goes back: a newer replica can fire what this one cannot read
                 except StoreUnavailable as error:
                     outages += 1
                     wait_s = _OUTAGE.delay(outages, self._ids.jitter()).total_seconds()

@@ -6,8 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from aex_models.frozen import Frozen
+from aex_runtime.bus.consumer import OUTAGES
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Collection, StoreUnavailable, Transaction
+from aex_runtime.store.port import Collection, Transaction
 from aex_runtime.store.table import RecordOfNewerVersion, Table
 
 
@@ -59,7 +60,7 @@ async def test_a_record_of_a_newer_version_is_an_outage_that_names_what_is_new(b
     with pytest.raises(RecordOfNewerVersion) as told:
         await TASKS.get(store, "t1")
     assert str(told.value) == f"tasks/t1: this version does not know {unknown}"
-    assert isinstance(told.value, StoreUnavailable)  # events wait, requests are told to come again
+    assert isinstance(told.value, OUTAGES)  # events wait, requests are told to come again
     assert told.value.__cause__ is None  # which would quote it
 
 

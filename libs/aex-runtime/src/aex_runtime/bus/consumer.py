@@ -25,10 +25,18 @@ from aex_runtime.log_context import log_context
 from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.redaction import describe as describe_exception
 from aex_runtime.store.port import StoreUnavailable
+from aex_runtime.store.table import RecordOfNewerVersion
 from aex_runtime.telemetry import describe_span, failed
 from aex_runtime.tracing.messages import MessageSpans
 
-OUTAGES = (StoreUnavailable, BusUnavailable, BlobUnavailable, TemporarilyUnavailable, RateLimited)
+OUTAGES = (
+    StoreUnavailable,
+    RecordOfNewerVersion,
+    BusUnavailable,
+    BlobUnavailable,
+    TemporarilyUnavailable,
+    RateLimited,
+)
 """Not the message's fault: tried again for as long as it takes, and never counted."""
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=500), cap=timedelta(minutes=2))

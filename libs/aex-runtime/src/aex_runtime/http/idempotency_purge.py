@@ -12,7 +12,6 @@ from aex_runtime.ids import Ids
 from aex_runtime.lease_holder import LeaseHolder
 from aex_runtime.leases import Lease, Leases
 from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
-from aex_runtime.store.table import RecordOfNewerVersion
 
 _EVERY = timedelta(hours=1)
 _LEASE_TTL = timedelta(minutes=1)
@@ -58,8 +57,6 @@ class IdempotencyPurge:
         while True:
             try:
                 removed = await self.purge()
-            except RecordOfNewerVersion:
-                raise  # the lease goes back: a newer replica can read it
             except StoreUnavailable as error:
                 _log.warning("idempotency_not_purged", reason=describe_failure(error))
             else:

@@ -17,7 +17,7 @@ from aex_runtime.store.port import (
     Query,
     Scalar,
     Store,
-    StoreUnavailable,
+    StoreError,
 )
 
 M = TypeVar("M", bound=BaseModel)
@@ -31,8 +31,9 @@ class Stored(Generic[M]):
     document: Document
 
 
-class RecordOfNewerVersion(StoreUnavailable):
+class RecordOfNewerVersion(StoreError):
     """The record has fields or words that this version does not know. Worth a retry: by then a newer one may answer.
+    No outage, though, that ends by itself: what runs under a lease ends with it, and the lease is free for others.
 
     While one version takes over from another both run. Read without those fields, the record would be written back
     without them, too.

@@ -12,6 +12,7 @@ from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import Bound, StoreUnavailable
+from aex_runtime.store.table import RecordOfNewerVersion
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import outcome_of, visible_contract
 from aex_verification.repository import EVENTS
@@ -53,7 +54,7 @@ async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after
                 after = events[-1].seq
             if any(each.type in FINAL_EVENTS for each in events):
                 return
-    except (StoreUnavailable, BlobUnavailable) as error:
+    except (StoreUnavailable, RecordOfNewerVersion, BlobUnavailable) as error:
         log.warning("stream_broken_off", contract_id=contract_id, after=after, error=str(error))
 
 
