@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import structlog
 
@@ -13,6 +13,7 @@ from aex_models.backoff import Backoff
 from aex_outcomes.confinement.errors import ConfinementError, JobFailed, PoolClosed, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.ids import Ids
+from aex_verification.started_pool import StartedPool
 
 SELF_TEST = "aex_outcomes.sandbox.selftest:self_test"
 OFF, STARTING = "off", "starting"
@@ -22,18 +23,6 @@ _AWAY = SandboxUnavailable.__name__
 _MAX_TOLD = 200
 _AGAIN = Backoff(first=timedelta(seconds=5), cap=timedelta(seconds=60))
 _log = structlog.get_logger(__name__)
-
-
-class SandboxPool(Protocol):
-    """A pool of confined workers that may start processes of their own."""
-
-    async def start(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def run(
-        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
-    ) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +46,12 @@ class SandboxDesk:
     """
 
     def __init__(
-        self, new_pool: Callable[[], SandboxPool] | None, ids: Ids, policy: SandboxPolicy | None = None
+        self, new_pool: Callable[[], StartedPool] | None, ids: Ids, policy: SandboxPolicy | None = None
     ) -> None:
         self._new_pool = new_pool
         self._ids = ids
         self._policy = policy or SandboxPolicy()
-        self._pool: SandboxPool | None = None
+        self._pool: StartedPool | None = None
         self._missing: str | None = OFF if new_pool is None else STARTING
         self._examined = asyncio.Event()
         self._doubted = asyncio.Event()
@@ -107,13 +96,13 @@ class SandboxDesk:
         """Told by whoever read in an answer that no code could be run: another pool has to pass the self-test first."""
         self._suspect(self._pool, NO_INTERPRETER)
 
-    def _suspect(self, pool: SandboxPool | None, reason: str) -> None:
+    def _suspect(self, pool: StartedPool | None, reason: str) -> None:
         """Run nothing more on this pool; that one before it failed tells nothing about it."""
         if pool is self._pool and self._missing is None:
             self._missing = reason
             self._doubted.set()
 
-    async def _serving(self) -> SandboxPool:
+    async def _serving(self) -> StartedPool:
         if self._missing == STARTING:
             try:
                 async with asyncio.timeout(self._policy.patience.total_seconds()):
@@ -124,7 +113,7 @@ class SandboxDesk:
             raise SandboxUnavailable(self._missing or OFF)
         return self._pool
 
-    async def _keep(self, new_pool: Callable[[], SandboxPool]) -> None:
+    async def _keep(self, new_pool: Callable[[], StartedPool]) -> None:
         """Examine, and again in time where that fails; then wait until somebody doubts. Until cancelled."""
         await asyncio.sleep(self._policy.start_after.total_seconds())
         failures = 0
@@ -143,7 +132,7 @@ class SandboxDesk:
             _log.error("sandbox_unavailable", reason=self._missing, failures=failures, retry_in_s=pause_s)
             await asyncio.sleep(pause_s)
 
-    async def _examine(self, new_pool: Callable[[], SandboxPool]) -> str | None:
+    async def _examine(self, new_pool: Callable[[], StartedPool]) -> str | None:
         """Why a new pool cannot be used; None where it can."""
         await self._close()
         pool = self._pool = new_pool()

@@ -3,26 +3,16 @@
 import asyncio
 import contextlib
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import structlog
+
+from aex_verification.started_pool import StartedPool
 
 _AFTER_S = 0.1
 """The processor is left to the service until it is ready, or until there is a job."""
 _MAX_TOLD = 200
 _log = structlog.get_logger(__name__)
-
-
-class StartedPool(Protocol):
-    """A pool of workers that is started, and raises where no worker can be."""
-
-    async def start(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def run(
-        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
-    ) -> dict[str, Any]: ...
 
 
 class WarmingPool:
