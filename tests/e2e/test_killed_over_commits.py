@@ -1,6 +1,6 @@
 """Services killed between a commit and what follows it: no event is lost, the journal is whole, nothing is repeated."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -47,6 +47,12 @@ class Stage:
         told = [line for line in self.live.running.err if "died (SIGKILL)" in line]
         return {service: sum(f"{service} died" in line for line in told) for service in VICTIMS}
 
+    def insist_on_deaths(self, expected: Mapping[str, int]) -> None:
+        """So many have died by now, and no more. `aex up` tells of a death some moments after it."""
+        total = sum(expected.values())
+        eventually(lambda: sum(self.deaths().values()) >= total or None, what=f"word of {total} deaths")
+        assert self.deaths() == expected
+
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
@@ -85,7 +91,7 @@ def test_services_that_are_killed_before_and_after_a_publication_lose_nothing_an
     deliver(parties, untouched, GOOD)
     until_settled(parties.finance, untouched)
     until_published(live)
-    assert stage.deaths() == {service: count + len(Moment) for service, count in before.items()}
+    stage.insist_on_deaths({service: count + len(Moment) for service, count in before.items()})
     for contract_id in (delivered, untouched):
         assert len(transactions_of(live, contract_id)) == 1
     until_work(parties.consumer, settled["work_id"], "completed")
@@ -105,6 +111,6 @@ def test_the_journal_is_whole_and_counts_all_once_though_settlement_was_killed_a
     for step in Sealing:
         stage.until_died(step, (Moment.AFTER,))
     until_published(live)
-    assert stage.deaths() == {**before, "settlement": before["settlement"] + len(Sealing)}
+    stage.insist_on_deaths({**before, "settlement": before["settlement"] + len(Sealing)})
     say(capsys, table([(f"settlement, while sealing, {live.backend.name}", load.found())]))
     check_books(load)
