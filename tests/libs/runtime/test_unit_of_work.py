@@ -40,12 +40,13 @@ async def test_large_records_are_encoded_off_the_event_loop_and_committed_with_t
     async def write(unit: Unit) -> None:
         unit.create(notes.table, "small", Note(text="a"))
         await unit.create_large(notes.table, "created", Note(text="b" * 100_000))
-        await unit.put_large(notes.table, "put", Note(text="c"))
+        await unit.put_large(notes.table, "put", Note(text="c" * 100_000))
+        await unit.put_large(notes.table, "small after all", Note(text="d"))
 
     await notes.unit_of_work.run(write)
     here = threading.get_ident()
-    assert [thread == here for thread in notes.threads] == [True, False, False]
-    assert [await notes.text(key) for key in ("small", "created", "put")] == ["a", "b" * 100_000, "c"]
+    assert [thread == here for thread in notes.threads] == [True, False, False, True]
+    assert [await notes.text(key) for key in ("small", "created", "put")] == ["a", "b" * 100_000, "c" * 100_000]
 
 
 async def test_a_large_record_that_is_there_is_not_created_again() -> None:

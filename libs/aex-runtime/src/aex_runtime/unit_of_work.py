@@ -1,9 +1,9 @@
 """One transaction of a service: records, events and timers committed together, or not at all."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from aex_models.audiences import project_event
 from aex_models.events import TOPICS, Event, event_id
 from aex_runtime.clock import Clock
+from aex_runtime.long_values import in_a_thread_if_long
 from aex_runtime.measures import UNMEASURED, Kept, Measures
 from aex_runtime.outbox_entry import OutboxEntry, outbox_table
 from aex_runtime.store.port import Store, Transaction
@@ -55,8 +56,9 @@ class Unit:
         self.transaction.create(table.collection, key, *table.encode(record))
 
     async def create_large(self, table: Table[M], key: str, record: M) -> None:
-        """As `create`, for a record of perhaps megabytes: encoded in a thread, so that it delays nobody else."""
-        self.transaction.create(table.collection, key, *await asyncio.to_thread(table.encode, record))
+        """As `create`, for a record of perhaps megabytes: then encoded in a thread, so that it delays nobody else."""
+        encoded = await in_a_thread_if_long(record, partial(table.encode, record))
+        self.transaction.create(table.collection, key, *encoded)
 
     def update(self, table: Table[M], seen: Stored[M], record: M) -> None:
         """Replace a record that nobody else has changed since it was read."""
@@ -67,8 +69,9 @@ class Unit:
         self.transaction.put(table.collection, key, *table.encode(record))
 
     async def put_large(self, table: Table[M], key: str, record: M) -> None:
-        """As `put`, for a record of perhaps megabytes: encoded in a thread, so that it delays nobody else."""
-        self.transaction.put(table.collection, key, *await asyncio.to_thread(table.encode, record))
+        """As `put`, for a record of perhaps megabytes: then encoded in a thread, so that it delays nobody else."""
+        encoded = await in_a_thread_if_long(record, partial(table.encode, record))
+        self.transaction.put(table.collection, key, *encoded)
 
     def delete(self, table: Table[M], key: str) -> None:
         """Remove a record whether or not it exists."""

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aex_governance.rules.bounds import LEFT_OUT, MAX_METRICS, bounded, cut, is_longer, logged
+from aex_governance.rules.bounds import LEFT_OUT, MAX_METRICS, bounded, cut, logged
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
+from aex_runtime.long_values import SHORT, is_longer
 from tests.services.governance.asking import asked
 
 MANY = 50_000
@@ -81,5 +82,5 @@ def test_whatever_is_cut_can_be_stored_and_is_cut_no_further(value: Any) -> None
 
 @pytest.mark.parametrize("changes", HUGE.values(), ids=HUGE)
 def test_what_is_huge_is_long_wherever_it_is_huge(changes: dict[str, Any]) -> None:
-    assert is_longer(asked(**changes), 4_000)
-    assert not is_longer(asked(), 4_000)
+    assert is_longer(asked(**changes), SHORT)
+    assert not is_longer(asked(), SHORT)

@@ -1,7 +1,7 @@
 """Decide on one attempt, once: a repeated question gets the stored answer."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from aex_governance.handlers.remembering import Remembered, recall, remember
 from aex_governance.measures import FLAGS_TOTAL, VALIDATIONS_TOTAL
 from aex_governance.repository.log import VALIDATIONS
 from aex_governance.repository.projections import ProjectionHead, read_head
-from aex_governance.rules.bounds import bounded, is_longer, logged
+from aex_governance.rules.bounds import bounded, logged
 from aex_governance.rules.case import Case, Likeness
 from aex_governance.rules.config import RuleConfig
 from aex_governance.rules.decide import combined, raised
@@ -27,12 +27,12 @@ from aex_governance.rules.table import OF_HISTORY, OF_REQUEST
 from aex_governance.rules.text import FreeText, read_text
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, ValidationDecision, ValidationRequest
+from aex_runtime.long_values import in_a_thread_if_long
 from aex_runtime.store.keys import key_of
 from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.unit_of_work import Unit
 
 T = TypeVar("T")
-_SHORT = 4_000
 _MOST_READINGS = 3
 """Of the history, where one rebuild after another replaces it."""
 _log = structlog.get_logger("aex_governance.validate_outcome")
@@ -58,7 +58,7 @@ async def validate_outcome(deps: Deps, request: ValidationRequest) -> Validation
     stored, head = await asyncio.gather(VALIDATIONS.get(deps.store, key), read_head(deps.store))
     if stored is not None:
         return stored.record.decision
-    kept, text, flags = await _in_a_thread_if_long(request, lambda: _looked_at(request, deps.rules))
+    kept, text, flags = await in_a_thread_if_long(request, lambda: _looked_at(request, deps.rules))
     for _ in range(_MOST_READINGS):
         history = await read_history(deps, kept, head.reading)
         decision = await _decided(deps, _Question(request, kept, text, flags, history), head)
@@ -110,11 +110,6 @@ def _looked_at(
     """What can be told from the request alone, once: as it is logged, its text read, the flags of `OF_REQUEST`."""
     text = None if request.output_text is None else read_text(request.output_text)
     return logged(request), text, raised(Case(request, text), rules, OF_REQUEST)
-
-
-async def _in_a_thread_if_long(request: ValidationRequest, work: Callable[[], T]) -> T:
-    """Long requests, and those made to be slow, delay nobody else; for short ones a thread is the longer way."""
-    return await asyncio.to_thread(work) if is_longer(request, _SHORT) else work()
 
 
 def _undecided(unit: Unit, question: _Question) -> ValidationRecord:

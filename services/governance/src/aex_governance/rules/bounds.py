@@ -2,10 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from itertools import chain, islice
 from typing import Any
-
-from pydantic import BaseModel
 
 from aex_models.canonical import json_problem
 from aex_models.governance import Flag, ScienceFindings, ValidationDecision, ValidationRequest
@@ -20,22 +17,6 @@ MAX_ATTEMPTS = 20
 LEFT_OUT = "left_out"
 """What stands for the parts that were cut away: their number."""
 _Number = bool | float | int
-
-
-def is_longer(request: ValidationRequest, limit: int) -> bool:
-    """Whether it has more characters and parts than this. Costs no more than the limit, whatever the request holds."""
-    waiting: list[Any] = [getattr(request, name) for name in ValidationRequest.model_fields]
-    size = 0
-    while waiting and size <= limit:
-        value = waiting.pop()
-        size += len(value) if isinstance(value, str) else 1
-        if isinstance(value, Mapping):
-            waiting += islice(chain.from_iterable(value.items()), limit)
-        elif isinstance(value, list | tuple):
-            waiting += value[:limit]
-        elif isinstance(value, BaseModel):
-            waiting += [each for _, each in value]
-    return size > limit
 
 
 def logged(request: ValidationRequest) -> ValidationRequest:

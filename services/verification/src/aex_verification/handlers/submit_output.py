@@ -1,8 +1,8 @@
 """A candidate comes in: replays are answered from what is stored, a new one is queued for verification."""
 
-import asyncio
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from aex_models.canonical import NotCanonical
@@ -15,6 +15,7 @@ from aex_outcomes.lifecycle.hashing import candidate_hash, output_hash
 from aex_outcomes.lifecycle.transitions import Refused, known_attempt, received
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.long_values import in_a_thread_if_long
 from aex_runtime.store.keys import key_of
 from aex_runtime.telemetry import as_asked_or_in_trace_of, describe_span
 from aex_runtime.tracing.subjects import about
@@ -115,9 +116,8 @@ def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 async def _hashes(candidate: Candidate) -> tuple[str, str]:
-    # Off the loop: ten megabytes take their time, and health checks should not wait for them.
     try:
-        return await asyncio.to_thread(_hashed, candidate)
+        return await in_a_thread_if_long(candidate, partial(_hashed, candidate))
     except NotCanonical as error:
         raise not_canonical(error) from error
 
