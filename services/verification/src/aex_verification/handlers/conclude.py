@@ -16,11 +16,12 @@ from aex_verification.deps import Deps
 from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.handlers.finish import write_outcome
 from aex_verification.handlers.hold_contract import closes_on, hold_contract, judged_result
-from aex_verification.handlers.judge_candidate import find_job
+from aex_verification.handlers.judge_candidate import Job, find_job
+from aex_verification.handlers.materials import Materials
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.without_governance import ask_again_or_hold, wait_for_governance
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, FINAL_RESULTS
+from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_verification.rules.validation import validation_request
 
@@ -28,15 +29,24 @@ log = structlog.get_logger()
 
 
 async def conclude_contract(deps: Deps, contract_id: str) -> None:
-    """Ask governance about the attempt that the outcome rests on, and do as it says. No-op where none closes."""
+    """Have the contract that closes end as `conclude_on` does. No-op where it does not close."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None or not stored.record.state.closes:
         return
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
         raise LookupError(f"{contract_id} closes without an attempt")
+    await conclude_on(deps, await find_job(deps, stored.record.state, attempt_id))
+
+
+async def conclude_on(deps: Deps, job: Job) -> None:
+    """Ask governance about the attempt that the outcome rests on, and do as it says.
+
+    `job` is as it was last recorded; what others have made of the contract meanwhile is seen when it ends.
+    """
+    contract_id, attempt_id = job.contract_id, job.attempt_id
     try:
-        decision = await _decision(deps, stored.record, attempt_id)
+        decision = await _decision(deps, job)
     except GovernanceUnavailable as error:
         log.warning("governance_unreachable", contract_id=contract_id, error=str(error))
         await wait_for_governance(deps, contract_id, attempt_id)
@@ -44,24 +54,23 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
         log.warning("governance_refused", contract_id=contract_id, attempt_id=attempt_id, error=str(error))
         await ask_again_or_hold(deps, contract_id, attempt_id)
     else:
-        await _apply(deps, contract_id, attempt_id, decision)
+        await _apply(deps, job, decision)
     deps.waits.wake(attempt_id)
     deps.followers.wake(contract_id)
 
 
-async def _decision(deps: Deps, row: ContractRow, attempt_id: str) -> ValidationDecision:
+async def _decision(deps: Deps, job: Job) -> ValidationDecision:
     """What governance says."""
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
-    job = await find_job(deps, row.state, attempt_id)
-    earlier = await earlier_attempts(deps, row.state, job.attempt)
+    earlier = await earlier_attempts(deps, job.state, job.attempt)
     request = validation_request(job.awarded, job.attempt, job.candidate, earlier)
     return await deps.governance.validate(request)
 
 
-async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: ValidationDecision) -> None:
+async def _apply(deps: Deps, job: Job, decision: ValidationDecision) -> None:
     """Do as governance says of this attempt. An operator's retry may have put another in its place meanwhile."""
-    word = word_of(decision)
+    contract_id, attempt_id, word = job.contract_id, job.attempt_id, word_of(decision)
 
     async def apply(unit: Unit) -> ContractStatus | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
@@ -74,7 +83,7 @@ async def _apply(deps: Deps, contract_id: str, attempt_id: str, decision: Valida
         status = stored.record.state.closing or ContractStatus.FAILED
         if word.action is Action.REJECT:
             status = ContractStatus.FAILED
-        await finish_contract(unit, stored, attempt, status, word)
+        await finish_contract(unit, stored, attempt, job.materials, status, word)
         return status
 
     moved_to = await deps.unit_of_work.run(apply)
@@ -86,19 +95,16 @@ async def finish_contract(
     unit: Unit,
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
+    materials: Materials,
     status: ContractStatus,
     word: GovernanceResult,
 ) -> None:
     """End the contract in `status` on this attempt, under governance's word: state, attempt, outcome together."""
-    contract_id = stored.record.contract_id
-    awarded = await unit.get(AWARDS, key_of(contract_id))
-    candidate = await unit.get(CANDIDATES, attempt.record.candidate_key)
-    if awarded is None or candidate is None:
-        raise LookupError(f"{contract_id} has no award or no candidate")
+    awarded, candidate = materials.awarded, materials.candidate
     result = apply_governance(judged_result(attempt.record), word)
     state = ended(stored.record.state, status, unit.now)
-    final_result = await _final_result(unit, awarded.record, attempt.record, candidate.record)
-    await write_outcome(unit, awarded.record, state, result, candidate.record, final_result)
+    final_result = await _final_result(unit, awarded, attempt.record, candidate)
+    await write_outcome(unit, awarded, state, result, candidate, final_result)
     save_contract(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))

@@ -20,8 +20,9 @@ from aex_runtime.store.keys import key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.earlier_attempts import earlier_attempts
 from aex_verification.handlers.examine_candidate import Exhibit, examine_candidate
+from aex_verification.handlers.materials import Materials, read_materials
 from aex_verification.ports import Judgement, JudgeRequest, VerifierLost, VerifierRequest
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
+from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.agent_context import agent_context
 from aex_verification.rules.custom_code import needs_custom_code
 from aex_verification.rules.evaluation import AREA, read_blob
@@ -32,12 +33,21 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An attempt as it is verified, with the award that it is made under and the state that it was found in."""
+    """An attempt with its materials, and the state that its contract was found in."""
 
     state: ContractState
-    awarded: ContractAwarded
     attempt: AttemptRow
-    candidate: Candidate
+    materials: Materials
+
+    @property
+    def awarded(self) -> ContractAwarded:
+        """What it is made under."""
+        return self.materials.awarded
+
+    @property
+    def candidate(self) -> Candidate:
+        """What was delivered."""
+        return self.materials.candidate
 
     @property
     def contract_id(self) -> str:
@@ -64,15 +74,10 @@ class Job:
 
 async def find_job(deps: Deps, state: ContractState, attempt_id: str) -> Job:
     """The contract's current attempt. Raises `LookupError` for records that were written and are gone."""
-    contract_id = state.contract_id
-    awarded = await AWARDS.get(deps.store, key_of(contract_id))
     attempt = await ATTEMPTS.get(deps.store, key_of(attempt_id))
-    if awarded is None or attempt is None:
-        raise LookupError(f"{contract_id} has no award or no attempt {attempt_id}")
-    candidate = await CANDIDATES.get(deps.store, attempt.record.candidate_key)
-    if candidate is None:
-        raise LookupError(f"{attempt_id} has no candidate")
-    return Job(state, awarded.record, attempt.record, candidate.record)
+    if attempt is None:
+        raise LookupError(f"{state.contract_id} has no attempt {attempt_id}")
+    return Job(state, attempt.record, await read_materials(deps.store, attempt.record))
 
 
 async def judge_candidate(deps: Deps, job: Job) -> Judgement:

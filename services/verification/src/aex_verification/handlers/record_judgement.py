@@ -1,5 +1,7 @@
 """What a judgement makes of its attempt and contract, inside one transaction."""
 
+from dataclasses import dataclass
+
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import ContractAwarded, OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
@@ -25,6 +27,14 @@ from aex_verification.rules.records import AttemptRow, ContractRow, Facts, Final
 from aex_verification.rules.told import Told, invalid_told, rejection_told, says_fatal
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The contract's state and the attempt, as they were written."""
+
+    state: ContractState
+    attempt: AttemptRow
+
+
 async def record_verdict(
     deps: Deps,
     unit: Unit,
@@ -33,7 +43,7 @@ async def record_verdict(
     attempt: Stored[AttemptRow],
     result: VerificationResult,
     judgement: Judgement,
-) -> ContractState:
+) -> Recorded:
     """Count the verdict; tell the agent of a rejection, and hand what closes to governance."""
     before = stored.record.state
     passed = result.verdict is Verdict.PASSED
@@ -54,7 +64,7 @@ async def record_verdict(
     unit.update(ATTEMPTS, attempt, row)
     _set_timers(deps, unit, state, row.attempt_id)
     _measure(unit, attempt.record, result.verdict)
-    return state
+    return Recorded(state, row)
 
 
 def _measure(unit: Unit, row: AttemptRow, verdict: Verdict) -> None:
@@ -89,7 +99,7 @@ async def record_invalid(
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
     ruling: Invalid,
-) -> ContractState:
+) -> Recorded:
     """No attempt and no verdict: the errors are told, and the contract is where it was, unless it is over meanwhile."""
     feedback = invalid_told(ruling)
     state = found_invalid(stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
@@ -104,10 +114,11 @@ async def record_invalid(
     if state.final:  # the deadline passed, and nothing was judged before
         await write_outcome(unit, awarded, state, None, None)
     save_contract(unit, stored, state)
-    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+    row = attempt.record.model_copy(update=changes)
+    unit.update(ATTEMPTS, attempt, row)
     unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.INVALID)
-    _set_timers(deps, unit, state, attempt.record.attempt_id)
-    return state
+    _set_timers(deps, unit, state, row.attempt_id)
+    return Recorded(state, row)
 
 
 async def record_failure(
@@ -117,7 +128,7 @@ async def record_failure(
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
     judgement: Judgement,
-) -> ContractState:
+) -> Recorded:
     """Try again in a while, or put it before an operator: at once where that will not help.
 
     What the named verifier has rejected is not put before anybody: it cannot have passed.
@@ -150,11 +161,12 @@ async def record_failure(
         "last_error": judgement.error or ("output_invalid" if isinstance(ruling, Invalid) else "indeterminate"),
         "rejected": ruling if isinstance(ruling, Rejected) else None,
     }
-    unit.update(ATTEMPTS, attempt, row.model_copy(update=changes))
+    row = row.model_copy(update=changes)
+    unit.update(ATTEMPTS, attempt, row)
     unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.HELD if held else AttemptStatus.WAITING)
     if held:
         unit.measures.count(VERDICTS_TOTAL, Verdict.INDETERMINATE)
-    return state
+    return Recorded(state, row)
 
 
 async def _keep_final_result(unit: Unit, row: AttemptRow, ruling: Ruling | None) -> None:

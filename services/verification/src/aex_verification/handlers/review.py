@@ -11,6 +11,7 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import finish_contract
+from aex_verification.handlers.materials import read_materials
 from aex_verification.handlers.save_contract import save_contract
 from aex_verification.handlers.submit_output import enqueue
 from aex_verification.repository import ATTEMPTS, CONTRACTS
@@ -48,14 +49,16 @@ async def _release(unit: Unit, stored: Stored[ContractRow], attempt: Stored[Atte
         counted = state.verification.attempts_used > before.verification.attempts_used  # not in an earlier attempt
         stored = Stored(stored.record.model_copy(update={"state": state}), stored.document)
         row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
-    await finish_contract(unit, stored, Stored(row, attempt.document), status, word)
+    materials = await read_materials(unit.transaction, row)
+    await finish_contract(unit, stored, Stored(row, attempt.document), materials, status, word)
 
 
 async def _reject(unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow]) -> None:
     """Fraud: the contract fails, and its base is not owed."""
     word = GovernanceResult(action=Action.REJECT, decided_by=DecidedBy.OPERATOR, flags=_flags(attempt.record))
     row = Stored(_with_result(attempt.record, unit), attempt.document)
-    await finish_contract(unit, stored, row, ContractStatus.FAILED, word)
+    materials = await read_materials(unit.transaction, attempt.record)
+    await finish_contract(unit, stored, row, materials, ContractStatus.FAILED, word)
 
 
 def _retry(

@@ -15,9 +15,9 @@ from aex_outcomes.lifecycle.state import ContractState
 from aex_runtime.store.keys import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import conclude_contract
+from aex_verification.handlers.conclude import conclude_contract, conclude_on
 from aex_verification.handlers.judge_candidate import Job, find_job, judge_candidate
-from aex_verification.handlers.record_judgement import record_failure, record_invalid, record_verdict
+from aex_verification.handlers.record_judgement import Recorded, record_failure, record_invalid, record_verdict
 from aex_verification.handlers.slow_place import has_place
 from aex_verification.handlers.timers import VERIFY
 from aex_verification.measures import VERIFICATION_SECONDS
@@ -46,12 +46,16 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
                 began = deps.clock.now()
                 judgement = await judge_candidate(deps, job)
                 took_s = (deps.clock.now() - began).total_seconds()
-            state = await _record(deps, job, judgement)
-            if state is not None:
+            recorded = await _record(deps, job, judgement)
+            if recorded is not None:
                 deps.unit_of_work.measures.observe(VERIFICATION_SECONDS, took_s)
-                _tell(state, attempt_id, judgement)
+                _tell(recorded.state, attempt_id, judgement)
             deps.waits.wake(attempt_id)
             deps.followers.wake(contract_id)
+            if recorded is not None and _closes_on(recorded):
+                # All that is needed is at hand: nothing of it is read again.
+                await conclude_on(deps, Job(recorded.state, recorded.attempt, job.materials))
+                return
         await conclude_contract(deps, contract_id)
         deps.waits.wake(attempt_id)  # the outcome may rest on another one
 
@@ -76,10 +80,10 @@ async def _put_off(deps: Deps, job: Job) -> None:
         )
 
 
-async def _record(deps: Deps, job: Job, judgement: Judgement) -> ContractState | None:
-    """Write what came of it; the state after that, None where it had moved on meanwhile."""
+async def _record(deps: Deps, job: Job, judgement: Judgement) -> Recorded | None:
+    """Write what came of it; None where the contract had moved on meanwhile."""
 
-    async def record(unit: Unit) -> ContractState | None:
+    async def record(unit: Unit) -> Recorded | None:
         stored = await unit.get(CONTRACTS, key_of(job.contract_id))
         attempt = await unit.get(ATTEMPTS, key_of(job.attempt_id))
         if stored is None or attempt is None or not _is_current(stored.record.state, job.attempt_id):
@@ -112,6 +116,11 @@ def _tell(state: ContractState, attempt_id: str, judgement: Judgement) -> None:
 def _was_judged(state: ContractState, attempt: AttemptRow) -> bool:
     """Whether an operator has it verified anew: no change of an output type takes back a verdict that stands."""
     return attempt.candidate_hash in state.verification.judged
+
+
+def _closes_on(recorded: Recorded) -> bool:
+    """Whether the contract closes on the very attempt: its outcome may rest on an earlier one."""
+    return recorded.state.closes and recorded.state.current_attempt == recorded.attempt.attempt_id
 
 
 def _is_current(state: ContractState, attempt_id: str) -> bool:
