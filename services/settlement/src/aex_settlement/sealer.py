@@ -56,6 +56,9 @@ class SealerPolicy:
 
     gather: timedelta = timedelta(milliseconds=5)
     """How long the sealer waits after the bell, so that what comes together is sealed together."""
+    rest: timedelta = timedelta(milliseconds=200)
+    """How long after it has sealed something it waits before it follows the bell again: a batch for each settlement
+    would cost as much as settling does, and commits of both wait for each other."""
     poll: timedelta = timedelta(milliseconds=500)
     """The longest sleep: what other processes commit is found after no longer than this."""
     lease_ttl: timedelta = timedelta(seconds=10)
@@ -118,16 +121,17 @@ class Sealer:
             self._lookout = Lookout()
 
     async def _look_on(self, guard: Guard) -> None:
-        failures = 0
+        failures, rested_at = 0, 0.0
         while True:
             try:
-                await catch_up(self._deps, guard, self._lookout)
+                if await catch_up(self._deps, guard, self._lookout):
+                    rested_at = _now() + self._policy.rest.total_seconds()
                 failures = 0
             except (StoreUnavailable, Broken) as error:
                 failures += 1
                 await self._back_off(failures, error)
             if await self._bell.heard(self._policy.poll.total_seconds()):
-                await asyncio.sleep(self._policy.gather.total_seconds())
+                await asyncio.sleep(max(self._policy.gather.total_seconds(), rested_at - _now()))
 
     async def _back_off(self, failures: int, error: Exception) -> None:
         delay = _BACKOFF.delay(failures, self._deps.ids.jitter())
@@ -145,3 +149,7 @@ class Sealer:
         else:
             log.warning("journal_not_sealed", reason=describe_failure(error))
         await asyncio.sleep(delay.total_seconds())
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

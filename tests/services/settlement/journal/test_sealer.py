@@ -80,6 +80,22 @@ async def test_the_bell_wakes_the_sealer_and_a_burst_is_one_batch() -> None:
     await check_projections(process.deps.store, journal)
 
 
+async def test_what_comes_while_the_sealer_rests_is_one_batch_however_often_the_bell_rings() -> None:
+    process = process_over(
+        MemoryStore(), SealerPolicy(gather=timedelta(0), rest=timedelta(milliseconds=400), poll=NEVER)
+    )
+    async with running(process.sealer.run()):
+        await eventually_async(_opened(process))
+        await process.settle("ctr_1")
+        await eventually_async(process.has_sealed(1))  # at once: there was nothing to rest from
+        for number in range(2, 7):
+            await process.settle(f"ctr_{number}")
+            await asyncio.sleep(0.02)
+        await eventually_async(process.has_sealed(6))
+    journal = await checked_journal(process.deps.store)
+    assert [len(batch.transactions) for batch in journal.batches] == [0, 1, 5]
+
+
 def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
     async def opened() -> bool:
         return await read_head(process.deps.store) is not None
@@ -97,7 +113,7 @@ async def test_what_other_processes_commit_is_found_without_a_bell() -> None:
 
 
 async def test_an_outage_is_waited_out_and_told_of() -> None:
-    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
+    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10), rest=timedelta(0)))
     await process.settle("ctr_1")
     with capture_logs() as lines:
         async with running(process.sealer.run()):
