@@ -77,6 +77,7 @@ async def attempt_view(
     """An attempt; `whole`: with the candidate; `early`: with a result that governance has not allowed yet."""
     told = early or (row.status is AttemptStatus.JUDGED and not _withheld(row))
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if whole else None
+    result = row.result if told else None
     return Attempt(
         attempt_id=row.attempt_id,
         contract_id=row.contract_id,
@@ -88,9 +89,10 @@ async def attempt_view(
         errors=row.errors,
         counted=row.counted,
         replay=replay,
-        result=row.result if told else None,
+        result=result,
         candidate=candidate.record if candidate else None,
-        disclosure=await feedback_level(deps, row.contract_id),
+        # Of a result alone it says how much is told: while there is none, no award need be read for it.
+        disclosure=await feedback_level(deps, row.contract_id) if result else FeedbackLevel.NONE,
         received_at=row.received_at,
         judged_at=row.judged_at,
         system_retries=row.system_retries,
