@@ -37,7 +37,7 @@ def length_of(prefix: bytes | bytearray | memoryview) -> int:
 def decode(body: bytes) -> Any:
     """Read JSON from a worker that may be hostile. Raises `BrokenFrame` for what is not strict JSON: NaN,
     infinities, integers beyond ±(2^53 − 1), repeated keys, lone surrogates, nesting beyond the interpreter's depth."""
-    if _SURROGATE.search(body):
+    if _has_surrogate(body):
         raise BrokenFrame("a lone surrogate")
     try:
         return _STRICT.decode(body.decode())
@@ -45,6 +45,11 @@ def decode(body: bytes) -> Any:
         raise
     except (ValueError, RecursionError) as error:
         raise BrokenFrame(f"not JSON ({type(error).__name__})") from None
+
+
+def _has_surrogate(body: bytes) -> bool:
+    # The pattern begins with nothing that it could be looked up by, and takes 25 ns a byte: few answers need it.
+    return (b"\\ud" in body or b"\\uD" in body) and _SURROGATE.search(body) is not None
 
 
 def _finite(text: str) -> float:
