@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.science import Science
@@ -91,9 +91,9 @@ def _examined(
 def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> Findings:
     """The same checks for `success_criteria`, `evaluation`, `science` and `input` of a body that is no submission."""
     shape = [
-        *_field_problems(body, "success_criteria", TypeAdapter(SuccessCriteria | None)),
-        *_field_problems(body, "evaluation", TypeAdapter(Evaluation | None)),
-        *_field_problems(body, "science", TypeAdapter(Science | None)),
+        *_field_problems(body, "success_criteria", SuccessCriteria),
+        *_field_problems(body, "evaluation", Evaluation),
+        *_field_problems(body, "science", Science),
     ]
     return sorted_by_kind(not_said_better(shape)) + _sense(body, catalog, reviewer=reviewer)
 
@@ -115,11 +115,14 @@ def _shaped(body: Any) -> tuple[WorkSubmission | None, Findings]:
         return None, sorted_by_kind(not_said_better(problems_of(error, body)))
 
 
-def _field_problems(body: Mapping[str, Any], name: str, adapter: TypeAdapter[Any]) -> list[Problem]:
+def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) -> list[Problem]:
+    """What is wrong with a field that may be left out, or null."""
+    value = body.get(name)
     try:
-        adapter.validate_python(body.get(name))
+        if value is not None:
+            model.model_validate(value)
     except ValidationError as error:
-        return problems_of(error, body.get(name), f"/{name}")
+        return problems_of(error, value, f"/{name}")
     return []
 
 
