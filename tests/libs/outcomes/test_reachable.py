@@ -7,6 +7,7 @@ import pytest
 
 from aex_models.criteria import SuccessCriterion
 from aex_outcomes import Catalog
+from aex_outcomes.extent import extent_of
 from aex_outcomes.reachable import combinations, groups
 from tests.libs.outcomes.engine.builders import criterion
 
@@ -15,7 +16,7 @@ CATALOG = Catalog.of()
 
 def reached(*listed: SuccessCriterion, evaluation: Mapping[str, Any] | None = None) -> set[str]:
     """Each combination as a word of + and −."""
-    found = combinations(groups(listed, CATALOG, evaluation), len(listed))
+    found = combinations(groups(listed, CATALOG, extent_of(listed, evaluation or {})), len(listed))
     return {"".join("+" if met else "-" for met in each) for each in found}
 
 

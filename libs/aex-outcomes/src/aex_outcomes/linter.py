@@ -15,9 +15,9 @@ from aex_models.science import Science
 from aex_models.work import Budget, LintWarning
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.aggregating import Scale, effective_required
-from aex_outcomes.extractors.text import references_of
+from aex_outcomes.extent import Extent, extent_of
 from aex_outcomes.in_words import needed
-from aex_outcomes.kernels.rouge import is_rouge_type, tokenize
+from aex_outcomes.kernels.rouge import is_rouge_type
 from aex_outcomes.reachable import MAX_ENUMERATED, Group, Met, combinations, groups
 from aex_outcomes.science_lint import is_recomputed, rests_on_own_data, science_warnings
 
@@ -28,7 +28,7 @@ class Linted:
 
     criteria: SuccessCriteria
     budget: Budget | None
-    evaluation: Mapping[str, Any]
+    extent: Extent
     catalog: Catalog
     groups: Sequence[Group]
     reached: Sequence[Met]
@@ -63,11 +63,12 @@ def lint(
     of_science = science_warnings(science, domain, known) if science else ()
     if criteria is None:
         return of_science
-    found = groups(criteria.criteria, known, evaluation)
+    extent = extent_of(criteria.criteria, evaluation or {})
+    found = groups(criteria.criteria, known, extent)
     count = len(criteria.criteria)
     reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
     gated = verified or science is not None
-    linted = Linted(criteria, budget, evaluation or {}, known, found, reached, root, gated, science)
+    linted = Linted(criteria, budget, extent, known, found, reached, root, gated, science)
     return (*lint_reached(linted), *of_science)
 
 
@@ -227,8 +228,7 @@ def _moving(linted: Linted) -> Iterator[tuple[int, SuccessCriterion, str]]:
 
 def reference_without_tokens(linted: Linted) -> Iterator[LintWarning]:
     """ROUGE over a reference in which it sees no words."""
-    references = references_of(linted.evaluation)
-    if not references or any(tokenize(reference) for reference in references):
+    if not linted.extent.wordless:
         return
     for position, criterion in enumerate(linted.criteria.criteria):
         if is_rouge_type(criterion.metric):

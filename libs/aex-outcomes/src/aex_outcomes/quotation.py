@@ -13,6 +13,7 @@ from aex_models.money import ZERO
 from aex_models.work import Budget, Quote, QuoteCase
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.aggregating import Scale
+from aex_outcomes.extent import extent_of
 from aex_outcomes.reachable import MAX_ENUMERATED, Met, combinations, groups
 
 
@@ -33,7 +34,7 @@ def quote(
     count = len(criteria.criteria)
     if count > MAX_ENUMERATED:
         return quote_reached(criteria, budget, [(True,) * count])
-    found = groups(criteria.criteria, catalog or Catalog.of(), evaluation)
+    found = groups(criteria.criteria, catalog or Catalog.of(), extent_of(criteria.criteria, evaluation or {}))
     return quote_reached(criteria, budget, combinations(found, count))
 
 

@@ -25,6 +25,7 @@ from aex_outcomes.engine.comparing import (
     scaled,
     value_problem,
 )
+from aex_outcomes.extent import BY_LABELS, BY_TERMS, NOTHING, Extent
 from aex_outcomes.kernels.keywords import distinct_terms
 
 MAX_ENUMERATED = 10
@@ -52,9 +53,7 @@ class Group:
         return self.together | nothing
 
 
-def groups(
-    criteria: Sequence[SuccessCriterion], catalog: Catalog, evaluation: Mapping[str, Any] | None = None
-) -> tuple[Group, ...]:
+def groups(criteria: Sequence[SuccessCriterion], catalog: Catalog, extent: Extent = NOTHING) -> tuple[Group, ...]:
     """The criteria in groups that are independent of each other.
 
     With evaluation data, shares are tried at the fractions that their number of items allows.
@@ -67,7 +66,7 @@ def groups(
             with_terms.append(position)
         else:
             by_value.setdefault(_variable(criterion, brought, position, catalog), []).append(position)
-    numeric = [_by_value(criteria, positions, catalog, evaluation or {}) for positions in by_value.values()]
+    numeric = [_by_value(criteria, positions, catalog, extent) for positions in by_value.values()]
     return (*numeric, *([_by_terms(criteria, with_terms)] if with_terms else []))
 
 
@@ -90,13 +89,13 @@ def _variable(criterion: SuccessCriterion, brought: Mapping[str, Any], position:
 
 
 def _by_value(
-    criteria: Sequence[SuccessCriterion], positions: Sequence[int], catalog: Catalog, evaluation: Mapping[str, Any]
+    criteria: Sequence[SuccessCriterion], positions: Sequence[int], catalog: Catalog, extent: Extent
 ) -> Group:
     sharing = [criteria[position] for position in positions]
     held = [(each, catalog.entry(each.metric)) for each in sharing]
     entry = held[0][1]
     own_code = is_custom(entry.name)
-    grids = _grids(entry, evaluation) if not own_code else (_items_of_custom(sharing),)
+    grids = _grids(entry, extent) if not own_code else (_items_of_custom(sharing),)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
     tried = [*numbers, *([True, False] if any(map(is_boolean, sharing)) else [])]
     if own_code:  # a value that one of them cannot take makes the whole verdict indeterminate
@@ -117,14 +116,14 @@ def _is_problem(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | flo
     return value_problem(criterion, in_fractions(criterion, raw), entry) is not None
 
 
-def _grids(entry: MetricEntry, evaluation: Mapping[str, Any]) -> tuple[int | None, ...]:
+def _grids(entry: MetricEntry, extent: Extent) -> tuple[int | None, ...]:
     """Of how many parts the value can be a count (1 for counts); None for a value that can be anything."""
     if MetricType.COUNT in entry.metric_types:  # what may be taken for a share too is not always whole
         return (1, None) if MetricType.PERCENTAGE in entry.metric_types else (1,)
-    if entry.name in {"accuracy", "recall"}:
-        return (len(evaluation.get("ground_truth") or ()) or None,)
-    if entry.name == "contains_keywords":
-        return (len(distinct_terms(evaluation.get("required_keywords") or ())) or None,)
+    if entry.name in BY_LABELS:
+        return (extent.labels or None,)
+    if entry.name == BY_TERMS:
+        return (extent.terms or None,)
     return (None,)
 
 

@@ -8,7 +8,7 @@ from opentelemetry.trace import TracerProvider
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.lifecycle.registry import verifier_names
-from aex_outcomes.submission import check_submission
+from aex_outcomes.submission import Appraisals, check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
 from aex_runtime.settings import blaming
@@ -34,7 +34,13 @@ def create_app(
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code
         catalog.check_domains()  # one that cannot be used stops the service, not the first work that names it
-    checked = partial(check_submission, catalog=catalog, verifiers=verifiers, reviewer=bool(chosen.review_model))
+    checked = partial(
+        check_submission,
+        catalog=catalog,
+        verifiers=verifiers,
+        reviewer=bool(chosen.review_model),
+        appraise=Appraisals(),
+    )
     deps = Deps(
         unit_of_work=parts.unit_of_work,
         store=parts.backends.store,

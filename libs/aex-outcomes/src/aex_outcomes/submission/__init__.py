@@ -1,5 +1,6 @@
 """Checking a submission: everything that is wrong with it, in one answer."""
 
+from aex_outcomes.submission.appraisal import Appraisals
 from aex_outcomes.submission.check import Checked, check_criteria, check_submission
 
-__all__ = ["Checked", "check_criteria", "check_submission"]
+__all__ = ["Appraisals", "Checked", "check_criteria", "check_submission"]

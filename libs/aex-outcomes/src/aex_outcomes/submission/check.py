@@ -10,12 +10,9 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.science import Science
 from aex_models.work import Evaluation, LintWarning, Problem, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.linter import Linted, lint, lint_reached
-from aex_outcomes.quotation import quote, quote_reached
-from aex_outcomes.reachable import MAX_ENUMERATED, combinations, groups
-from aex_outcomes.science_lint import science_warnings
+from aex_outcomes.submission.appraisal import Appraise, appraised
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
-from aex_outcomes.submission.findings import CRITERIA, Findings, problems_of, sorted_by_kind
+from aex_outcomes.submission.findings import Findings, problems_of, sorted_by_kind
 from aex_outcomes.submission.science import not_said_better, science_problems
 
 
@@ -38,11 +35,13 @@ def check_submission(
     verifiers: Collection[str] = (),
     reviewer: bool = False,
     uploaded: bool = True,
+    appraise: Appraise = appraised,
 ) -> Checked:
     """Check a body as it was parsed from JSON. All its problems are found at once, and no value is quoted.
 
     `verifiers`: the names that `verification.verifier` may take. `reviewer`: whether there is one for peer reviews.
     `uploaded`: whether `science.data` have to be uploaded by now; else one that has no digest is but warned of.
+    `appraise` finds warnings and quote: for whoever is asked of many works, an `Appraisals` of the same catalogue.
     With no problem there are warnings and a quote.
     """
     submission, findings = _shaped(body)
@@ -52,40 +51,8 @@ def check_submission(
         )
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
-    given = body.get("evaluation")
-    evaluation = given if isinstance(given, Mapping) else {}
-    warnings, price = _examined(submission, evaluation, catalog)
-    return Checked(
-        submission,
-        warnings=warnings,
-        quote=price,
-    )
-
-
-def _examined(
-    submission: WorkSubmission, evaluation: Mapping[str, Any], catalog: Catalog
-) -> tuple[tuple[LintWarning, ...], Quote]:
-    """Warnings and quote, over one enumeration of what is reachable."""
-    criteria, budget, science = submission.success_criteria, submission.budget, submission.science
-    verified = submission.verification.verifier is not None
-    if criteria is None or len(criteria.criteria) > MAX_ENUMERATED:
-        warnings = lint(
-            criteria,
-            budget=budget,
-            evaluation=evaluation,
-            catalog=catalog,
-            verified=verified,
-            science=science,
-            domain=submission.domain,
-        )
-        return warnings, quote(criteria, budget, catalog)
-    known = catalog.with_statistics(science.statistics if science else ())
-    found = groups(criteria.criteria, known, evaluation)
-    reached = list(combinations(found, len(criteria.criteria)))
-    gated = verified or science is not None  # either takes away a success that the criteria alone would give
-    linted = Linted(criteria, budget, evaluation, known, found, reached, CRITERIA, gated, science)
-    of_science = science_warnings(science, submission.domain, catalog) if science else ()
-    return (*lint_reached(linted), *of_science), quote_reached(criteria, budget, reached)
+    appraisal = appraise(body, submission, catalog)
+    return Checked(submission, warnings=appraisal.warnings, quote=appraisal.quote)
 
 
 def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> Findings:

@@ -1,0 +1,105 @@
+"""What is odd about a work and what it can cost, remembered for equal works."""
+
+import json
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from aex_models.numbers import JsonFloat
+from aex_models.work import WorkSubmission
+from aex_outcomes import Catalog
+from aex_outcomes.submission.appraisal import Appraisal, Appraisals, Appraise, appraised
+
+CATALOG = Catalog.of()
+SCORE = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4, "bonus": "1"}
+HALF_RIGHT = {"metric": "accuracy", "metric_type": "accuracy", "comparison": "eq", "threshold": 0.5}
+HALF_NAMED = {"metric": "contains_keywords", "metric_type": "percentage", "comparison": "eq", "threshold": 0.5}
+CRITERIA = [SCORE, HALF_RIGHT, HALF_NAMED]
+BUDGET = {"max_cpc": "1.00", "max_cpa_total": "0.50"}
+LABELS = {"reference": "the cat sat", "ground_truth": ["a"], "required_keywords": ["cat"]}
+
+
+def work(criteria: Any = CRITERIA, budget: Any = BUDGET, evaluation: Any = LABELS, **more: Any) -> dict[str, Any]:
+    return {
+        "title": "t",
+        "budget": budget,
+        "evaluation": evaluation,
+        "success_criteria": {"criteria": criteria},
+        **more,
+    }
+
+
+def appraisal(appraise: Appraise, body: Mapping[str, Any]) -> Appraisal:
+    return read_and_appraised(appraise, json.dumps(body))
+
+
+def read_and_appraised(appraise: Appraise, text: str) -> Appraisal:
+    body = json.loads(text, parse_float=JsonFloat)
+    return appraise(body, WorkSubmission.model_validate(body), CATALOG)
+
+
+WORKS = {
+    "as it is": work(),
+    "another price": work(budget={**BUDGET, "max_cpc": "2.00"}),
+    "no cap": work([SCORE], budget={"max_cpc": "1.00"}),
+    "a threshold that all meet": work([{**SCORE, "threshold": 0}, *CRITERIA[1:]]),
+    "a single criterion": work([SCORE]),
+    "another bonus": work([{**SCORE, "bonus": "0.10"}]),
+    "nothing required": work([{**SCORE, "required": False}]),
+    "nothing but a verifier's word": work([{**SCORE, "required": False, "bonus": "2"}], verification={"verifier": "v"}),
+    "two labels": work(evaluation={**LABELS, "ground_truth": ["a", "b"]}),
+    "two keywords": work(evaluation={**LABELS, "required_keywords": ["cat", "dog"]}),
+    "a reference without words": work(evaluation={**LABELS, "reference": "…"}),
+    "no criteria": {"title": "t", "budget": BUDGET},
+    "more criteria than are enumerated": work([{**SCORE, "threshold": 0.01 * each} for each in range(1, 12)]),
+    "science, which is gated": work([{**SCORE, "required": False, "bonus": "3"}], science={"checks": []}),
+}
+
+
+def test_works_are_appraised_alike_whether_or_not_others_were_before() -> None:
+    remembering = Appraisals()
+    for body in [*WORKS.values(), *reversed(WORKS.values())]:
+        assert appraisal(remembering, body) == appraisal(appraised, body)
+
+
+def test_the_works_of_these_tests_are_appraised_apart() -> None:
+    found = {name: appraisal(appraised, body) for name, body in WORKS.items()}
+    alike = [pair for pair in combinations(found, 2) if found[pair[0]] == found[pair[1]]]
+    assert alike == []
+
+
+def test_a_work_that_differs_in_its_texts_alone_is_not_appraised_again() -> None:
+    remembering = Appraisals()
+    first = appraisal(remembering, work(title="one", evaluation={**LABELS, "reference": "the cat sat"}))
+    other = work(title="two", input={"n": 1}, evaluation={**LABELS, "reference": "a dog ran", "ground_truth": ["z"]})
+    assert appraisal(remembering, other) is first
+
+
+@pytest.mark.parametrize(("one", "other"), [("0.5", "0.50"), ("1.0", "1"), ("0.5", "0.5000")])
+def test_numbers_are_told_apart_by_how_they_were_written(one: str, other: str) -> None:
+    remembering = Appraisals()
+    text = json.dumps(work([{**SCORE, "weight": "here"}]))
+    found = [read_and_appraised(remembering, text.replace('"here"', each)) for each in (one, other)]
+    assert found[0] == found[1]
+    assert found[0] is not found[1]
+
+
+def test_true_and_one_are_not_taken_for_each_other() -> None:
+    def flag(threshold: Any) -> dict[str, Any]:
+        return {"metric": "custom.x", "metric_type": "custom", "comparison": "eq", "threshold": threshold}
+
+    remembering, code = Appraisals(), {"custom_metrics": [{"name": "x", "code": "pass"}]}
+    for threshold in (True, 1, 1.0):
+        body = work([flag(threshold)], evaluation=code)
+        assert appraisal(remembering, body) == appraisal(appraised, body)
+
+
+def test_the_oldest_is_forgotten_where_there_are_too_many() -> None:
+    remembering = Appraisals(most=2)
+    first = appraisal(remembering, WORKS["as it is"])
+    assert appraisal(remembering, WORKS["no cap"]) is appraisal(remembering, WORKS["no cap"])
+    assert appraisal(remembering, WORKS["as it is"]) is first
+    appraisal(remembering, WORKS["another bonus"])
+    assert appraisal(remembering, WORKS["as it is"]) is not first
