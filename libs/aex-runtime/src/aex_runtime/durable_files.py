@@ -9,17 +9,30 @@ def write_new(path: Path, content: bytes, mode: int) -> None:
 
     Nothing is left of one that could not be written. Raises `OSError`, `FileExistsError` among them.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    descriptor = open_new(path, content, mode)
     try:
-        try:
-            os.fchmod(descriptor, mode)  # whatever the umask took
-            _write_all(descriptor, content)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        os.fsync(descriptor)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(descriptor)
+
+
+def open_new(path: Path, content: bytes, mode: int) -> int:
+    """The descriptor of a file that was not there, whole: `os.fsync` puts its bytes on the disk.
+
+    Nothing is left of one that could not be written. Raises `OSError`, `FileExistsError` among them.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        os.fchmod(descriptor, mode)  # whatever the umask took
+        _write_all(descriptor, content)
+    except BaseException:
+        os.close(descriptor)
+        path.unlink(missing_ok=True)
+        raise
+    return descriptor
 
 
 def sync_folder(folder: Path) -> None:

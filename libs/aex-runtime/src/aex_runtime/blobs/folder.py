@@ -2,15 +2,17 @@
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from aex_runtime.durable_files import sync_folder, write_new
+from aex_runtime.blobs.folder_writing import PRIVATE_FILE, FileWriting, write_all
+from aex_runtime.durable_files import sync_folder
 
 STAGING = "staging"
 """Of an area: where streams lie until their digest is known."""
-_PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
+_PRIVATE_FOLDER = 0o700
 _ABANDONED_S = 86_400
 """Nobody sends one blob for that long: what is older was left by a process that was killed."""
 
@@ -42,31 +44,29 @@ class Folder:
         self.check()
         self._make((self.root / path).parent)
 
-    def put(self, path: str, content: bytes) -> None:
-        """Write a blob: whole, private and durable. One with these bytes stays; another was torn by a power cut.
+    def put_all(self, blobs: Sequence[tuple[str, bytes]]) -> list[OSError | None]:
+        """Write blobs (path, content), each whole, private and durable; for each of them why it could not be written.
 
-        With the system's own calls, one after the other, and as few as will do: a small blob by obstore's way through
-        its threads costs more than all that a request does besides.
+        With the system's own calls, and as few as will do: a small blob by obstore's way through its threads costs more
+        than all that a request does besides.
         """
-        place = self.root / path
-        if _has(place, content):
-            self.seal(path)  # whoever wrote it may have died before
-            return
+        return write_all([self._writing(path, content) for path, content in blobs])
+
+    def _writing(self, path: str, content: bytes) -> FileWriting:
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
-        try:
-            _put_whole(staged, place, content)
-        except FileNotFoundError:  # the first one there; or the root is gone
+
+        def make_folders() -> None:
             self.prepare(path)
             self._make(staged.parent)
-            _put_whole(staged, place, content)
-        sync_folder(place.parent)
+
+        return FileWriting(self.root / path, staged, content, make_folders)
 
     def seal(self, path: str) -> None:
         """Make a written blob private and durable: obstore renames into place, it does not sync."""
         place = self.root / path
         file = os.open(place, os.O_RDONLY)
         try:
-            os.fchmod(file, _PRIVATE_FILE)
+            os.fchmod(file, PRIVATE_FILE)
             os.fsync(file)
         finally:
             os.close(file)
@@ -83,20 +83,3 @@ class Folder:
         self._make(folder.parent)
         folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         sync_folder(folder.parent)
-
-
-def _put_whole(staged: Path, place: Path, content: bytes) -> None:
-    write_new(staged, content, _PRIVATE_FILE)
-    try:
-        staged.replace(place)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-
-
-def _has(place: Path, content: bytes) -> bool:
-    """Whether there is a file with these bytes."""
-    try:
-        return place.stat().st_size == len(content) and place.read_bytes() == content
-    except FileNotFoundError:
-        return False

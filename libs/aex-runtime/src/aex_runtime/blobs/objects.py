@@ -13,6 +13,7 @@ from obstore.store import ObjectStore
 
 from aex_runtime.blobs.digests import Meter, digest_of
 from aex_runtime.blobs.folder import STAGING, Folder
+from aex_runtime.blobs.group_puts import GroupPuts
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobTooLarge, BlobUnavailable
 from aex_runtime.blobs.reading import verified_pieces
 
@@ -42,6 +43,7 @@ class ObjectBlobs:
     ) -> None:
         self._connect = connect
         self._folder = folder
+        self._puts = GroupPuts(folder.put_all) if folder is not None else None
         self._deadline_s = deadline_s
         self._store: ObjectStore | None = None
         self._opening = asyncio.Lock()
@@ -51,8 +53,8 @@ class ObjectBlobs:
         path = _path(area, ref.digest)
         async with _translated(f"put {path}", self._deadline_s):
             store = await self._opened()
-            if self._folder is not None:
-                await asyncio.to_thread(self._folder.put, path, content)
+            if self._puts is not None:
+                await self._puts.put(path, content)
                 return ref
             try:
                 await obstore.put_async(store, path, content, mode="create")
@@ -131,6 +133,8 @@ class ObjectBlobs:
                 _refuse_without_bucket(error)
 
     async def _opened(self) -> ObjectStore:
+        if self._store is not None:
+            return self._store
         async with self._opening:  # two first uses at once must not open two stores: in memory each would be its own
             if self._store is None:
                 self._store = await asyncio.to_thread(self._connect)
