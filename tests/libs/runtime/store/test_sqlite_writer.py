@@ -71,3 +71,16 @@ def test_group_that_fails_as_a_whole_leaves_nothing(connection: sqlite3.Connecti
     assert select(other, "group-works", "a") is None
     assert select(other, "group-works", "before") is not None
     other.close()
+
+
+def test_savepoints_are_made_only_where_a_commit_was_refused_halfway(connection: sqlite3.Connection) -> None:
+    statements: list[str] = []
+    writer = GroupWriter()
+    connection.set_trace_callback(statements.append)
+    assert writer(connection, [creating("a", "b"), creating("c")]) == [True, True]
+    at_once, good = writer(connection, [creating("a", "d"), creating("e")])
+    assert (type(at_once), good) == (AlreadyExists, True)
+    assert not any("SAVEPOINT" in each for each in statements)
+    assert [type(each) for each in writer(connection, [creating("f"), creating("g", "a")])] == [bool, AlreadyExists]
+    assert statements.count("SAVEPOINT alone") == 2
+    assert [bool(select(connection, "group-works", key)) for key in "defg"] == [False, True, True, False]

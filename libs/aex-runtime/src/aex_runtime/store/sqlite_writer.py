@@ -1,8 +1,9 @@
 """The one writer of a process: transactions that wait are committed together, each apart from the others."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from aex_runtime.store.buffer import Place, Write
 from aex_runtime.store.port import AlreadyExists, Collection
@@ -51,29 +52,47 @@ class GroupWriter:
         Raises `sqlite3.Error` where the group failed as a whole; then none of it is written.
         """
         new = {collection for commit in commits for collection in _collections(commit)} - self._indexed
-        connection.execute("BEGIN IMMEDIATE")
         try:
-            for statement in (sql for collection in new for sql in index_sql(collection)):
-                connection.execute(statement)
-            answers = _apply_all(connection, commits)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+            answers = _transacted(connection, commits, new, _apply_commit)
+        except _HalfWritten:  # which hardly ever happens; and a savepoint for each costs as much as a small commit
+            answers = _transacted(connection, commits, new, _apply_alone)
         self._indexed |= new
         return answers
+
+
+_Apply = Callable[[sqlite3.Connection, Commit, int], bool | Exception]
+
+
+class _HalfWritten(Exception):
+    """A commit was refused after some of it had been written."""
+
+
+def _transacted(
+    connection: sqlite3.Connection, commits: Sequence[Commit], new: Iterable[Collection], apply: _Apply
+) -> list[bool | Exception]:
+    """The whole group, or nothing of it: it is undone where this raises."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in (sql for collection in new for sql in index_sql(collection)):
+            connection.execute(statement)
+        answers = _apply_all(connection, commits, apply)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return answers
 
 
 def _collections(commit: Commit) -> list[Collection]:
     return [*commit.declared, *(write.collection for write in commit.writes if write.kind != "delete")]
 
 
-def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
+def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit], apply: _Apply) -> list[bool | Exception]:
     start = latest = connection.execute("SELECT version FROM latest").fetchall()[0][0]
     answers: list[bool | Exception] = []
     for commit in commits:
-        answer = _apply_alone(connection, commit, latest + 1)
+        answer = apply(connection, commit, latest + 1)
         latest += answer is True and (commit.sounding or bool(commit.writes))
         answers.append(answer)
     if latest != start:
@@ -81,19 +100,32 @@ def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit]) -> lis
     return answers
 
 
+def _apply_commit(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
+    """Apply one commit of the group, or nothing of it. Raises `_HalfWritten`."""
+    written = 0
+    try:
+        if not is_current(connection, commit.expected):
+            return False
+        for write in commit.writes:
+            _apply(connection, write, version)
+            written += 1
+    except sqlite3.Error:
+        raise
+    except Exception as error:
+        if written:
+            raise _HalfWritten from error
+        return error  # it is this commit's own, and its caller gets it
+    return True
+
+
 def _apply_alone(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
     """Apply one commit of the group, or leave no trace of it."""
     connection.execute("SAVEPOINT alone")
     try:
-        if applied := is_current(connection, commit.expected):
-            for write in commit.writes:
-                _apply(connection, write, version)
-    except sqlite3.Error:
-        raise
-    except Exception as error:  # noqa: BLE001 it is this commit's own, and its caller gets it
+        applied = _apply_commit(connection, commit, version)
+    except _HalfWritten as refused:
         connection.execute("ROLLBACK TO alone")
-        connection.execute("RELEASE alone")
-        return error
+        applied = cast(Exception, refused.__cause__)
     connection.execute("RELEASE alone")
     return applied
 
