@@ -77,6 +77,18 @@ def test_a_work_that_differs_in_its_texts_alone_is_not_appraised_again() -> None
     assert appraisal(remembering, other) is first
 
 
+def test_what_long_criteria_are_warned_of_is_not_remembered() -> None:
+    remembering = Appraisals()
+    schema = {"type": "object", "properties": {"x" * 20_000: {"type": "string"}}}
+    body = work(
+        [{"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "eq", "threshold": schema}]
+    )
+    submission = WorkSubmission.model_validate(body)
+    first, again = (remembering(body, submission, CATALOG) for _ in range(2))
+    assert first == again
+    assert first is not again
+
+
 @pytest.mark.parametrize(("one", "other"), [("0.5", "0.50"), ("1.0", "1"), ("0.5", "0.5000")])
 def test_numbers_are_told_apart_by_how_they_were_written(one: str, other: str) -> None:
     remembering = Appraisals()

@@ -17,6 +17,9 @@ from aex_outcomes.reachable import MAX_ENUMERATED, combinations, groups
 from aex_outcomes.science_lint import science_warnings
 from aex_outcomes.submission.findings import CRITERIA
 
+_MOST_BYTES = 16_384
+"""Of criteria and budget, as they were written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Appraisal:
@@ -42,8 +45,8 @@ def appraised(body: Mapping[str, Any], submission: WorkSubmission, catalog: Cata
 class Appraisals:
     """Remembers the appraisals of works without science, by what they were written like, under one catalogue.
 
-    By a digest, so that what is remembered is small whatever the works are; of their evaluation data nothing is in it
-    but numbers (`Extent`). May be asked in several threads at once.
+    Those of long criteria are not remembered: warnings quote them. Of evaluation data nothing is remembered but numbers
+    (`Extent`). May be asked in several threads at once.
     """
 
     def __init__(self, most: int = 1_024) -> None:
@@ -55,9 +58,10 @@ class Appraisals:
     def __call__(self, body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
         """See `Appraise`; the catalogue is always the same."""
         extent = _extent(body, submission)
-        if submission.science is not None:
+        written = _written(body, submission, extent)
+        if submission.science is not None or len(written) > _MOST_BYTES:
             return _appraisal(submission, extent, catalog)
-        key = _written(body, submission, extent)
+        key = sha256(written).digest()
         known = self._known.get(key)
         if known is None:
             known = _appraisal(submission, extent, catalog)
@@ -77,7 +81,7 @@ def _written(body: Mapping[str, Any], submission: WorkSubmission, extent: Extent
     Of the ways to write a JSON value down, the pickler's is the one that tells numbers by their text, and runs in C.
     """
     numbers = (extent.labels, extent.terms, extent.wordless, _is_verified(submission))
-    return sha256(pickle.dumps((body.get("success_criteria"), body["budget"], numbers))).digest()
+    return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
 
 
 def _extent(body: Mapping[str, Any], submission: WorkSubmission) -> Extent:
