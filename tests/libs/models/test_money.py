@@ -184,3 +184,15 @@ def test_the_documented_pattern_takes_what_the_reader_takes(text: str) -> None:
 def test_what_is_written_matches_the_documented_pattern(micros: int) -> None:
     pattern = TypeAdapter(SignedMoney).json_schema(mode="serialization")["pattern"]
     assert re.search(pattern, format_amount(from_micros(micros)))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_equal_amounts_are_written_alike_however_many_decimals_they_came_with(order: int) -> None:
+    texts = ["7.1", "7.10", "7.100000", "71E-1"][::order]
+    assert {format_amount(Decimal(text)) for text in texts} == {"7.10"}
+
+
+def test_an_amount_that_cannot_be_written_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(Inexact):
+            format_amount(Decimal("0.0000001"))

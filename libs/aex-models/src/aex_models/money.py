@@ -2,6 +2,7 @@
 
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -83,6 +84,7 @@ def _amount_text(value: Any) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4_096)  # prices and bonuses are written several times for each work, and mostly the same ones
 def format_amount(amount: Decimal) -> str:
     """Write an amount in plain digits: at least two decimals, at most six, `0.25`, `10.00`, `0.000001`.
 

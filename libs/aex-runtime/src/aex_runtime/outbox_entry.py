@@ -1,5 +1,7 @@
 """The outbox's record: an event that waits to be published."""
 
+from functools import lru_cache
+
 from aex_models.events import Event
 from aex_models.frozen import Frozen, Instant
 from aex_runtime.clock import epoch_micros
@@ -14,6 +16,7 @@ class OutboxEntry(Frozen):
     created_at: Instant
 
 
+@lru_cache(maxsize=16)
 def outbox_table(service: str) -> Table[OutboxEntry]:
     """A service's outbox."""
     collection = Collection(f"{service}-outbox", (Index(order="created_at"),))

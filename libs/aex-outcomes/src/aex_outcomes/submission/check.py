@@ -46,9 +46,9 @@ def check_submission(
     """
     submission, findings = _shaped(body)
     if isinstance(body, Mapping):
-        findings += _sense(body, catalog, reviewer=reviewer, uploaded=uploaded) + Findings(
-            tuple(_terms(body, verifiers))
-        )
+        read = submission.success_criteria if submission else None
+        findings += _sense(body, catalog, reviewer=reviewer, uploaded=uploaded, read=read)
+        findings += Findings(tuple(_terms(body, verifiers)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     appraisal = appraise(body, submission, catalog)
@@ -65,10 +65,17 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
     return sorted_by_kind(not_said_better(shape)) + _sense(body, catalog, reviewer=reviewer)
 
 
-def _sense(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool, uploaded: bool = True) -> Findings:
+def _sense(
+    body: Mapping[str, Any],
+    catalog: Catalog,
+    *,
+    reviewer: bool,
+    uploaded: bool = True,
+    read: SuccessCriteria | None = None,
+) -> Findings:
     return Findings(
         (
-            *criteria_problems(body, catalog, reviewer=reviewer),
+            *criteria_problems(body, catalog, reviewer=reviewer, read=read),
             *evaluation_problems(body, catalog),
             *science_problems(body, catalog, reviewer=reviewer, uploaded=uploaded),
         )

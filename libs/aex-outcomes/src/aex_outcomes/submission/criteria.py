@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
 
 from aex_models.catalog import MetricEntry
-from aex_models.criteria import SuccessCriterion, identity
+from aex_models.criteria import SuccessCriteria, SuccessCriterion, identity
 from aex_models.thresholds import MetricType
 from aex_models.work import EVALUATION_KEYS, Problem
 from aex_outcomes.catalog import Catalog, InvalidMetricType, TooManyCriteria, UnknownMetric, is_absent, supplied_by
@@ -48,10 +49,13 @@ class _Around:
     reviewer: bool
 
 
-def criteria_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> Iterator[Problem]:
+def criteria_problems(
+    body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False, read: SuccessCriteria | None = None
+) -> Iterator[Problem]:
     """What is wrong with the criteria of a body beyond their shape; criteria of a wrong shape are passed over.
 
-    `reviewer`: whether there is one here, for the metrics that only a reader can tell.
+    `reviewer`: whether there is one here, for the metrics that only a reader can tell. `read`: those of the body, where
+    their shape is known to be right.
     """
     criteria = body.get("success_criteria")
     listed = criteria.get("criteria") if isinstance(criteria, Mapping) else None
@@ -63,7 +67,8 @@ def criteria_problems(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bo
     evaluation, science = body.get("evaluation"), body.get("science")
     given = evaluation if isinstance(evaluation, Mapping) else {}
     around = _Around(given, science, catalog.with_statistics(sound_statistics(science)), reviewer)
-    looked_at = [(raw, _read(raw)) for raw in listed[:MAX_LOOKED_AT]]
+    criteria_read = read.criteria if read else map(_read, listed)
+    looked_at = list(islice(zip(listed, criteria_read, strict=False), MAX_LOOKED_AT))
     yield from _duplicates([criterion for _, criterion in looked_at])
     for position, (raw, criterion) in enumerate(looked_at):
         if isinstance(raw, Mapping) and _is_named(raw):

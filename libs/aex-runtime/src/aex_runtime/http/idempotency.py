@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Header, Request
@@ -105,6 +106,7 @@ async def idempotent_request(
     return IdempotentRequest(scope, idempotency_key, await body_digest(request), request.app.state.in_flight)
 
 
+@lru_cache(maxsize=16)
 def idempotency_table(service: str) -> Table[IdempotencyRecord]:
     """The keys that a service has seen."""
     collection = Collection(f"{service}-idempotency", (Index(order="expires_at"),), expires="expires_at")

@@ -117,6 +117,21 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _check_field(where: str, name: str) -> None:
+    if not _is_field(name):
+        _refuse_field(where, name)
+
+
+@lru_cache(maxsize=1_024)  # as above
+def _is_field(name: str) -> bool:
+    try:
+        _refuse_field("", name)
+    except InvalidDocument:
+        return False
+    return True
+
+
+def _refuse_field(where: str, name: str) -> None:
+    """Raise `InvalidDocument` for what cannot name an index field."""
     if not _FIELD.fullmatch(name):  # other names need quoting, in Firestore's field paths as in SQLite's
         raise InvalidDocument(f"{where}: {name!r} cannot name an index field")
     _check_name(where, name)

@@ -80,6 +80,10 @@ class Collection:
     """The index field with the microseconds since 1970 after which nobody needs a document. Firestore may then delete
     it by itself, days later; whoever wants it gone sooner, or on another backend, purges."""
 
+    def __hash__(self) -> int:
+        """By the name alone, which no two have that are in use: each write looks some up, and indexes may be many."""
+        return hash(self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
