@@ -4,7 +4,6 @@ from pathlib import Path
 
 from obstore.store import LocalStore, MemoryStore
 
-from aex_runtime.blobs.cloud_storage import bucket_of, connection_to
 from aex_runtime.blobs.folder import Folder
 from aex_runtime.blobs.objects import ObjectBlobs
 from aex_runtime.blobs.port import Blobs
@@ -27,6 +26,11 @@ def open_blobs(url: str, emulator: str | None = None) -> Blobs:
             raise ValueError(f"a folder of blobs needs a path: {_ACCEPTED}")
         return _folder(Folder(Path(path)))
     if scheme == "gs":
+        from aex_runtime.blobs.cloud_storage import (  # noqa: PLC0415 a process has one kind of blob store
+            bucket_of,
+            connection_to,
+        )
+
         return ObjectBlobs(connection_to(bucket_of(url), emulator))
     raise ValueError(f"unknown blob scheme {scheme!r}; a blob store is {_ACCEPTED}")
 

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from aex_runtime.bus.embedded import EmbeddedBus
-from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Bus
 from aex_runtime.google_project import PROJECT_ID
 
@@ -19,11 +17,15 @@ def open_bus(url: str, emulator: str | None = None) -> Bus:
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
+        from aex_runtime.bus.memory import MemoryBus  # noqa: PLC0415 a process has one kind of bus
+
         return MemoryBus()
     if scheme == "embedded":
         folder = rest.removeprefix("///")
         if folder in {rest, ""}:
             raise ValueError(f"an embedded bus needs the path of a folder: {_ACCEPTED}")
+        from aex_runtime.bus.embedded import EmbeddedBus  # noqa: PLC0415 a process has one kind of bus
+
         return EmbeddedBus(Path(folder))
     if scheme == "pubsub":
         project = rest.removeprefix("//").removesuffix("/")

@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 from aex_runtime.google_project import PROJECT_ID
-from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
-from aex_runtime.store.sqlite import SQLiteStore
 
 _ACCEPTED = "sqlite:///relative/path, sqlite:////absolute/path, firestore://project[/database] or memory:"
 _FIRESTORE = re.compile(
@@ -24,11 +22,15 @@ def open_store(url: str, emulator: str | None = None) -> Store:
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
+        from aex_runtime.store.memory import MemoryStore  # noqa: PLC0415 a process has one kind of store
+
         return MemoryStore()
     if scheme == "sqlite":
         path = rest.removeprefix("///")
         if path == rest or path in {"", ":memory:"} or path.endswith("/"):
             raise ValueError(f"a SQLite store needs the path of a file: {_ACCEPTED}")
+        from aex_runtime.store.sqlite import SQLiteStore  # noqa: PLC0415 a process has one kind of store
+
         return SQLiteStore(Path(path))
     if scheme == "firestore":
         return _firestore(rest, emulator)
