@@ -42,7 +42,7 @@ def disk() -> Disk:
 
 @pytest.fixture
 def puts(disk: Disk) -> GroupPuts:
-    return GroupPuts(disk.put_all)
+    return GroupPuts(disk.put_all, at_once=1)
 
 
 async def begun(puts: GroupPuts, *paths: str, content: bytes = SMALL) -> list[asyncio.Task[None]]:
@@ -60,6 +60,28 @@ async def test_what_comes_while_some_are_written_goes_together_with_the_next(dis
     disk.may.set()
     await asyncio.gather(*first, *second)
     assert disk.groups == [["a"], ["b", "c", "d"]]
+
+
+async def test_so_many_groups_are_written_at_once(disk: Disk) -> None:
+    puts = GroupPuts(disk.put_all, at_once=2)
+    disk.may.clear()
+    tasks: list[asyncio.Task[None]] = []
+    for path in "ab":
+        tasks += await begun(puts, path)
+        await disk.begins()
+    tasks += await begun(puts, "c", "d")
+    await asyncio.sleep(0.01)
+    assert disk.groups == [["a"], ["b"]]
+    disk.may.set()
+    await asyncio.gather(*tasks)
+    assert disk.groups == [["a"], ["b"], ["c", "d"]]
+
+
+async def test_who_comes_at_the_moment_when_a_group_ends_is_written(disk: Disk, puts: GroupPuts) -> None:
+    async with asyncio.timeout(5):
+        for path in "abc":
+            await puts.put(path, SMALL)
+    assert disk.groups == [["a"], ["b"], ["c"]]
 
 
 async def test_a_group_has_a_bound(disk: Disk, puts: GroupPuts) -> None:

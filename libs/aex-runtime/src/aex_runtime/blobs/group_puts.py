@@ -20,13 +20,17 @@ class _Put:
 
 
 class GroupPuts:
-    """One group is written at a time, in a thread; whoever is alone waits for nobody. Belongs to one event loop at a
-    time."""
+    """A few groups are written at a time, each in a thread: on a disk whose syncs are slow, they share these too.
 
-    def __init__(self, put_all: PutAll) -> None:
+    Who comes while fewer are written waits for nobody. Belongs to one event loop at a time.
+    """
+
+    def __init__(self, put_all: PutAll, at_once: int = 4) -> None:
+        """`at_once`: groups that are written at the same time."""
         self._put_all = put_all
+        self._at_once = at_once
         self._waiting: deque[_Put] = deque()
-        self._writing: asyncio.Task[None] | None = None
+        self._writing: list[asyncio.Task[None]] = []
 
     async def put(self, path: str, content: bytes) -> None:
         """Write a blob. Raises `OSError`. Written it may be though its caller gives up."""
@@ -35,8 +39,9 @@ class GroupPuts:
             return
         put = _Put(path, content, asyncio.get_running_loop().create_future())
         self._waiting.append(put)
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write())
+        self._writing = [each for each in self._writing if not each.done()]
+        if len(self._writing) < self._at_once:
+            self._writing.append(asyncio.create_task(self._write()))
         await put.done
 
     async def _put_alone(self, path: str, content: bytes) -> None:
