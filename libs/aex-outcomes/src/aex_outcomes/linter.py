@@ -38,6 +38,25 @@ class Linted:
     """Whether a verifier or the science gate decides beside the criteria: both have to be met."""
     science: Science | None = None
 
+    @classmethod
+    def of(
+        cls,
+        criteria: SuccessCriteria,
+        budget: Budget | None,
+        extent: Extent,
+        catalog: Catalog,
+        root: str,
+        *,
+        verified: bool,
+        science: Science | None,
+    ) -> "Linted":
+        """With what is reachable found out. `verified`: whether a verifier decides; `catalog`: with the statistics that
+        the science names. Raises `UnknownMetric`."""
+        found, count = groups(criteria.criteria, catalog, extent), len(criteria.criteria)
+        reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
+        gated = verified or science is not None  # either takes away a success that the criteria alone would give
+        return cls(criteria, budget, extent, catalog, found, reached, root, gated, science)
+
     def path(self, position: int) -> str:
         """The JSON pointer of a criterion."""
         return f"{self.root}/criteria/{position}"
@@ -64,11 +83,7 @@ def lint(
     if criteria is None:
         return of_science
     extent = extent_of(criteria.criteria, evaluation or {})
-    found = groups(criteria.criteria, known, extent)
-    count = len(criteria.criteria)
-    reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-    gated = verified or science is not None
-    linted = Linted(criteria, budget, extent, known, found, reached, root, gated, science)
+    linted = Linted.of(criteria, budget, extent, known, root, verified=verified, science=science)
     return (*lint_reached(linted), *of_science)
 
 

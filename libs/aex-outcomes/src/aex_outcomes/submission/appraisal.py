@@ -13,7 +13,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.extent import NOTHING, Extent, extent_of
 from aex_outcomes.linter import Linted, lint_reached
 from aex_outcomes.quotation import quote, quote_reached
-from aex_outcomes.reachable import MAX_ENUMERATED, combinations, groups
+from aex_outcomes.reachable import MAX_ENUMERATED
 from aex_outcomes.science_lint import science_warnings
 from aex_outcomes.submission.findings import CRITERIA
 
@@ -95,11 +95,11 @@ def _appraisal(submission: WorkSubmission, extent: Extent, catalog: Catalog) -> 
     if criteria is None:
         return Appraisal(of_science, quote_reached(None, budget, ()))
     known = catalog.with_statistics(science.statistics if science else ())
-    found, count = groups(criteria.criteria, known, extent), len(criteria.criteria)
-    reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-    gated = _is_verified(submission) or science is not None  # either takes away a success that the criteria alone give
-    linted = Linted(criteria, budget, extent, known, found, reached, CRITERIA, gated, science)
-    price = quote_reached(criteria, budget, reached) if count <= MAX_ENUMERATED else quote(criteria, budget, catalog)
+    linted = Linted.of(criteria, budget, extent, known, CRITERIA, verified=_is_verified(submission), science=science)
+    if len(criteria.criteria) <= MAX_ENUMERATED:
+        price = quote_reached(criteria, budget, linted.reached)
+    else:
+        price = quote(criteria, budget, catalog)
     return Appraisal((*lint_reached(linted), *of_science), price)
 
 
