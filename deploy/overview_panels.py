@@ -1,7 +1,6 @@
-"""The panels of the dashboard, and the questions behind them, in PromQL.
+"""The panels of the dashboard with their PromQL queries.
 
-What a process tells is added up over replicas; what is read from the store is the same from each of them, and the
-largest is shown.
+Metrics of a process are summed over replicas. Every replica reads the same from the store: there the maximum is shown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One number. Above `red` it is a reason to look at `deploy/alarms.md`."""
+    """A number; above `red`, `deploy/alarms.md` says what to do."""
 
     title: str
     query: str
@@ -20,52 +19,52 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines over time. `unit`: as in UCUM."""
+    """Lines over time; `unit` is a UCUM code."""
 
     title: str
     lines: Mapping[str, str]
-    """Query → the line's name. Those of a query with labels have none: they are named by those."""
+    """Query → the line's name; lines of a query with labels are named by their labels."""
     unit: str = "1"
     limit: float | None = None
-    """Drawn as a line: where an alarm rings."""
+    """The threshold of an alarm, drawn as a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, and what stands under it: cards, or charts."""
+    """A heading with cards or charts under it."""
 
     title: str
     subtitle: str
     panels: Sequence[Card | Chart]
 
 
-def quantile(metric: str, share: float, *by: str, where: str = "") -> str:
-    """One percentile of a histogram, over five minutes and all replicas."""
+def query_quantile(metric: str, share: float, *by: str, where: str = "") -> str:
+    """Return the query of a quantile over five minutes and all replicas."""
     return f"histogram_quantile({share}, sum by ({', '.join(('le', *by))}) (rate({metric}_bucket{where}[5m])))"
 
 
-def p95(metric: str, *by: str, where: str = "") -> dict[str, str]:
-    """The 95th percentile, a line for each of the labels' values."""
-    return {quantile(metric, 0.95, *by, where=where): ""}
+def query_p95(metric: str, *by: str, where: str = "") -> dict[str, str]:
+    """Return the query of the 95th percentile, with a line per label value."""
+    return {query_quantile(metric, 0.95, *by, where=where): ""}
 
 
-def quantiles(metric: str) -> dict[str, str]:
-    """The median and the 95th percentile."""
-    return {quantile(metric, share): f"p{round(100 * share)}" for share in (0.5, 0.95)}
+def query_quantiles(metric: str) -> dict[str, str]:
+    """Return the queries of the median and the 95th percentile."""
+    return {query_quantile(metric, share): f"p{round(100 * share)}" for share in (0.5, 0.95)}
 
 
-def rate(counter: str, *by: str) -> str:
-    """How often a second, over five minutes and all replicas."""
+def query_rate(counter: str, *by: str) -> str:
+    """Return the query of a rate per second over five minutes and all replicas."""
     return f"sum by ({', '.join(by)}) (rate({counter}[5m]))" if by else f"sum(rate({counter}[5m]))"
 
 
-def rates(counter: str, *by: str) -> dict[str, str]:
-    """The same, a line for each of the labels' values."""
-    return {rate(counter, *by): ""}
+def query_rates(counter: str, *by: str) -> dict[str, str]:
+    """Return the query of a rate, with a line per label value."""
+    return {query_rate(counter, *by): ""}
 
 
-def within(counter: str, time: str, *by: str) -> dict[str, str]:
-    """How often in that time, a line for each of the labels' values."""
+def query_increase(counter: str, time: str, *by: str) -> dict[str, str]:
+    """Return the query of an increase within a time, with a line per label value."""
     return {f"sum by ({', '.join(by)}) (increase({counter}[{time}]))": ""}
 
 
@@ -73,12 +72,12 @@ _CRITICAL = 'logging_googleapis_com:log_entry_count{monitored_resource="cloud_ru
 _UNACKED = 'pubsub_googleapis_com:subscription_oldest_unacked_message_age{monitored_resource="pubsub_subscription"}'
 _FAILED = 'aex_http_requests_total{status=~"5.."}'
 _PROMPT = '{route!~".*/(events|outputs|export|artifacts).*"}'
-"""Routes whose answers do not take long by design."""
+"""Routes that do not wait or stream by design."""
 
 SECTIONS = (
     Section(
-        "Money and what stands still",
-        "All of it 0 on a good day; what a red one means, and what to do, is in deploy/alarms.md",
+        "Money and blocked work",
+        "All 0 in normal operation; deploy/alarms.md explains each red value",
         (
             Card("Outcomes refused (1 h)", "sum(increase(aex_settlements_refused_total[1h]))"),
             Card("Transactions that cannot be sealed", "max(aex_journal_refused)"),
@@ -90,72 +89,75 @@ SECTIONS = (
     ),
     Section(
         "Traffic",
-        "What the services are asked, and how they answer",
+        "Requests and responses of the services",
         (
-            Chart("Requests", rates("aex_http_requests_total", "service"), "1/s"),
-            Chart("Answers by status", rates("aex_http_requests_total", "status"), "1/s"),
+            Chart("Requests", query_rates("aex_http_requests_total", "service"), "1/s"),
+            Chart("Responses by status", query_rates("aex_http_requests_total", "status"), "1/s"),
             Chart(
-                "Share of answers that are 5xx",
-                {f"{rate(_FAILED, 'service')} / {rate('aex_http_requests_total', 'service')}": ""},
+                "Share of 5xx responses",
+                {f"{query_rate(_FAILED, 'service')} / {query_rate('aex_http_requests_total', 'service')}": ""},
             ),
             Chart(
-                "Time to answer where nobody waits, p95",
-                p95("aex_http_request_seconds", "service", where=_PROMPT),
+                "Response time without waits and streams, p95",
+                query_p95("aex_http_request_seconds", "service", where=_PROMPT),
                 "s",
                 1,
             ),
             Chart(
                 "Slowest routes, p95",
-                {f"topk(10, {quantile('aex_http_request_seconds', 0.95, 'service', 'method', 'route')})": ""},
+                {f"topk(10, {query_quantile('aex_http_request_seconds', 0.95, 'service', 'method', 'route')})": ""},
                 "s",
             ),
             Chart(
-                "Refused for their rate; streams",
-                {rate("aex_rate_limited_requests_total"): "refused a second", "sum(aex_event_streams)": "open streams"},
+                "Rate-limited requests; streams",
+                {
+                    query_rate("aex_rate_limited_requests_total"): "refused per second",
+                    "sum(aex_event_streams)": "open streams",
+                },
             ),
         ),
     ),
     Section(
         "From work to settlement",
-        "What is published is awarded, ends and is settled, each a little later",
+        "Works are published, awarded, ended and settled",
         (
             Chart(
-                "On their way",
+                "Progress of works",
                 {
-                    rate("aex_works_submitted_total"): "works published",
-                    rate("aex_contracts_awarded_total"): "contracts awarded",
-                    rate("aex_contracts_ended_total"): "ended",
-                    rate('aex_ledger_transactions_total{kind="settlement"}'): "settled",
+                    query_rate("aex_works_submitted_total"): "works published",
+                    query_rate("aex_contracts_awarded_total"): "contracts awarded",
+                    query_rate("aex_contracts_ended_total"): "ended",
+                    query_rate('aex_ledger_transactions_total{kind="settlement"}'): "settled",
                 },
                 "1/s",
             ),
-            Chart("Verdicts", rates("aex_verdicts_total", "verdict"), "1/s"),
-            Chart("Attempts, by what became of them", rates("aex_attempts_total", "status"), "1/s"),
-            Chart("How contracts end", rates("aex_contracts_ended_total", "status"), "1/s"),
-            Chart("What is booked", rates("aex_ledger_transactions_total", "kind"), "1/s"),
-            Chart("Governance's decisions", rates("aex_validations_total", "action"), "1/s"),
+            Chart("Verdicts", query_rates("aex_verdicts_total", "verdict"), "1/s"),
+            Chart("Attempts by status", query_rates("aex_attempts_total", "status"), "1/s"),
+            Chart("Ended contracts by status", query_rates("aex_contracts_ended_total", "status"), "1/s"),
+            Chart("Ledger transactions", query_rates("aex_ledger_transactions_total", "kind"), "1/s"),
+            Chart("Governance's decisions", query_rates("aex_validations_total", "action"), "1/s"),
         ),
     ),
     Section(
         "Verification",
-        "How long agents wait for a verdict, and for what",
+        "Waiting times of agents for a verdict",
         (
-            Chart("From receipt to verdict", quantiles("aex_verdict_lag_seconds"), "s", 30),
-            Chart("Judging one candidate", quantiles("aex_verification_seconds"), "s"),
-            Chart("Extractors, p95", p95("aex_extraction_seconds", "extractor"), "s"),
-            Chart("Where extraction time goes", rates("aex_extraction_seconds_sum", "extractor"), "s/s"),
-            Chart("Asking governance, p95", p95("aex_governance_seconds", "answer"), "s", 5),
-            Chart("Custom code is served", {"min(aex_sandbox_up)": "by every instance"}),
+            Chart("From receipt to verdict", query_quantiles("aex_verdict_lag_seconds"), "s", 30),
+            Chart("Grading of one candidate", query_quantiles("aex_verification_seconds"), "s"),
+            Chart("Extractors, p95", query_p95("aex_extraction_seconds", "extractor"), "s"),
+            Chart("Extraction time by extractor", query_rates("aex_extraction_seconds_sum", "extractor"), "s/s"),
+            Chart("Governance calls, p95", query_p95("aex_governance_seconds", "answer"), "s", 5),
+            Chart("Custom code available", {"min(aex_sandbox_up)": "by every instance"}),
         ),
     ),
     Section(
         "Queues",
-        "How long events wait, and what becomes of their deliveries",
+        "Waiting times of events, and results of deliveries",
         (
-            Chart("Age of events when handled, p95", p95("aex_event_age_seconds", "service", "topic"), "s", 60),
+            Chart("Age of events when handled, p95", query_p95("aex_event_age_seconds", "service", "topic"), "s", 60),
             Chart("Oldest message of each subscription", {f"max by (subscription_id) ({_UNACKED})": ""}, "s", 120),
-            Chart("In handlers, p95", p95("aex_event_handling_seconds", "service", "topic"), "s"),
-            Chart("Deliveries", rates("aex_event_deliveries_total", "service", "result"), "1/s"),
+            Chart("Time in handlers, p95", query_p95("aex_event_handling_seconds", "service", "topic"), "s"),
+            Chart("Deliveries", query_rates("aex_event_deliveries_total", "service", "result"), "1/s"),
             Chart(
                 "Late",
                 {
@@ -166,17 +168,19 @@ SECTIONS = (
                 "s",
                 60,
             ),
-            Chart("Crashes of background work (10 min)", within("aex_background_restarts_total", "10m", "service")),
+            Chart(
+                "Crashes of background work (10 min)", query_increase("aex_background_restarts_total", "10m", "service")
+            ),
         ),
     ),
     Section(
         "Settlement and the journal",
-        "How late outcomes are booked, sealed, and read by finance",
+        "Delays of settlement, seal and projections",
         (
-            Chart("From outcome to settlement", quantiles("aex_settlement_lag_seconds"), "s", 60),
-            Chart("From booking to seal", quantiles("aex_seal_lag_seconds"), "s", 60),
+            Chart("From outcome to settlement", query_quantiles("aex_settlement_lag_seconds"), "s", 60),
+            Chart("From ledger transaction to seal", query_quantiles("aex_seal_lag_seconds"), "s", 60),
             Chart(
-                "Batches that readings are behind",
+                "Batches not yet projected",
                 {"max(aex_accounts_behind_batches)": "balances", "max(aex_rollups_behind_batches)": "rollups"},
                 limit=100,
             ),
@@ -184,14 +188,15 @@ SECTIONS = (
     ),
     Section(
         "Governance",
-        "What is flagged, held and decided",
+        "Flags, holds and decisions",
         (
-            Chart("Flags (1 h)", within("aex_flags_total", "1h", "rule")),
+            Chart("Flags (1 h)", query_increase("aex_flags_total", "1h", "rule")),
             Chart(
                 "Holds opened and decided (1 h)",
-                within("aex_holds_opened_total", "1h", "cause") | within("aex_holds_decided_total", "1h", "decision"),
+                query_increase("aex_holds_opened_total", "1h", "cause")
+                | query_increase("aex_holds_decided_total", "1h", "decision"),
             ),
-            Chart("Longest wait for an operator", {"max(aex_holds_oldest_seconds)": "oldest hold"}, "s", 14_400),
+            Chart("Oldest hold", {"max(aex_holds_oldest_seconds)": "oldest hold"}, "s", 14_400),
         ),
     ),
 )

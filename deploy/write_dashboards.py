@@ -1,6 +1,6 @@
-"""Write `dashboards/overview.json` anew from its panels: `python -m deploy.write_dashboards`.
+"""Generator of `dashboards/overview.json` from its panels: `python -m deploy.write_dashboards`.
 
-Google Cloud Monitoring's format; the figures come by PromQL from Managed Prometheus.
+The format is Google Cloud Monitoring's; the data come by PromQL from Managed Prometheus.
 """
 
 import json
@@ -13,38 +13,38 @@ from deploy.overview_panels import SECTIONS, Card, Chart
 FILE = Path(__file__).parent / "dashboards" / "overview.json"
 COLUMNS = 48
 _CARDS, _CHARTS = 6, 3
-"""How many stand side by side."""
+"""Panels per row."""
 _CARD_HEIGHT, _CHART_HEIGHT, _HEADER_HEIGHT, _LOG_HEIGHT = 8, 16, 4, 20
 ALARM_LINES = 'resource.type="cloud_run_revision" AND jsonPayload.alarm=true'
 
 
-def dashboard() -> dict[str, Any]:
-    """The dashboard as Google's API takes it."""
+def build_dashboard() -> dict[str, Any]:
+    """Return the dashboard in the format of Google's API."""
     tiles, y = [], 0
     for section in SECTIONS:
         header = {"title": section.title, "sectionHeader": {"subtitle": section.subtitle, "dividerBelow": True}}
         tiles.append(_tile(0, y, COLUMNS, _HEADER_HEIGHT, header))
         y += _HEADER_HEIGHT
-        placed = list(_placed(section.panels, y))
-        tiles += placed
-        y = max(each["yPos"] + each["height"] for each in placed)
+        panels = list(_lay_out(section.panels, y))
+        tiles += panels
+        y = max(each["yPos"] + each["height"] for each in panels)
     logs = {"title": "Alarms in the log", "logsPanel": {"filter": ALARM_LINES}}
     tiles.append(_tile(0, y, COLUMNS, _LOG_HEIGHT, logs))
     return {"displayName": "AEX Outcomes", "mosaicLayout": {"columns": COLUMNS, "tiles": tiles}}
 
 
 def content() -> str:
-    """The text of the file."""
-    return json.dumps(dashboard(), indent=2) + "\n"
+    """Return the text of the file."""
+    return json.dumps(build_dashboard(), indent=2) + "\n"
 
 
-def _placed(panels: Sequence[Card | Chart], y: int) -> Iterator[dict[str, Any]]:
-    """Side by side, row by row; those of a section are of one kind."""
-    for place, panel in enumerate(panels):
-        many, height = (_CARDS, _CARD_HEIGHT) if isinstance(panel, Card) else (_CHARTS, _CHART_HEIGHT)
-        width, row = COLUMNS // many, place // many
+def _lay_out(panels: Sequence[Card | Chart], y: int) -> Iterator[dict[str, Any]]:
+    """Yield the panels of a section row by row; a section has one kind of panel."""
+    for index, panel in enumerate(panels):
+        columns, height = (_CARDS, _CARD_HEIGHT) if isinstance(panel, Card) else (_CHARTS, _CHART_HEIGHT)
+        width, row = COLUMNS // columns, index // columns
         widget = _card(panel) if isinstance(panel, Card) else _chart(panel)
-        yield _tile(place % many * width, y + row * height, width, height, widget)
+        yield _tile(index % columns * width, y + row * height, width, height, widget)
 
 
 def _tile(x: int, y: int, width: int, height: int, widget: dict[str, Any]) -> dict[str, Any]:

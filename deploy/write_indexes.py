@@ -1,10 +1,10 @@
-"""Write `firestore.indexes.json` anew from the collections that the code declares: `python -m deploy.write_indexes`."""
+"""Generator of `firestore.indexes.json` from the collections: `python -m deploy.write_indexes`."""
 
 import json
 from pathlib import Path
 
 from aex_governance import repository as governance
-from aex_runtime.machinery import machinery
+from aex_runtime.background import platform_collections
 from aex_runtime.store.firestore_indexes import index_file
 from aex_runtime.store.port import Collection
 from aex_settlement import repository as settlement
@@ -20,14 +20,14 @@ OWN = {
 }
 
 
-def declared() -> tuple[Collection, ...]:
-    """Every collection of every service."""
-    return tuple(collection for service, own in OWN.items() for collection in (*own, *machinery(service)))
+def list_collections() -> tuple[Collection, ...]:
+    """Return every collection of every service."""
+    return tuple(collection for service, own in OWN.items() for collection in (*own, *platform_collections(service)))
 
 
 def content() -> str:
-    """The text of the file."""
-    return json.dumps(index_file(declared()), indent=2) + "\n"
+    """Return the text of the file."""
+    return json.dumps(index_file(list_collections()), indent=2) + "\n"
 
 
 if __name__ == "__main__":

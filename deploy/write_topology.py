@@ -1,7 +1,4 @@
-"""Write `pubsub.json` anew from the topics that the code declares: `python -m deploy.write_topology`.
-
-Terraform reads the file, so that what is provisioned is what the services expect.
-"""
+"""Generator of `pubsub.json`, which Terraform reads: `python -m deploy.write_topology`."""
 
 import json
 from collections.abc import Mapping
@@ -22,9 +19,8 @@ from aex_runtime.bus.pubsub_topology import (
 FILE = Path(__file__).with_name("pubsub.json")
 
 
-def declared(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
-    """Topics with the services that publish to them, subscriptions with the service that consumes each, and names that
-    need rights of their own."""
+def list_topology(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
+    """Return topics with publishers, subscriptions with consumers, and names that need own rights."""
     return {
         "topics": {name: list(publishers(topics[name])) if name in topics else [] for name in topic_ids(topics)},
         "subscriptions": {spec.id: _settings(spec) for spec in subscription_specs(topics)},
@@ -34,8 +30,8 @@ def declared(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
 
 
 def content() -> str:
-    """The text of the file."""
-    return json.dumps(declared(), indent=2) + "\n"
+    """Return the text of the file."""
+    return json.dumps(list_topology(), indent=2) + "\n"
 
 
 def _settings(spec: SubscriptionSpec) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-# An alarm for each row of deploy/alarms.md: deploy/alarms.json says what rings, the tests hold the two together.
+# An alarm for each row of deploy/alarms.md. deploy/alarms.json has the conditions; tests compare the two.
 #
-# Three kinds of policy, for one can have but one such condition: a figure that Managed Prometheus has (PromQL), any line
-# of the log, and several lines within some minutes, counted by a metric.
+# A policy can have only one such condition, hence three kinds: a metric of Managed Prometheus (PromQL), one log line,
+# and several log lines within some minutes, counted by a metric.
 
 locals {
   alarms = jsondecode(file("${path.module}/../alarms.json"))
@@ -40,16 +40,16 @@ locals {
     for alarm in local.alarms : split("|", alarm.lines.event) if contains(keys(alarm), "lines")
   ]))
 
-  # Where our services write, in the words of Cloud Logging's filters.
+  # The log lines of our services, as a filter of Cloud Logging.
   our_lines = join(" AND ", [
     "resource.type=\"cloud_run_revision\"",
     "resource.labels.service_name=(${join(" OR ", [for service in local.services : "\"${var.name}-${service}\""])})",
   ])
 
-  # As PromQL names a metric that is made of log lines.
+  # The PromQL name of a metric of log lines.
   lines_metric = "logging_googleapis_com:user_${replace(var.name, "-", "_")}_lines"
 
-  # The section's heading as a host of Markdown names it.
+  # Anchors of the guide's headings, as hosts of Markdown name them.
   anchors = {
     for alarm in local.alarms : alarm.names[0] => replace(
       replace(lower(join(", ", alarm.names)), "/[^a-z0-9_ -]/", ""), " ", "-"
@@ -59,7 +59,7 @@ locals {
 
 resource "google_logging_metric" "lines" {
   name        = "${replace(var.name, "-", "_")}_lines"
-  description = "Log lines of which several within some minutes are an alarm"
+  description = "Log lines that are an alarm when there are several within some minutes"
   filter      = "${local.our_lines} AND jsonPayload.event=(${join(" OR ", [for event in local.counted_events : "\"${event}\""])})"
 
   metric_descriptor {
@@ -105,7 +105,7 @@ resource "google_monitoring_alert_policy" "figure" {
       duration            = "${each.value.for_s}s"
       evaluation_interval = "30s"
 
-      # Before the first scrape there are no such metrics.
+      # The metrics do not exist before the first scrape.
       disable_metric_validation = true
     }
   }
@@ -116,7 +116,7 @@ resource "google_monitoring_alert_policy" "figure" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "${each.value.urgency}: [what it means and what to do](${local.guide}#${local.anchors[each.value.names[0]]})"
+    content   = "${each.value.urgency}: [meaning and remedy](${local.guide}#${local.anchors[each.value.names[0]]})"
   }
 
   depends_on = [google_logging_metric.lines]
@@ -131,7 +131,7 @@ resource "google_monitoring_alert_policy" "line" {
   notification_channels = lookup(var.notification_channels, each.value.urgency, [])
 
   conditions {
-    display_name = "a line ${each.key}"
+    display_name = "log line ${each.key}"
 
     condition_matched_log {
       filter = "${local.our_lines} AND jsonPayload.event=(${join(" OR ", [for event in each.value.any_of : "\"${event}\""])})"
@@ -152,7 +152,7 @@ resource "google_monitoring_alert_policy" "line" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "${each.value.urgency}: [what it means and what to do](${local.guide}#${local.anchors[each.value.names[0]]})"
+    content   = "${each.value.urgency}: [meaning and remedy](${local.guide}#${local.anchors[each.value.names[0]]})"
   }
 
   depends_on = [google_project_service.this]

@@ -14,6 +14,6 @@ resource "google_project_service" "this" {
 
   service = each.value
 
-  # Others in the project may use them.
+  # Other applications in the project may use them.
   disable_on_destroy = false
 }

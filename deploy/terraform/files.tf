@@ -1,4 +1,4 @@
-# Files that containers are given. Secret Manager is the way to mount one; none of these holds a secret.
+# Files mounted into containers. Cloud Run mounts files from Secret Manager; none of these is secret.
 
 locals {
   config_files = {
@@ -18,7 +18,7 @@ locals {
     } : name => file if file.path != null
   }
 
-  # What the collector scrapes. `service` is a label that our metrics have themselves.
+  # The collector's targets. Our metrics have the label `service` themselves.
   collector_config = {
     apiVersion = "monitoring.googleapis.com/v1beta"
     kind       = "RunMonitoring"
@@ -58,7 +58,7 @@ resource "google_secret_manager_secret_version" "file" {
   secret      = each.value.id
   secret_data = each.key == "collector" ? yamlencode(local.collector_config) : file(local.config_files[each.key].path)
 
-  # Older revisions go on reading theirs.
+  # Older revisions keep reading their version.
   deletion_policy = "ABANDON"
 }
 

@@ -5,7 +5,7 @@ resource "google_firestore_database" "this" {
   location_id = var.region
   type        = "FIRESTORE_NATIVE"
 
-  # The adapter locks nothing and commits on conditions.
+  # The adapter takes no locks and commits with preconditions.
   concurrency_mode                  = "OPTIMISTIC"
   point_in_time_recovery_enablement = "POINT_IN_TIME_RECOVERY_ENABLED"
   delete_protection_state           = var.deletion_protection ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED"
@@ -40,7 +40,7 @@ resource "google_firestore_index" "this" {
   }
 }
 
-# Firestore indexes every field unless it is told which: the records' bodies would cost more than all the rest.
+# By default Firestore indexes every field: the records' bodies would cost more than all other fields.
 resource "google_firestore_field" "this" {
   for_each = local.fields
 

@@ -1,4 +1,4 @@
-# An account for each service. What it may do beside this is where the thing lies: pubsub.tf, storage.tf, secrets.tf.
+# An account for each service. Further rights are beside their resources: pubsub.tf, storage.tf, secrets.tf.
 
 data "google_project" "this" {
   project_id = var.project_id
@@ -14,12 +14,12 @@ resource "google_service_account" "service" {
 }
 
 locals {
-  # By these the services know each other: Google's tokens name them.
+  # Services identify each other by these accounts, which Google's tokens name.
   accounts = { for service in local.services : service => google_service_account.service[service].email }
 
-  # For the collector beside each service, and for spans. These name the project that is billed for them, which nobody
-  # may do who may not use its services.
-  telling_roles = [
+  # For the collector beside each service, and for spans. Spans name the billed project, which needs the right to use its
+  # services.
+  reporting_roles = [
     "roles/logging.logWriter",
     "roles/monitoring.metricWriter",
     "roles/serviceusage.serviceUsageConsumer",
@@ -28,14 +28,14 @@ locals {
 }
 
 resource "google_project_iam_member" "telling" {
-  for_each = { for pair in setproduct(local.services, local.telling_roles) : join(" ", pair) => pair }
+  for_each = { for pair in setproduct(local.services, local.reporting_roles) : join(" ", pair) => pair }
 
   project = var.project_id
   role    = each.value[1]
   member  = google_service_account.service[each.value[0]].member
 }
 
-# Firestore has no policies of its own on a database: a condition in the project's keeps each service to its own.
+# A Firestore database has no IAM policy: a condition in the project's policy limits each service to its database.
 resource "google_project_iam_member" "records" {
   for_each = local.databases
 
@@ -44,7 +44,7 @@ resource "google_project_iam_member" "records" {
   member  = google_service_account.service[each.key].member
 
   condition {
-    title       = "${each.value} alone"
+    title       = "Only ${each.value}"
     description = "The records of ${each.key}"
     expression  = "resource.name == \"projects/${var.project_id}/databases/${each.value}\""
   }

@@ -1,5 +1,5 @@
 output "urls" {
-  description = "Where each service is."
+  description = "The URL of each service."
   value       = local.urls
 }
 
@@ -14,7 +14,7 @@ output "accounts" {
 }
 
 output "operator_environment" {
-  description = "What a shell has to have for `aex` commands on a service's records and events."
+  description = "The shell variables for `aex` commands on a service's records and events."
   value = {
     for service in local.services : service => join("\n", [
       for name in ["AEX_STORE_URL", "AEX_BUS_URL", "AEX_BLOBS_URL"] :

@@ -1,13 +1,12 @@
-# Asked from outside, every minute: whether a service is alive, and whether its parts are. What /readyz finds, the
-# services log (`part_not_ready`), and the alarms of the parts count those lines.
+# Uptime checks every minute from outside: liveness and readiness of each service. Failures of /readyz are logged
+# (`part_not_ready`), and the alarms of the parts count those lines.
 
 locals {
-  # Google's own front end answers /healthz under run.app, with 404: the service is never asked. The page of its
-  # documentation needs no part either, and no token.
-  asked_outside = { "/healthz" = "/docs", "/readyz" = "/readyz" }
+  # Google's front end answers /healthz under run.app with 404 itself. /docs needs no part and no token either.
+  uptime_paths = { "/healthz" = "/docs", "/readyz" = "/readyz" }
 
   probes = {
-    for pair in setproduct(local.services, keys(local.asked_outside)) :
+    for pair in setproduct(local.services, keys(local.uptime_paths)) :
     join("", pair) => { service = pair[0], path = pair[1] }
   }
 
@@ -24,7 +23,7 @@ resource "google_monitoring_uptime_check_config" "this" {
   timeout      = "10s"
 
   http_check {
-    path         = local.asked_outside[each.value.path]
+    path         = local.uptime_paths[each.value.path]
     port         = 443
     use_ssl      = true
     validate_ssl = true
@@ -65,7 +64,7 @@ resource "google_monitoring_alert_policy" "probe" {
         threshold_value = 1
         duration        = "60s"
 
-        # How many of the places that ask had no answer.
+        # The number of locations without an answer.
         aggregations {
           alignment_period     = "120s"
           per_series_aligner   = "ALIGN_NEXT_OLDER"
@@ -81,6 +80,6 @@ resource "google_monitoring_alert_policy" "probe" {
 
   documentation {
     mime_type = "text/markdown"
-    content   = "${each.value.urgency}: [what it means and what to do](${local.guide}#${local.anchors[each.key]})"
+    content   = "${each.value.urgency}: [meaning and remedy](${local.guide}#${local.anchors[each.key]})"
   }
 }

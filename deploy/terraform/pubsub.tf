@@ -1,5 +1,5 @@
-# Topics and subscriptions as the code declares them. No retry policy, no filter, no ordering: the reasons are in
-# deploy/README.md.
+# Topics and subscriptions as declared in the code. deploy/README.md says why they have no retry policy, filter or
+# ordering.
 
 resource "google_pubsub_topic" "this" {
   for_each = local.pubsub.topics
@@ -17,7 +17,7 @@ resource "google_pubsub_subscription" "this" {
   ack_deadline_seconds       = each.value.ack_deadline_seconds
   message_retention_duration = each.value.message_retention_duration
 
-  # Never: by itself Pub/Sub deletes a subscription that nobody has consumed for a month.
+  # Never: by default Pub/Sub deletes a subscription after a month without a consumer.
   expiration_policy {
     ttl = ""
   }
@@ -48,7 +48,7 @@ resource "google_pubsub_subscription_iam_member" "consumer" {
   member       = google_service_account.service[each.value].member
 }
 
-# Readiness asks for one topic.
+# Readiness reads one topic.
 resource "google_pubsub_topic_iam_member" "viewer" {
   for_each = toset(local.services)
 
@@ -57,7 +57,7 @@ resource "google_pubsub_topic_iam_member" "viewer" {
   member = google_service_account.service[each.value].member
 }
 
-# Google's own agent moves what 100 processes did not survive. Without these two nothing is ever moved.
+# Google's agent moves messages after 100 deliveries that ended their process. It needs the two rights below.
 locals {
   pubsub_agent = "serviceAccount:service-${data.google_project.this.number}@gcp-sa-pubsub.iam.gserviceaccount.com"
 }

@@ -1,6 +1,5 @@
-# The platform's own signing key: page cursors, and tokens for people that are signed by hand. It makes nobody a service:
-# Google signs for those, unless service_tokens says otherwise. It is made during the apply and goes straight to Secret
-# Manager: neither the plan nor the state ever holds it.
+# The platform's signing key, for page cursors and for tokens that are signed by hand. With service_tokens = "google" it
+# signs no service tokens. It is made during the apply and written to Secret Manager: neither plan nor state holds it.
 
 ephemeral "tls_private_key" "signing" {
   algorithm = "ED25519"
@@ -21,7 +20,7 @@ resource "google_secret_manager_secret_version" "signing_key" {
   secret_data_wo         = ephemeral.tls_private_key.signing.private_key_pem
   secret_data_wo_version = var.signing_key_version
 
-  # An older one stays readable for the revisions that were made with it: a way back. Disable it by hand.
+  # Older versions stay readable for older revisions, for a rollback. Disable them by hand.
   deletion_policy = "ABANDON"
 }
 

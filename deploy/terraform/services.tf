@@ -6,8 +6,8 @@ resource "google_cloud_run_v2_service" "this" {
 
   deletion_protection = var.deletion_protection
 
-  # Everybody may knock: the services themselves verify a bearer token on every request that is not for health, figures
-  # or documentation. Google's own check wants its token in the same header, and consumers and agents have none.
+  # Open to all callers: the services verify a bearer token on every request except health, metrics and documentation.
+  # Google's own check needs its token in the same header, and consumers and agents have none.
   ingress              = "INGRESS_TRAFFIC_ALL"
   invoker_iam_disabled = true
 
@@ -15,7 +15,7 @@ resource "google_cloud_run_v2_service" "this" {
     service_account       = google_service_account.service[each.value].email
     execution_environment = "EXECUTION_ENVIRONMENT_GEN2"
 
-    # Longer than a stream of events lives, and long enough for an export or a large file over a slow line.
+    # Longer than a stream of events, and long enough for an export or a large file over a slow line.
     timeout                          = "${max(900, local.events_lifetime_s + 60)}s"
     max_instance_request_concurrency = local.sizes[each.value].concurrency
 
@@ -38,12 +38,12 @@ resource "google_cloud_run_v2_service" "this" {
           memory = local.sizes[each.value].memory
         }
 
-        # Processor time between requests: events, timers and leases do not wait for one.
+        # Processor time between requests, which events, timers and leases need.
         cpu_idle          = false
         startup_cpu_boost = true
       }
 
-      # Requests come once the store, the bus and the blobs answer.
+      # An instance gets requests when store, bus and blobs answer.
       startup_probe {
         http_get {
           path = "/readyz"
@@ -54,7 +54,7 @@ resource "google_cloud_run_v2_service" "this" {
         failure_threshold = 24
       }
 
-      # Only a process that hangs is replaced: a store that does not answer is not mended by a restart.
+      # Only a process that hangs is replaced: a restart does not repair a store that does not answer.
       liveness_probe {
         http_get {
           path = "/healthz"
@@ -103,13 +103,13 @@ resource "google_cloud_run_v2_service" "this" {
       }
     }
 
-    # Scrapes /metrics once the service is ready, and at its end.
+    # Scrapes /metrics when the service is ready, and at its end.
     containers {
       name       = "collector"
       image      = var.collector_image
       depends_on = ["service"]
 
-      # Beside the service's own: 8 processors and 32 GB are what Cloud Run has for both.
+      # Cloud Run allows 8 processors and 32 GB for both containers.
       resources {
         limits   = { cpu = "1", memory = "512Mi" }
         cpu_idle = false
@@ -121,7 +121,7 @@ resource "google_cloud_run_v2_service" "this" {
       }
     }
 
-    # Mounted for root, whoever the process runs as: with 0400 it could not be read. Nobody else is in the container.
+    # Cloud Run mounts for root: with 0400 the process could not read the key. The container has no other user.
     volumes {
       name = "signing-key"
       secret {
@@ -172,7 +172,7 @@ resource "google_cloud_run_v2_service" "this" {
     }
   }
 
-  # An instance that may not read its own records, events or key never gets ready.
+  # An instance without rights to its records, events or key never becomes ready.
   depends_on = [
     google_firestore_field.this,
     google_firestore_index.this,
@@ -189,7 +189,7 @@ resource "google_cloud_run_v2_service" "this" {
 }
 
 locals {
-  # The services' own defaults, where they decide something here.
+  # Copies of the services' own defaults; a test compares them.
   default_max_connections   = 1000
   default_events_lifetime_s = 240
 

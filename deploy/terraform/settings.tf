@@ -1,4 +1,4 @@
-# What the services are told. Names are checked against their `Settings` by the tests.
+# The environment of the services. Tests compare the names with their `Settings`.
 
 locals {
   port          = 8080
@@ -6,7 +6,7 @@ locals {
   key_name      = "signing-key.pem"
   config_folder = "/etc/aex"
 
-  # Cloud Run calls a service like this from the start, so that the four can know of each other before any of them is.
+  # Cloud Run derives these URLs from names, so that services can refer to each other before they exist.
   urls = {
     for service in local.services :
     service => "https://${var.name}-${service}-${data.google_project.this.number}.${var.region}.run.app"
@@ -29,12 +29,12 @@ locals {
       AEX_LOG_FORMAT         = "google"
       AEX_GOOGLE_PROJECT     = var.project_id
       AEX_TRACES_URL         = "https://telemetry.googleapis.com/v1/traces"
-      AEX_TRACES_CALLERS     = "linked" # Cloud Run names a trace for every request, and records few of them
+      AEX_TRACES_CALLERS     = "linked" # Cloud Run names a trace for every request and records few of them
       AEX_TRACES_RATIO       = tostring(var.traces_ratio)
     }
   }
 
-  # Paths of files that are mounted: files.tf.
+  # Paths of the files that files.tf mounts.
   file_settings = {
     for service in local.services : service => {
       for name, file in local.config_files : file.setting => "${local.config_folder}/${name}/${file.name}"
@@ -42,7 +42,7 @@ locals {
     }
   }
 
-  # What `settings` may name.
+  # The settings that `var.settings` may name.
   offered_settings = {
     every = [
       "AEX_FEE_RATE",
@@ -93,7 +93,7 @@ locals {
     )
   }
 
-  # Of these the value is a secret: variable → secret and version.
+  # Settings with a secret value: variable → secret and version.
   secret_environment = {
     for service in local.services : service => {
       for name, secret in { AEX_REVIEW_API_KEY = var.review_api_key } : name => secret

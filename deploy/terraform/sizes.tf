@@ -1,4 +1,4 @@
-# How large each service's instances are, and how many there may be. `sizes` changes any of it.
+# Sizes and numbers of each service's instances. `var.sizes` overrides them.
 
 locals {
   default_sizes = {
@@ -6,8 +6,8 @@ locals {
     settlement     = { cpu = "1", memory = "1Gi", min_instances = 1, max_instances = 10, concurrency = 200 }
     work-publisher = { cpu = "1", memory = "1Gi", min_instances = 1, max_instances = 10, concurrency = 200 }
 
-    # Five confined workers of up to 1 GB each, and files that they read of up to 4 GB, which on Cloud Run are memory.
-    # Most of its requests wait: 500 for a verdict, 500 in streams of events; hence so many at once.
+    # Five confined workers of up to 1 GB each, and files of up to 4 GB, which are memory on Cloud Run.
+    # Most requests wait: up to 500 for a verdict and 500 in streams of events, hence the high concurrency.
     verification = { cpu = "4", memory = "16Gi", min_instances = 1, max_instances = 20, concurrency = 800 }
   }
 

@@ -8,8 +8,8 @@ resource "google_storage_bucket" "this" {
   public_access_prevention    = "enforced"
   force_destroy               = false
 
-  # What was deleted can be had back for as long as the databases can go back by the minute. No versions: an object is
-  # named by the digest of its content and never overwritten with another.
+  # 7 days, as the point-in-time recovery of the databases. No versions: an object is named by its content's digest and
+  # never overwritten.
   soft_delete_policy {
     retention_duration_seconds = 604800
   }
@@ -23,7 +23,7 @@ resource "google_storage_bucket" "this" {
     }
   }
 
-  # Uploads that were never finished.
+  # Unfinished uploads.
   lifecycle_rule {
     action {
       type = "Delete"
@@ -41,7 +41,7 @@ locals {
   blob_areas = ["artifacts", "data", "evaluation", "records"]
 }
 
-# The role can list, too: without that right a blob that is not there looks like an outage.
+# The role includes listing: without that right a missing blob looks like an outage.
 resource "google_storage_bucket_iam_member" "user" {
   for_each = local.bucket_of
 

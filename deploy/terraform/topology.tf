@@ -1,4 +1,4 @@
-# What the code declares, read from the files that it is written to: `make topology indexes`. Nothing here asks Google.
+# The declarations of the code, from the files that `make topology indexes` writes. Needs no provider.
 
 locals {
   services = ["governance", "settlement", "verification", "work-publisher"]
@@ -6,7 +6,7 @@ locals {
   pubsub    = jsondecode(file("${path.module}/../pubsub.json"))
   firestore = jsondecode(file("${path.module}/../firestore.indexes.json"))
 
-  # {topic}/{service}: who may publish what, and {subscription}: who may consume what. Nobody may do anything else.
+  # {topic}/{service}: rights to publish. {subscription}: rights to consume. There are no others.
   publishers = merge([
     for topic, services in local.pubsub.topics : {
       for service in services : "${topic}/${service}" => { topic = topic, service = service }
@@ -17,7 +17,7 @@ locals {
     if subscription.service != null
   }
 
-  # Each service has a database of its own: who can write the works that strangers send cannot write the ledger.
+  # Each service has its own database: the service that accepts works from outside cannot write the ledger.
   # A collection belongs to the service that its name begins with.
   databases = { for service in local.services : service => "${var.name}-${service}" }
 
@@ -37,8 +37,8 @@ locals {
     }
   }
 
-  # Evaluation data, consumers' files and agents' files lie in the bucket that work-publisher and verification share.
-  # The others keep nothing in theirs but records that are too large for a document.
+  # Work-publisher and verification share a bucket for evaluation data and the files of consumers and agents.
+  # The other buckets hold only records that are too large for a document.
   bucket_of = {
     governance     = "governance"
     settlement     = "settlement"

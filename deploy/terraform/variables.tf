@@ -1,5 +1,5 @@
 variable "project_id" {
-  description = "The Google Cloud project that everything is put into."
+  description = "The Google Cloud project of all resources."
   type        = string
 
   validation {
@@ -9,23 +9,23 @@ variable "project_id" {
 }
 
 variable "region" {
-  description = "Where the services run, and where the database and the buckets lie. Cannot be changed later."
+  description = "The region of services, databases and buckets. Cannot be changed later."
   type        = string
 
   validation {
     condition     = can(regex("^[a-z]+-[a-z]+[0-9]+$", var.region))
-    error_message = "A region is named as in europe-west1."
+    error_message = "A region has a name like europe-west1."
   }
 }
 
 variable "name" {
-  description = "What names begin with, but those of topics and subscriptions: these are the events' own, so that a project has room for one installation."
+  description = "Prefix of all names except topics and subscriptions, which are named after events: a project can have only one installation."
   type        = string
   default     = "aex"
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{0,8}[a-z0-9]$", var.name))
-    error_message = "2 to 10 lower-case letters, digits and hyphens: names of services and accounts have few places."
+    error_message = "2 to 10 lower-case letters, digits and hyphens: names of services and accounts are short."
   }
 }
 
@@ -40,12 +40,12 @@ variable "images" {
 
   validation {
     condition     = alltrue([for image in values(var.images) : can(regex("^[^@\\s]+@sha256:[0-9a-f]{64}$", image))])
-    error_message = "An image is named by its digest (…@sha256:…): a tag can be moved, and is not what was tested."
+    error_message = "An image is named by its digest (…@sha256:…): a tag can be moved to an untested image."
   }
 }
 
 variable "sizes" {
-  description = "What of a service's size is to differ from sizes.tf: {settlement = {max_instances = 5}}."
+  description = "Differences from the sizes in sizes.tf: {settlement = {max_instances = 5}}."
   type = map(object({
     cpu           = optional(string)
     memory        = optional(string)
@@ -63,7 +63,7 @@ variable "sizes" {
 
   validation {
     condition     = alltrue([for size in values(var.sizes) : coalesce(size.min_instances, 1) >= 1])
-    error_message = "At least one instance of each service: events, timers and seals do not wait for a request."
+    error_message = "At least one instance of each service: events, timers and seals run between requests."
   }
 }
 
@@ -83,7 +83,7 @@ variable "settings" {
       for place, values in var.settings :
       length(setsubtract(keys(values), lookup(local.offered_settings, place, []))) == 0
     ])
-    error_message = "There is no such setting in that place; settings.tf lists what may be set where."
+    error_message = "There is no such setting for that service; settings.tf lists the settings of each."
   }
 
   validation {
@@ -115,7 +115,7 @@ variable "rules_config_file" {
 }
 
 variable "review_api_key" {
-  description = "The secret in Secret Manager, with its version, that holds the key of the model that reviews; null: none."
+  description = "The secret in Secret Manager, with its version, that holds the API key of the judge; null: none."
   type = object({
     secret  = string
     version = string
@@ -124,7 +124,7 @@ variable "review_api_key" {
 }
 
 variable "signing_key_version" {
-  description = "Raise it by one to have a new signing key. Every token that was signed by hand and every page cursor ends with the old one."
+  description = "Raise it by one for a new signing key. Tokens signed by hand and page cursors of the old key become invalid."
   type        = number
   default     = 1
 
@@ -135,7 +135,7 @@ variable "signing_key_version" {
 }
 
 variable "service_tokens" {
-  description = "Who signs the tokens with which the services call each other: google, for the account of each; or local, the signing key that all four have."
+  description = "Signer of the tokens between services: google, for the account of each; or local, with the signing key that all four have."
   type        = string
   default     = "google"
 
@@ -146,7 +146,7 @@ variable "service_tokens" {
 }
 
 variable "traces_ratio" {
-  description = "The share of new traces that is recorded, 0 to 1."
+  description = "The share of new traces that are recorded, 0 to 1."
   type        = number
   default     = 0.1
 
@@ -157,13 +157,13 @@ variable "traces_ratio" {
 }
 
 variable "collector_image" {
-  description = "Google's collector, which runs beside each service and hands its /metrics to Managed Prometheus."
+  description = "Google's collector, which runs beside each service and sends its /metrics to Managed Prometheus."
   type        = string
   default     = "us-docker.pkg.dev/cloud-ops-agents-artifacts/cloud-run-gmp-sidecar/cloud-run-gmp-sidecar:1.2.0"
 }
 
 variable "notification_channels" {
-  description = "Whom alarms tell, by urgency (now, today, look): ids of notification channels, projects/P/notificationChannels/N."
+  description = "Notification channels by urgency (now, today, look), as projects/P/notificationChannels/N."
   type        = map(list(string))
   default     = {}
   nullable    = false
@@ -175,7 +175,7 @@ variable "notification_channels" {
 }
 
 variable "guide_url" {
-  description = "Where the alarms' guide, deploy/alarms.md, can be read: each alarm links its section there. Null: alarms name the file."
+  description = "The URL of the guide deploy/alarms.md, to which alarms link; null: alarms name the file."
   type        = string
   default     = null
 
@@ -186,7 +186,7 @@ variable "guide_url" {
 }
 
 variable "backup_retention_days" {
-  description = "How long each day's backup of the databases is kept, 1 to 98 days. The last 7 days can be had by the minute."
+  description = "Retention of the daily backups of the databases, 1 to 98 days. The last 7 days can be restored by the minute."
   type        = number
   default     = 35
 
@@ -197,7 +197,7 @@ variable "backup_retention_days" {
 }
 
 variable "deletion_protection" {
-  description = "Whether databases and services refuse to be deleted. False alone, in a plan of its own, comes before a `terraform destroy`."
+  description = "Whether databases and services refuse deletion. Apply false before a `terraform destroy`."
   type        = bool
   default     = true
 }

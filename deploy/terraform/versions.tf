@@ -13,7 +13,7 @@ terraform {
     }
   }
 
-  # The bucket is named at `terraform init`: the README's first step makes it.
+  # The README's first step makes the bucket; `terraform init` names it.
   backend "gcs" {
     prefix = "aex"
   }

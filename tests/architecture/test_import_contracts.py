@@ -66,8 +66,8 @@ def test_a_deliberate_break_of_the_contract_is_found(start: str, tmp_path: Path)
     for source in ROOT.glob("*/*/src/*"):
         shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    place, statement = BREAKS[start]
-    planted = tmp_path / place
+    path, statement = BREAKS[start]
+    planted = tmp_path / path
     planted.write_text((planted.read_text() if planted.exists() else "") + f"\n{statement}\n")
     answer = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-cache"],

@@ -1,91 +1,59 @@
-"""Every row of the speed table, measured and told as one: `python -m tests.benchmarks [--only GROUP,GROUP]`.
+"""The rows of the speed table: `python -m tests.benchmarks [--only GROUP,GROUP]`.
 
-A row below its bar says NO and fails nothing: what a shared machine measures today is no reason to refuse a change.
-What cannot be measured, or is measured to be wrong (another answer, another sum), ends the command with an error.
+A row below its bar prints NO and the command still succeeds, because times on a shared machine refuse no change.
+A failed measurement or a wrong result ends the command with an error.
 """
 
 import argparse
-import asyncio
 import logging
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import structlog
-import uvloop
 
-from tests.benchmarks import ledger_bench, metrics_bench
-from tests.benchmarks.bars import Line, table
-from tests.benchmarks.publishing import bench as publishing
-from tests.benchmarks.publishing.bench import UNLIMITED
-from tests.benchmarks.responding import health, readiness
-from tests.benchmarks.settling import bench as settling
-from tests.benchmarks.size import Size
-from tests.benchmarks.starting import bench as starting
-from tests.e2e.live import live_suite
+from tests.benchmarks.harness import BenchSize, TableRow, format_table, print_line, print_progress
+from tests.benchmarks.health import measure_health
+from tests.benchmarks.ledger.__main__ import measure_ledger
+from tests.benchmarks.metrics import measure_metrics
+from tests.benchmarks.publishing import measure_publishing
+from tests.benchmarks.readiness import measure_readiness
+from tests.benchmarks.settling import measure_settling
+from tests.benchmarks.starting import measure_starts
 
-Measure = Callable[[Size], Sequence[Line]]
-
-
-def _metrics(_: Size) -> Sequence[Line]:
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as services run
-        return runner.run(metrics_bench.measure())
-
-
-def _health(size: Size) -> Sequence[Line]:
-    with (
-        tempfile.TemporaryDirectory(prefix="aex-health-") as place,
-        live_suite(Path(place) / ".aex", environment=UNLIMITED) as live,
-        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-    ):
-        return runner.run(health.measure(live, size))
-
-
-def _readiness(_: Size) -> Sequence[Line]:
-    return readiness.measure()
-
-
-GROUPS: Mapping[str, Measure] = {
-    "metrics": _metrics,
-    "publishing": publishing.measure,
-    "settling": settling.rows,
-    "books": ledger_bench.rows,
-    "starting": starting.measure,
-    "health": _health,
-    "readiness": _readiness,
+GROUPS: Mapping[str, Callable[[BenchSize], Sequence[TableRow]]] = {
+    "metrics": measure_metrics,
+    "publishing": measure_publishing,
+    "settling": measure_settling,
+    "ledger": measure_ledger,
+    "starting": measure_starts,
+    "health": measure_health,
+    "readiness": measure_readiness,
 }
-"""In the order of the table."""
-
-
-def say(text: str) -> None:
-    """One line to stderr, at once: the table alone is stdout's."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+"""The groups of rows, in the order of the table."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+    """Measure and print the table to stdout, progress to stderr."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    ordinary = Size()
-    parser = argparse.ArgumentParser(description="Every row of the speed table", prog="python -m tests.benchmarks")
+    default = BenchSize()
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.benchmarks")
     parser.add_argument("--only", default=",".join(GROUPS), help=f"some of {','.join(GROUPS)}")
-    parser.add_argument("--rounds", type=int, default=ordinary.rounds, help="of each side, in turns")
-    parser.add_argument("--seconds", type=float, default=ordinary.seconds, help="of a round that has no other end")
-    parser.add_argument("--settlements", type=int, default=ordinary.settlements, help="in the large books")
-    parser.add_argument("--keep", type=Path, help="make the books in this directory, or use those that are there")
-    given = parser.parse_args(arguments)
-    wanted = given.only.split(",")
-    if unknown := set(wanted) - set(GROUPS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(GROUPS)}")
-    size = Size(given.rounds, given.seconds, given.settlements, given.keep)
-    rows: list[Line] = []
-    for name in (each for each in GROUPS if each in wanted):
+    parser.add_argument("--rounds", type=int, default=default.rounds, help="counted rounds of each side")
+    parser.add_argument("--seconds", type=float, default=default.seconds, help="length of a round of requests")
+    parser.add_argument("--settlements", type=int, default=default.settlements, help="in the large ledger")
+    parser.add_argument("--keep", type=Path, help="make the ledgers in this folder, or reuse those in it")
+    options = parser.parse_args(arguments)
+    names = options.only.split(",")
+    if unknown := set(names) - set(GROUPS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(GROUPS)}")
+    size = BenchSize(options.rounds, options.seconds, options.settlements, options.keep)
+    rows: list[TableRow] = []
+    for name in (each for each in GROUPS if each in names):
         begin = time.perf_counter()
         rows += GROUPS[name](size)
-        say(f"{name}: measured in {time.perf_counter() - begin:,.0f} s")
-    sys.stdout.write(table(rows) + "\n")
+        print_progress(f"{name}: measured in {time.perf_counter() - begin:,.0f} s")
+    print_line(format_table(rows))
 
 
 if __name__ == "__main__":

@@ -1,59 +1,61 @@
-"""HTTP requests from a process that is not the server, at next to no cost of their own: httpx would take longer over
-a request than the server does, and make every server look alike.
+"""HTTP load from a process that is not the server.
+
+An httpx request costs more processor time than the server's answer, which would make all servers look alike.
 """
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
 from typing import cast
 
 from tests.benchmarks.processes import HOST
 
 _HEAD_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawResponse:
     """Status and body."""
 
     status: int
     body: bytes
 
 
-def request(method: str, path: str, token: str | None = None, body: bytes = b"", **headers: str) -> bytes:
-    """A request as it goes over the wire."""
+def request_bytes(method: str, path: str, token: str | None = None, body: bytes = b"", key: str | None = None) -> bytes:
+    """Return a request as sent over the wire; `key` is its Idempotency-Key."""
     lines = [f"{method} {path} HTTP/1.1", f"Host: {HOST}", f"Content-Length: {len(body)}"]
     lines += ["Content-Type: application/json"] if body else []
     lines += [f"Authorization: Bearer {token}"] if token else []
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    lines += [f"Idempotency-Key: {key}"] if key else []
     return "\r\n".join(lines).encode() + _HEAD_END + body
 
 
-class Connection(asyncio.Protocol):
-    """A connection that is kept, with one request under way at a time. Answers have a Content-Length."""
+class KeptConnection(asyncio.Protocol):
+    """A kept connection with one request at a time; responses need a Content-Length."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self._answer: asyncio.Future[Answer] | None = None
+        self._response: asyncio.Future[RawResponse] | None = None
 
     @classmethod
-    async def open(cls, port: int) -> "Connection":
+    async def open(cls, port: int) -> "KeptConnection":
         """Connect to a port of this machine."""
         _, protocol = await asyncio.get_running_loop().create_connection(cls, HOST, port)
         return protocol
 
-    async def send(self, raw: bytes) -> Answer:
-        """The answer. Raises `ConnectionError` where the connection ends before it."""
+    async def send(self, request: bytes) -> RawResponse:
+        """Return the response. Raises `ConnectionError` when the connection ends before it."""
         if self._transport is None:
             raise ConnectionError("the connection is closed")
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(raw)
-        return await self._answer
+        self._response = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._response
 
     def close(self) -> None:
-        """Let go of it."""
         if self._transport is not None:
             self._transport.close()
 
@@ -62,71 +64,50 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(ConnectionError(f"the connection ended: {exc}"))
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(ConnectionError(f"the connection ended: {exc}"))
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        end = self._received.find(_HEAD_END)
-        if end < 0:
+        start = self._received.find(_HEAD_END) + len(_HEAD_END)
+        length = _LENGTH.search(self._received, 0, start)
+        end = start + (int(length[1]) if length else 0)
+        if start < len(_HEAD_END) or len(self._received) < end or self._response is None:
             return
-        head = bytes(self._received[:end])
-        start = end + len(_HEAD_END)
-        length = _length(head)
-        if len(self._received) < start + length or self._answer is None:
-            return
-        answer = Answer(int(head[9:12]), bytes(self._received[start : start + length]))
-        del self._received[: start + length]
-        self._answer.set_result(answer)
+        response = RawResponse(int(self._received[9:12]), bytes(self._received[start:end]))
+        del self._received[:end]
+        self._response.set_result(response)
 
 
-def _length(head: bytes) -> int:
-    lowered = head.lower()
-    at = lowered.find(b"content-length:")
-    return 0 if at < 0 else int(lowered[at + 15 : lowered.find(b"\r", at) if b"\r" in lowered[at:] else None])
+async def send_closed_loop(
+    port: int, requests: Iterator[bytes], connections: int, seconds: float, status: int
+) -> tuple[int, float]:
+    """Send the next request of each connection after its last response; return (responses, seconds).
 
-
-@dataclass(slots=True)
-class Driven:
-    """What came of a load: answers a second, and how long each took in seconds."""
-
-    per_s: float
-    latencies_s: list[float] = field(default_factory=list)
-
-
-async def drive(port: int, raw: Iterator[bytes], connections: int, seconds: float, wanted: int) -> Driven:
-    """A closed loop: each connection sends its next request once it has the answer to the last.
-
-    Raises `AssertionError` for an answer of another status than `wanted`: a fast refusal is no throughput.
+    Raises `AssertionError` for a response with another status: a refusal is no throughput.
     """
-    lines = await asyncio.gather(*(Connection.open(port) for _ in range(connections)))
-    latencies: list[float] = []
-    begin = time.perf_counter()
-    deadline = begin + seconds
+    lines = await asyncio.gather(*(KeptConnection.open(port) for _ in range(connections)))
+    begin, responses = time.perf_counter(), 0
 
-    async def work(line: Connection) -> None:
-        while (sent := time.perf_counter()) < deadline:
-            answer = await line.send(next(raw))
-            if answer.status != wanted:
-                raise AssertionError(f"{answer.status}: {answer.body[:500]!r}")
-            latencies.append(time.perf_counter() - sent)
+    async def work(line: KeptConnection) -> None:
+        nonlocal responses
+        while time.perf_counter() < begin + seconds:
+            response = await line.send(next(requests))
+            assert response.status == status, f"{response.status}: {response.body[:500]!r}"
+            responses += 1
 
     try:
         await asyncio.gather(*map(work, lines))
-        return Driven(len(latencies) / (time.perf_counter() - begin), latencies)
+        return responses, time.perf_counter() - begin
     finally:
         for line in lines:
             line.close()
 
 
-async def paced(times: Iterator[float], send: Callable[[], Awaitable[None]]) -> None:
-    """An open loop: `send` at each of the times (seconds from now), however long those before it take."""
+async def send_open_loop(times: Iterator[float], send: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Call `send` at each of the times, in seconds from the start, without waiting for the calls before."""
     begin = time.perf_counter()
     async with asyncio.TaskGroup() as tasks:
         for at in times:
             await asyncio.sleep(max(0.0, begin + at - time.perf_counter()))
-            tasks.create_task(_sent(send))
-
-
-async def _sent(send: Callable[[], Awaitable[None]]) -> None:
-    await send()
+            tasks.create_task(send())

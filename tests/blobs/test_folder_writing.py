@@ -1,5 +1,3 @@
-"""Files of blobs that are written together: durable in the right order, and each apart from the others."""
-
 import os
 from pathlib import Path
 
@@ -19,13 +17,10 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def names(folder: Folder) -> set[str]:
-    """All files below the root."""
-    return {str(place.relative_to(folder.root)) for place in folder.root.rglob("*") if place.is_file()}
+    return {str(path.relative_to(folder.root)) for path in folder.root.rglob("*") if path.is_file()}
 
 
-def test_bytes_are_on_the_disk_before_any_name_is_and_names_before_it_is_said(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_are_synced_before_names(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.put_all([(path, b"before") for path in PATHS])  # with their folders
     for path in PATHS:
         (folder.root / path).unlink()
@@ -33,8 +28,8 @@ def test_bytes_are_on_the_disk_before_any_name_is_and_names_before_it_is_said(
 
     def spied(descriptor: int, fsync: object = os.fsync) -> None:
         synced_one = os.fstat(descriptor).st_ino
-        place = next(each for each in folder.root.rglob("*") if each.stat().st_ino == synced_one)
-        synced = str(place.relative_to(folder.root)) if place.is_dir() else place.read_bytes()
+        path = next(each for each in folder.root.rglob("*") if each.stat().st_ino == synced_one)
+        synced = str(path.relative_to(folder.root)) if path.is_dir() else path.read_bytes()
         seen.append((synced, len(names(folder) & set(PATHS))))
         assert callable(fsync)
         fsync(descriptor)
@@ -45,7 +40,7 @@ def test_bytes_are_on_the_disk_before_any_name_is_and_names_before_it_is_said(
     assert sorted(seen[4:], key=str) == [(f"evaluation/{digest[:2]}", 4) for digest in DIGESTS]
 
 
-def test_one_that_cannot_be_written_leaves_nothing_and_the_others_are_written(folder: Folder) -> None:
+def test_failed_write_leaves_no_file_and_affects_no_other(folder: Folder) -> None:
     (folder.root / "evaluation").mkdir()
     (folder.root / "evaluation" / DIGESTS[1][:2]).write_bytes(b"a file where a folder should be")
     found = folder.put_all([(path, path.encode()) for path in PATHS])
@@ -53,13 +48,13 @@ def test_one_that_cannot_be_written_leaves_nothing_and_the_others_are_written(fo
     assert names(folder) == {*PATHS[:1], *PATHS[2:], f"evaluation/{DIGESTS[1][:2]}"}
 
 
-def test_the_same_one_twice_in_a_group_is_there_once(folder: Folder) -> None:
+def test_repeated_blob_of_a_group_is_stored_once(folder: Folder) -> None:
     assert folder.put_all([(PATHS[0], b"same"), (PATHS[0], b"same")]) == [None, None]
     assert names(folder) == {PATHS[0]}
     assert (folder.root / PATHS[0]).read_bytes() == b"same"
 
 
-def test_one_that_is_there_stays_the_file_it_is_and_is_synced(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_blob_remains_and_is_synced(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.put_all([(PATHS[0], b"same")])
     before, synced = (folder.root / PATHS[0]).stat().st_ino, list[int]()
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
@@ -67,7 +62,7 @@ def test_one_that_is_there_stays_the_file_it_is_and_is_synced(folder: Folder, mo
     assert synced == [before, (folder.root / PATHS[0]).parent.stat().st_ino]
 
 
-def test_a_sync_that_fails_leaves_no_name(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_sync_leaves_no_name(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(_: int) -> None:
         raise OSError("the disk is gone")
 
@@ -79,9 +74,7 @@ def test_a_sync_that_fails_leaves_no_name(folder: Folder, monkeypatch: pytest.Mo
     assert names(folder) == {PATHS[0]}
 
 
-def test_a_folder_that_cannot_be_synced_fails_all_that_lie_in_it(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_sync_of_a_folder_fails_its_blobs(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.put_all([(path, b"before") for path in PATHS])
     broken = (folder.root / PATHS[2]).parent.stat().st_ino
 

@@ -1,10 +1,3 @@
-"""A server of our own, not Google's, with the part of Cloud Storage's XML API that obstore's client sends.
-
-Written from https://cloud.google.com/storage/docs/xml-api: generations and `x-goog-if-generation-match`, copies by
-`x-goog-copy-source`, multipart uploads. It refuses what Google would: parts that are too small or not those that were
-sent, buckets that are not there. Everything is in memory.
-"""
-
 import hashlib
 import re
 from collections.abc import Mapping
@@ -31,8 +24,6 @@ class _Refused(Exception):
 
 @dataclass
 class Bucket:
-    """What one bucket holds, and which requests it got: method and names of the parameters."""
-
     name: str
     objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     """Content and generation."""
@@ -43,7 +34,6 @@ class Bucket:
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     def app(self) -> Starlette:
-        """The server."""
         methods = ["GET", "PUT", "POST", "DELETE"]
         routes = [Route("/{bucket}/{key:path}", self._answer, methods=methods)]
         return Starlette(routes=routes, exception_handlers={_Refused: _refuse})
@@ -81,9 +71,8 @@ class Bucket:
         if "uploads" in query:
             upload = f"upload-{next(self._numbers)}"
             self.uploads[upload] = {}
-            return _answer(
-                f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"
-            )
+            element = "InitiateMultipartUploadResult"
+            return _answer(f"<{element}><UploadId>{upload}</UploadId></{element}>")
         if query["uploadId"] not in self.uploads:
             raise _Refused(404, "NoSuchUpload")
         parts = self.uploads[query["uploadId"]]
@@ -131,17 +120,16 @@ def _answer(body: str | bytes, hashed: bytes = b"", generation: int = 0) -> Resp
     return Response(body, headers=headers)
 
 
-def _ranged(whole: Response, asked: str | None) -> Response:
-    """The part that `Range: bytes=first-last` asks for."""
-    if asked is None:
-        return whole
-    content, (first, last) = bytes(whole.body), map(int, asked.removeprefix("bytes=").split("-"))
+def _ranged(complete: Response, requested: str | None) -> Response:
+    if requested is None:
+        return complete
+    content, (first, last) = bytes(complete.body), map(int, requested.removeprefix("bytes=").split("-"))
     if first >= len(content):
         raise _Refused(416, "InvalidRange")
     part = content[first : last + 1]
-    headers = {name: whole.headers[name] for name in ("etag", "last-modified", "x-goog-generation")}
-    told = f"bytes {first}-{first + len(part) - 1}/{len(content)}"
-    return Response(part, 206, {**headers, "Content-Range": told})
+    headers = {name: complete.headers[name] for name in ("etag", "last-modified", "x-goog-generation")}
+    range_text = f"bytes {first}-{first + len(part) - 1}/{len(content)}"
+    return Response(part, 206, {**headers, "Content-Range": range_text})
 
 
 def _etag(content: bytes) -> str:

@@ -1,1 +1,1 @@
-"""Whether the tests of the pure parts take every branch of them: `python -m tests.branches`."""
+"""Branch coverage of the pure packages by their own tests: `python -m tests.branches`."""

@@ -1,4 +1,4 @@
-"""Measures the parts' branches by their own tests, prints the figures, and fails where a part has too few."""
+"""The command that measures branch coverage and fails below the limit."""
 
 import argparse
 import os
@@ -11,49 +11,48 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tests.branches.measured import PARTS, ROOT, Figure, Part, figure, table
+from tests.branches.measured import PARTS, ROOT, BranchFigure, CoveredPart, format_table, read_figure
 
 _PYTEST = (
     *("-p", "tests.branches.few_examples", "-m", "not slow and not emulator and not e2e"),
     *("-k", "not sqlite", "--timeout=0", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider"),
 )
-"""Measured code is several times slower, so that no test has a limit of time. Rules know no store: one in memory will
-do for the tests that keep something."""
-_WHOLE_RUNS = (0, 1)
-"""pytest's: all passed, some failed. Anything else was no whole run, and its figures say nothing."""
+"""Tests have no time-out, as measured code is several times slower; rules need no SQLite."""
+_COMPLETE = (0, 1)
+"""Exit codes of pytest after all tests: all passed, some failed."""
 _RC = "[run]\nbranch = true\nrelative_files = true\ndata_file = {data}\nsource_pkgs = {package}\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 where every part has its share, 1 otherwise.
+    """Return 0 when every package reaches the limit, else 1.
 
-    Tests that hold something to a time may fail while it is measured: that they pass is for `make test` to say.
+    Failed tests are printed only: tests with time limits may fail while measured, and `make test` runs them.
     """
     known = {part.package: part for part in PARTS}
     parser = argparse.ArgumentParser(prog="python -m tests.branches", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(known)}; all unless named")
-    wanted = parser.parse_args(arguments).parts or list(known)
-    if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"{', '.join(unknown)}: no such part, there are {', '.join(known)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(known)}; all by default")
+    names = parser.parse_args(arguments).parts or list(known)
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"{', '.join(unknown)}: unknown; use one of {', '.join(known)}")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(partial(_measure, Path(folder)), [known[name] for name in wanted]))
-    sys.stdout.write(table([each for each in found if each]) + "\n")
-    return 0 if all(each is not None and each.enough for each in found) else 1
+        figures = list(pool.map(partial(_measure, Path(folder)), [known[name] for name in names]))
+    sys.stdout.write(format_table([each for each in figures if each]) + "\n")
+    return 0 if all(each is not None and each.is_enough for each in figures) else 1
 
 
-def _measure(folder: Path, part: Part) -> Figure | None:
-    """The part's figure; None, with pytest's own words, where its tests did not come to an end."""
+def _measure(folder: Path, part: CoveredPart) -> BranchFigure | None:
+    """Return the figure; None after printing the output of pytest when its run was incomplete."""
     settings, report = folder / f"{part.package}.ini", folder / f"{part.package}.json"
     settings.write_text(_RC.format(data=folder / part.package, package=part.package), encoding="utf-8")
-    began = time.monotonic()
-    ran = _coverage("run", f"--rcfile={settings}", "-m", "pytest", *_PYTEST, *part.tests)
-    sys.stderr.write(f"{part.package}: {time.monotonic() - began:.0f} s\n")
-    if ran.returncode not in _WHOLE_RUNS:
-        sys.stderr.write(f"{ran.stdout}{ran.stderr}{part.package}: its tests came to no end, see above\n")
+    begin = time.monotonic()
+    run = _coverage("run", f"--rcfile={settings}", "-m", "pytest", *_PYTEST, *part.tests)
+    sys.stderr.write(f"{part.package}: {time.monotonic() - begin:.0f} s\n")
+    if run.returncode not in _COMPLETE:
+        sys.stderr.write(f"{run.stdout}{run.stderr}{part.package}: its test run is incomplete, see above\n")
         return None
-    sys.stderr.writelines(f"  {line}\n" for line in ran.stdout.splitlines() if line.startswith("FAILED"))
+    sys.stderr.writelines(f"  {line}\n" for line in run.stdout.splitlines() if line.startswith("FAILED"))
     _coverage("json", f"--rcfile={settings}", "-o", str(report), "--quiet").check_returncode()
-    return figure(report, part)
+    return read_figure(report, part)
 
 
 def _coverage(*command: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Two months of settlements for a browser to look at, made by the same handlers that make them in production."""
+"""Two months of settlements, made by the handlers of production, for a browser."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from aex_models.cost import billing_impact, cost
 from aex_models.results import Verdict
 from tests.libs.models.results import a_criterion, a_result
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import FINANCE
+from tests.services.settlement.ledger_kit import FINANCE
 
 FIRST = datetime(2025, 2, 1, 9, tzinfo=UTC)
 DAYS = 58
@@ -26,7 +26,7 @@ _DOMAINS = ("general", "nlp.summarization", "science/physics", "vision.labelling
 async def keep_books(counter: Counter) -> None:
     """Fill the books day by day, sealed at the end of each."""
     dice = Random(11)
-    clock = counter.desk.clock
+    clock = counter.ledger.clock
     await _deposit(counter, "acme", 500_000_000)
     for day in range(DAYS):
         for number in range(dice.randrange(0, 5) + (day % 7 < 5)):

@@ -1,4 +1,4 @@
-"""A browser of the machine's own, and the service with two months of settlements, for the whole folder."""
+"""A browser of the machine and the settlement service with two months of settlements."""
 
 import os
 import shutil
@@ -10,14 +10,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.holdings import Review, reviewed
 from tests.browser.serving import Served, served
 from tests.browser.visiting import Service, Visitor
-from tests.services.settlement.desk import FINANCE
+from tests.services.settlement.ledger_kit import FINANCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="package")  # no longer: its driver keeps an event loop, beside which no other test could run one
 def browser() -> Iterator[Browser]:
-    """Without one on the machine a test is skipped, but fails where it is required: in CI."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         missing = "no chromium on this machine: apt-get install chromium"
@@ -46,8 +45,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
-    """Opens a new browser window on a service; at the end nothing in it may have been refused or have failed."""
+def open_visitor(browser: Browser) -> Iterator[Callable[..., Visitor]]:
     opened: list[Visitor] = []
 
     def visitor(service: Service, *, width: int = 1440, scheme: str = "light", language: str = "en-US") -> Visitor:
@@ -67,9 +65,9 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
 
 
 @pytest.fixture
-def finance(visit: Callable[..., Visitor], books: Served) -> Visitor:
+def finance(open_visitor: Callable[..., Visitor], books: Served) -> Visitor:
     """Finance, signed in."""
-    visitor = visit(books)
+    visitor = open_visitor(books)
     visitor.sign_in(FINANCE)
     return visitor
 

@@ -1,4 +1,4 @@
-"""The governance service on a real port and real SQLite, with holds of every kind for operators to decide."""
+"""The governance service on a real port and SQLite, with holds of every kind."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,10 +10,10 @@ from typing import Any
 from fastapi import FastAPI
 
 from aex_models.governance import Flag, HoldCause, Severity
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from tests.browser.running import Running, running
-from tests.services.governance.review.bureau import OMAR, Bureau, open_bureau
-from tests.services.settlement.desk import open_store
+from tests.services.governance.client import OMAR, Client, open_client
+from tests.services.settlement.ledger_kit import open_store
 
 FIRST = datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
 NASTY = "<script>alert(1)</script>"
@@ -27,12 +27,12 @@ _TEXT = "The committee met on Monday to discuss the budget of the town and the f
 class Review(Running):
     """The running service. `holds`: the ids of its holds by contract."""
 
-    bureau: Bureau = field(init=False)
+    client: Client = field(init=False)
     holds: dict[str, str] = field(default_factory=dict)
 
     def token(self, who: Principal) -> str:
         """A token for a principal."""
-        return self.bureau.issuer.mint(who.id, who.role)
+        return self.client.issuer.mint(who.id, who.role)
 
     def path(self, contract: str) -> str:
         """The page of a contract's hold."""
@@ -45,30 +45,30 @@ def reviewed(folder: Path, *, filled: bool = True) -> Iterator[Review]:
 
     @asynccontextmanager
     async def application(service: Review) -> AsyncIterator[FastAPI]:
-        async with open_store("sqlite", folder) as store, open_bureau(folder / "data", store, FIRST) as bureau:
-            service.bureau = bureau
+        async with open_store("sqlite", folder) as store, open_client(folder / "data", store, FIRST) as client:
+            service.client = client
             if filled:
-                await _fill(service, bureau)
-            yield bureau.app
+                await _fill(service, client)
+            yield client.app
 
     with running(Review, application) as service:
         yield service
 
 
-async def _fill(service: Review, bureau: Bureau) -> None:
+async def _fill(service: Review, client: Client) -> None:
     async def keep(contract: str, *flags: Flag, **further: Any) -> None:
-        hold = await bureau.hold(contract, *flags, contract_id=contract, **further)
+        hold = await client.hold(contract, *flags, contract_id=contract, **further)
         service.holds[contract] = hold.hold_id
-        bureau.clock.advance(timedelta(hours=5, minutes=17))
+        client.clock.advance(timedelta(hours=5, minutes=17))
 
-    await keep(DECIDED, _duplicate(), asked_about=_asked())
-    await bureau.decide(service.holds[DECIDED], OMAR, decision="reject", reason=f"Copied word by word. {NASTY}")
-    await keep(COPIED, _injected(), _mismatch(), _duplicate(), asked_about=_asked())
-    await keep(STUFFED, _stuffed(), asked_about={"agent": {"id": "org.example/summariser"}})
+    await keep(DECIDED, _duplicate(), request_fields=_held_request())
+    await client.decide(service.holds[DECIDED], OMAR, decision="reject", reason=f"Copied word by word. {NASTY}")
+    await keep(COPIED, _injected(), _mismatch(), _duplicate(), request_fields=_held_request())
+    await keep(STUFFED, _stuffed(), request_fields={"agent": {"id": "org.example/summariser"}})
     await keep(FAILED, cause=HoldCause.CUSTOM_METRIC_FAILED)
     await keep("ctr_unread", cause=HoldCause.SYSTEM_RETRIES_EXHAUSTED)
-    pace = {"agent_outcomes": 3012, "max_agent_outcomes": 3000, "window_s": 3600}
-    await keep(PLAIN, _flag("velocity", "major", "3012 outcomes of one agent within an hour", **pace))
+    evidence = {"agent_outcomes": 3012, "max_agent_outcomes": 3000, "window_s": 3600}
+    await keep(PLAIN, _flag("velocity", "major", "3012 outcomes of one agent within an hour", **evidence))
 
 
 def _flag(rule: str, severity: str, message: str, **evidence: Any) -> Flag:
@@ -90,7 +90,6 @@ def _mismatch() -> Flag:
 
 
 def _injected() -> Flag:
-    """What a stranger may put into a flag: markup, other directions, letters that nobody sees, no end."""
     return _flag(
         "judge_injection",
         "major",
@@ -109,7 +108,7 @@ def _stuffed() -> Flag:
     return _flag("keyword_stuffing", "major", "Required terms stand in lists, not in prose", **figures)
 
 
-def _asked() -> dict[str, Any]:
+def _held_request() -> dict[str, Any]:
     earlier = [
         {"output_hash": f"{number}" * 64, "metrics": {"rougeL": 0.2 + number / 10}, "similarity": 0.9 + number / 100}
         for number in range(2)

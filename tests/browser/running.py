@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 T = TypeVar("T")
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 
 @dataclass
@@ -24,12 +24,11 @@ class Running:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something where the service runs."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(_PATIENCE_S)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(_TIMEOUT_S)
 
 
 R = TypeVar("R", bound=Running)
@@ -58,8 +57,8 @@ def running(make: Callable[[int], R], application: Callable[[R], AbstractAsyncCo
         thread = threading.Thread(target=asyncio.run, args=(run(),), name="served")
         thread.start()
         try:
-            assert ready.wait(_PATIENCE_S)
+            assert ready.wait(_TIMEOUT_S)
             yield service
         finally:
             service.loop.call_soon_threadsafe(stop.set)
-            thread.join(_PATIENCE_S)
+            thread.join(_TIMEOUT_S)

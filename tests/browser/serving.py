@@ -11,9 +11,9 @@ from fastapi import FastAPI
 
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.service import Backends
 from aex_runtime.store.port import Store
 from aex_settlement.main import create_app
@@ -21,7 +21,7 @@ from aex_settlement.settings import Settings
 from tests.browser.books import FIRST, keep_books
 from tests.browser.running import Running, running
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import Desk, desk_over, open_store
+from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over, open_store
 
 
 @dataclass
@@ -32,8 +32,7 @@ class Served(Running):
 
     @property
     def now(self) -> datetime:
-        """What its clock says."""
-        return self.counter.desk.clock.now()
+        return self.counter.ledger.clock.now()
 
     def token(self, who: Principal) -> str:
         """A token for a principal."""
@@ -47,10 +46,10 @@ def served(folder: Path, *, filled: bool = True) -> Iterator[Served]:
     @asynccontextmanager
     async def application(service: Served) -> AsyncIterator[FastAPI]:
         async with open_store("sqlite", folder) as store:
-            app, desk, issuer = _application(store, folder / "data")
+            app, settlement, issuer = _application(store, folder / "data")
             inside = httpx.ASGITransport(app)
             async with httpx.AsyncClient(transport=inside, base_url="http://settlement") as client:
-                service.counter = Counter(desk, client, issuer)
+                service.counter = Counter(settlement, client, issuer)
                 if filled:
                     await keep_books(service.counter)
             yield app
@@ -59,9 +58,9 @@ def served(folder: Path, *, filled: bool = True) -> Iterator[Served]:
         yield service
 
 
-def _application(store: Store, data_dir: Path) -> tuple[FastAPI, Desk, LocalIssuer]:
-    desk = desk_over(store, FIRST)
-    deps = desk.deps
+def _application(store: Store, data_dir: Path) -> tuple[FastAPI, LedgerKit, LocalIssuer]:
+    settlement = ledger_kit_over(store, FIRST)
+    deps = settlement.deps
     backends = Backends(store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
     app = create_app(Settings(data_dir=data_dir), backends)
-    return app, desk, LocalIssuer(local_key(data_dir), deps.clock, deps.ids)
+    return app, settlement, LocalIssuer(local_key(data_dir), deps.clock, deps.ids)

@@ -1,5 +1,3 @@
-"""What finance does with the dashboard: filter, drill down, follow the money, take it away as a file."""
-
 import csv
 import re
 from collections.abc import Callable
@@ -12,42 +10,38 @@ from playwright.sync_api import Page, expect
 from tests.browser.books import BY_HAND, CORRECTED, NASTY
 from tests.browser.serving import Served, served
 from tests.browser.visiting import Visitor
-from tests.services.settlement.desk import ACME, FINANCE
+from tests.services.settlement.ledger_kit import ACME, FINANCE
 
 pytestmark = pytest.mark.e2e
-Visit = Callable[..., Visitor]
+OpenVisitor = Callable[..., Visitor]
 
 
 def total(page: Page) -> str:
-    """The figure on top."""
     return page.locator(".tiles dd").first.inner_text()
 
 
-def test_a_filter_changes_the_figures_and_the_address(page: Page) -> None:
-    whole = total(page)
+def test_filters_and_periods_change_figures_and_address(page: Page) -> None:
+    all_total = total(page)
     page.get_by_label("Agent", exact=True).fill("crew")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".chip")).to_contain_text("crew")
     expect(page).to_have_url(re.compile("agent=crew"))
     expect(page.get_by_role("button", name="Show")).to_be_focused()
     narrowed = total(page)
-    assert narrowed != whole
+    assert narrowed != all_total
     page.reload()
     assert total(page) == narrowed
     page.get_by_label("Show any agent").click()
     expect(page.locator(".chip")).to_have_count(0)
-    assert total(page) == whole
+    assert total(page) == all_total
     page.go_back()
     expect(page.locator(".chip")).to_contain_text("crew")
-
-
-def test_the_usual_periods_are_a_click_away(page: Page) -> None:
     page.get_by_role("link", name="Last month").click()
     expect(page.locator(".period")).to_contain_text("2025-02-01 to 2025-02-28")
     expect(page.get_by_role("link", name="Last month")).to_have_attribute("aria-current", "true")
 
 
-def test_the_chart_is_drawn_from_its_table_and_names_what_one_points_at(page: Page) -> None:
+def test_chart_equals_its_table_and_labels_the_hovered_point(page: Page) -> None:
     expect(page.locator(".chart canvas")).to_be_visible()
     assert page.locator("details").first.get_attribute("open") is None
     page.get_by_text("The figures as a table").click()
@@ -58,21 +52,17 @@ def test_the_chart_is_drawn_from_its_table_and_names_what_one_points_at(page: Pa
     expect(page.locator(".legend output")).to_contain_text("2025-03-")
 
 
-def test_without_scripts_every_figure_is_there(finance: Visitor) -> None:
-    context = finance.page.context.browser
-    assert context is not None
-    plain = context.new_context(java_script_enabled=False)
-    plain.add_cookies(finance.page.context.cookies())  # type: ignore[arg-type]  # the same cookies, typed as given out
-    page = plain.new_page()
+def test_dashboard_works_without_scripts(finance: Visitor) -> None:
+    page = finance.without_scripts()
     page.goto(f"{finance.service.url}/dashboard")
     expect(page.locator("#steps")).to_be_visible()
     page.get_by_label("Agent", exact=True).fill("crew")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".chip")).to_contain_text("crew")
-    plain.close()
+    page.context.close()
 
 
-def test_one_drills_down_from_a_ranking_to_the_criteria_and_on_to_the_account(finance: Visitor) -> None:
+def test_ranking_leads_to_settlement_criteria_and_account(finance: Visitor) -> None:
     page = finance.page
     page.get_by_role("region", name="Agents by total").get_by_role("link", name="bot").click()
     expect(page.locator(".chip")).to_contain_text("bot")
@@ -87,7 +77,7 @@ def test_one_drills_down_from_a_ranking_to_the_criteria_and_on_to_the_account(fi
     expect(page.locator(".chart canvas").first).to_be_visible()
 
 
-def test_a_correction_shows_both_revisions_and_what_was_posted(finance: Visitor) -> None:
+def test_correction_shows_both_revisions_and_postings(finance: Visitor) -> None:
     page = finance.page
     finance.open(f"/dashboard/settlements/{CORRECTED}")
     expect(page.locator(".sum")).to_have_text("$0.65")
@@ -96,10 +86,10 @@ def test_a_correction_shows_both_revisions_and_what_was_posted(finance: Visitor)
     expect(page.get_by_text("Finance has set the cost since")).to_be_visible()
 
 
-def test_the_file_holds_what_the_page_shows(finance: Visitor, tmp_path: Path) -> None:
+def test_downloaded_file_equals_the_page(finance: Visitor, tmp_path: Path) -> None:
     page = finance.page
     finance.open("/dashboard?from=2025-03-01&to=2025-03-31&currency=USD")
-    shown = total(page)
+    displayed = total(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download CSV").click()
     download.value.save_as(tmp_path / "rows.csv")
@@ -107,17 +97,17 @@ def test_the_file_holds_what_the_page_shows(finance: Visitor, tmp_path: Path) ->
     with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["currency"] for row in rows} == {"USD"}
-    assert shown == f"${sum(Decimal(row['total']) for row in rows)}"
+    assert displayed == f"${sum(Decimal(row['total']) for row in rows)}"
 
 
-def test_money_is_written_as_the_reader_writes_it(visit: Visit, books: Served) -> None:
-    visitor = visit(books, language="de-DE")
+def test_money_has_the_format_of_the_language(open_visitor: OpenVisitor, books: Served) -> None:
+    visitor = open_visitor(books, language="de-DE")
     visitor.sign_in(FINANCE, f"/dashboard/settlements/{BY_HAND}")
     expect(visitor.page.locator(".sum")).to_have_text("0,085\xa0$")
 
 
-def test_a_consumer_meets_its_own_and_no_trial_balance(visit: Visit, books: Served) -> None:
-    visitor = visit(books)
+def test_consumer_sees_only_its_own_accounts(open_visitor: OpenVisitor, books: Served) -> None:
+    visitor = open_visitor(books)
     visitor.sign_in(ACME)
     page = visitor.page
     expect(page.get_by_role("region", name="Consumers by total")).to_have_count(0)
@@ -127,7 +117,7 @@ def test_a_consumer_meets_its_own_and_no_trial_balance(visit: Visit, books: Serv
     assert visitor.open("/dashboard/accounts/consumer:globex") == 404
 
 
-def test_an_error_says_what_is_wrong_and_leads_back(finance: Visitor) -> None:
+def test_error_page_names_the_cause_and_leads_back(finance: Visitor) -> None:
     page = finance.page
     page.get_by_label("Currency").fill("dollars")
     page.get_by_role("button", name="Show").click()
@@ -137,9 +127,9 @@ def test_an_error_says_what_is_wrong_and_leads_back(finance: Visitor) -> None:
     assert finance.open("/dashboard/settlements/ctr_nowhere") == 404
 
 
-def test_empty_books_say_what_to_do(visit: Visit, tmp_path: Path) -> None:
+def test_empty_ledger_explains_itself(open_visitor: OpenVisitor, tmp_path: Path) -> None:
     with served(tmp_path, filled=False) as service:
-        visitor = visit(service)
+        visitor = open_visitor(service)
         visitor.sign_in(FINANCE)
         expect(visitor.page.get_by_role("heading", level=2)).to_have_text("Nothing was booked here")
         assert visitor.violations() == []

@@ -1,5 +1,3 @@
-"""Signing in and out in a real browser."""
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -8,17 +6,17 @@ import pytest
 from playwright.sync_api import expect
 
 from aex_models.audiences import Audience
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from tests.browser.serving import Served, served
 from tests.browser.visiting import Visitor
-from tests.services.settlement.desk import ACME, FINANCE
+from tests.services.settlement.ledger_kit import ACME, FINANCE
 
 pytestmark = pytest.mark.e2e
-Visit = Callable[..., Visitor]
+OpenVisitor = Callable[..., Visitor]
 
 
-def test_a_good_token_opens_the_page_that_was_asked_for(visit: Visit, books: Served) -> None:
-    visitor = visit(books)
+def test_valid_token_opens_the_requested_page(open_visitor: OpenVisitor, books: Served) -> None:
+    visitor = open_visitor(books)
     visitor.sign_in(FINANCE, "/dashboard/settlements?status=reversed")
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Settlements")
     assert visitor.page.evaluate("document.cookie") == ""
@@ -26,8 +24,8 @@ def test_a_good_token_opens_the_page_that_was_asked_for(visit: Visit, books: Ser
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/dashboard")
 
 
-def test_a_bad_token_says_so_and_lets_one_try_again(visit: Visit, books: Served) -> None:
-    visitor = visit(books)
+def test_invalid_token_shows_an_error_and_the_form(open_visitor: OpenVisitor, books: Served) -> None:
+    visitor = open_visitor(books)
     page = visitor.page
     visitor.open("/dashboard")
     page.get_by_label("Access token").fill("nonsense")
@@ -50,17 +48,17 @@ def test_signing_out_closes_every_page(finance: Visitor) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
-def test_a_session_that_ends_while_one_reads_leads_to_signing_in(visit: Visit, tmp_path: Path) -> None:
+def test_expired_session_leads_to_sign_in(open_visitor: OpenVisitor, tmp_path: Path) -> None:
     with served(tmp_path, filled=False) as service:
-        visitor = visit(service)
+        visitor = open_visitor(service)
         visitor.sign_in(FINANCE)
-        service.counter.desk.clock.advance(timedelta(hours=13))
+        service.counter.ledger.clock.advance(timedelta(hours=13))
         visitor.page.get_by_role("button", name="Show").click()
         expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Sign in")
         expect(visitor.page.get_by_role("status")).to_contain_text("Your session has ended")
 
 
-def test_a_form_with_a_foreign_csrf_token_is_refused(finance: Visitor) -> None:
+def test_form_with_a_foreign_csrf_token_is_refused(finance: Visitor) -> None:
     page = finance.page
     page.evaluate("document.querySelector('form.leave [name=csrf]').value = '0'.repeat(64)")
     page.get_by_role("button", name="Sign out").click()
@@ -70,11 +68,12 @@ def test_a_form_with_a_foreign_csrf_token_is_refused(finance: Visitor) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 
 
-def test_a_form_on_another_site_is_refused(finance: Visitor) -> None:
+def test_form_on_another_site_is_refused_and_a_link_keeps_the_session(finance: Visitor) -> None:
     page = finance.page
     csrf = page.locator("form.leave [name=csrf]").input_value()
     # The same machine under another name: another site to the browser.
-    page.goto(finance.service.url.replace("127.0.0.1", "localhost") + "/docs/start.js")
+    other_site = finance.service.url.replace("127.0.0.1", "localhost") + "/docs/start.js"
+    page.goto(other_site)
     page.set_content(
         f'<form method="post" action="{finance.service.url}/dashboard/sign-out">'
         f'<input name="csrf" value="{csrf}"><button>Win</button></form>'
@@ -83,11 +82,7 @@ def test_a_form_on_another_site_is_refused(finance: Visitor) -> None:
     page.wait_for_url("**/dashboard/**")
     finance.open("/dashboard")
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
-
-
-def test_a_link_from_another_site_opens_a_page_for_whoever_has_signed_in(finance: Visitor) -> None:
-    page = finance.page
-    page.goto(finance.service.url.replace("127.0.0.1", "localhost") + "/docs/start.js")
+    page.goto(other_site)
     page.set_content(f'<a href="{finance.service.url}/dashboard/accounts">Look</a>')
     page.get_by_role("link", name="Look").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Trial balance")

@@ -1,8 +1,3 @@
-"""A consumer that some messages kill: `python -m tests.bus.dying_worker DIRECTORY`, on an embedded bus.
-
-It prints `handled NAME` for each message that it dealt with.
-"""
-
 import asyncio
 import os
 import signal
@@ -12,17 +7,16 @@ from pathlib import Path
 
 import structlog
 
-from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.consume_loop import ConsumePolicy
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Ack, Delivery, Disposition
 from tests.bus.messages import CHECKED, name_of
 
 KILLER = "killer"
-PACE = Pace(poll=timedelta(seconds=0.1), visibility=timedelta(hours=1), patience=timedelta(seconds=1))
+POLICY = ConsumePolicy(poll=timedelta(seconds=0.1), visibility=timedelta(hours=1), isolation=timedelta(seconds=1))
 
 
 async def receive(delivery: Delivery) -> Disposition:
-    """Ack in a moment; or die at once, with everything that is under way."""
     if name_of(delivery).startswith(KILLER):
         os.kill(os.getpid(), signal.SIGKILL)
     await asyncio.sleep(0.02)
@@ -32,9 +26,8 @@ async def receive(delivery: Delivery) -> Disposition:
 
 
 async def main(directory: Path) -> None:
-    """Consume until killed."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    await EmbeddedBus(directory, pace=PACE).consume("work-publisher", [CHECKED], receive, 4)
+    await EmbeddedBus(directory, policy=POLICY).consume("work-publisher", [CHECKED], receive, 4)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.consume_loop import ConsumePolicy
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Bus, BusUnavailable
 from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
-from tests.bus.messages import PATIENCE_S, Recorder, consuming, eventually, outgoing
+from tests.bus.messages import TIMEOUT_S, Recorder, consuming, eventually, outgoing
 from tests.bus.workers import Worker, working
 
-NEVER_VISIBLE_AGAIN = Pace(visibility=timedelta(hours=1))
-"""Whatever comes again did so because its consumer was seen to be dead."""
+ENDLESS_VISIBILITY = ConsumePolicy(visibility=timedelta(hours=1))
+"""Only the messages of dead consumers are redelivered."""
 
 
 class TestEmbeddedBus(BusContract):
@@ -26,8 +26,8 @@ class TestEmbeddedBus(BusContract):
     async def open_bus(self, tmp_path: Path) -> AsyncIterator[OpenBus]:
         opened: list[EmbeddedBus] = []
 
-        def opener(pace: Pace) -> Bus:
-            opened.append(EmbeddedBus(tmp_path, pace=pace))
+        def opener(policy: ConsumePolicy) -> Bus:
+            opened.append(EmbeddedBus(tmp_path, policy=policy))
             return opened[-1]
 
         yield opener
@@ -37,7 +37,7 @@ class TestEmbeddedBus(BusContract):
 
 @pytest.fixture
 async def bus(tmp_path: Path) -> AsyncIterator[EmbeddedBus]:
-    bus = EmbeddedBus(tmp_path, pace=NEVER_VISIBLE_AGAIN)
+    bus = EmbeddedBus(tmp_path, policy=ENDLESS_VISIBILITY)
     yield bus
     await bus.close()
 
@@ -49,7 +49,7 @@ async def test_messages_survive_the_process_that_published_them(tmp_path: Path, 
     assert await bus.backlog(PUBLISHER) == 5
 
 
-async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_path: Path, bus: EmbeddedBus) -> None:
+async def test_message_of_a_killed_consumer_is_redelivered_at_once(tmp_path: Path, bus: EmbeddedBus) -> None:
     recorder = Recorder()
     async with working(str(tmp_path), "hang") as worker:
         await bus.publish([outgoing("a")])
@@ -63,7 +63,7 @@ async def test_message_of_a_killed_consumer_comes_again_at_once_and_counts(tmp_p
 
 
 async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
-    """Stop the process, but not while it holds the file's write lock: that would stop everybody."""
+    """Stop the process, but not while it holds the file's write lock: that would stop all others."""
     while True:
         worker.process.send_signal(signal.SIGSTOP)
         await eventually(lambda: psutil.Process(worker.process.pid).status() == psutil.STATUS_STOPPED)
@@ -78,7 +78,7 @@ async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_message_of_a_stopped_process_comes_again_after_the_visibility_timeout(tmp_path: Path) -> None:
+async def test_message_of_a_stopped_process_is_redelivered(tmp_path: Path) -> None:
     bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
     async with working(str(tmp_path), "consume") as worker:
         await bus.publish([outgoing("a")])
@@ -100,7 +100,7 @@ async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path
     async with working(str(tmp_path), "consume") as first, working(str(tmp_path), "consume") as second:
         for number in range(0, 200, 2):
             await bus.publish([outgoing(str(number)), outgoing(str(number + 1))])
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while await bus.backlog(PUBLISHER):  # noqa: ASYNC110 other processes empty the queue
                 await asyncio.sleep(0.01)
         shares = await first.got(), await second.got()
@@ -109,7 +109,7 @@ async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path
 
 
 async def test_consumer_is_woken_by_a_publisher_in_another_process(tmp_path: Path) -> None:
-    bus, recorder = EmbeddedBus(tmp_path, pace=ONLY_WOKEN), Recorder()
+    bus, recorder = EmbeddedBus(tmp_path, policy=ONLY_WOKEN), Recorder()
     async with consuming(bus, PUBLISHER, recorder):
         await asyncio.sleep(0.1)
         async with working(str(tmp_path), "publish", "3"):
@@ -142,21 +142,12 @@ async def test_queue_file_of_another_format_is_refused_and_left_alone(
         await bus.publish([outgoing("a")])
 
 
-async def test_broken_queue_file_stops_publishing_until_it_is_mended(tmp_path: Path, bus: EmbeddedBus) -> None:
-    path = tmp_path / f"{PUBLISHER}.sqlite3"
-    path.write_bytes(b"this is no database, and it is long enough to be read as one" * 20)
-    with pytest.raises(BusUnavailable):
-        await bus.publish([outgoing("a")])
-    with pytest.raises(BusUnavailable):
-        await bus.ping()
-    path.unlink()
-    await bus.publish([outgoing("a")])
-    assert await bus.backlog(PUBLISHER) == 1
-
-
-async def test_consumer_waits_out_a_bus_that_is_down(tmp_path: Path, bus: EmbeddedBus) -> None:
+async def test_broken_queue_file_is_unavailable_until_it_is_removed(tmp_path: Path, bus: EmbeddedBus) -> None:
     path, recorder = tmp_path / f"{PUBLISHER}.sqlite3", Recorder()
     path.write_bytes(b"this is no database, and it is long enough to be read as one" * 20)
+    for call in (bus.publish([outgoing("a")]), bus.ping()):
+        with pytest.raises(BusUnavailable):
+            await call
     async with consuming(bus, PUBLISHER, recorder):
         await asyncio.sleep(0.1)
         path.unlink()
@@ -165,7 +156,7 @@ async def test_consumer_waits_out_a_bus_that_is_down(tmp_path: Path, bus: Embedd
     assert recorder.names == ["a"]
 
 
-async def test_directory_that_is_gone_does_not_answer(tmp_path: Path) -> None:
+async def test_removed_directory_is_unavailable(tmp_path: Path) -> None:
     bus = EmbeddedBus(tmp_path / "bus")
     await bus.publish([outgoing("a")])
     (tmp_path / "bus").rename(tmp_path / "elsewhere")
@@ -174,7 +165,7 @@ async def test_directory_that_is_gone_does_not_answer(tmp_path: Path) -> None:
     await bus.close()
 
 
-async def test_closed_bus_takes_nothing_more(tmp_path: Path) -> None:
+async def test_closed_bus_is_unavailable(tmp_path: Path) -> None:
     bus = EmbeddedBus(tmp_path)
     await bus.close()
     with pytest.raises(BusUnavailable, match="closed"):

@@ -1,5 +1,3 @@
-"""Messages that kill the process that handles them: they take others down twice, then themselves alone."""
-
 import asyncio
 import sqlite3
 import sys
@@ -9,33 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.consume_loop import ConsumePolicy
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Retry
 from tests.bus.contract import PUBLISHER
 from tests.bus.dying_worker import KILLER
-from tests.bus.messages import PATIENCE_S, Recorder, consuming, outgoing
+from tests.bus.messages import TIMEOUT_S, Recorder, consuming, outgoing
 from tests.bus.workers import ROOT
 
-SOON = Pace(poll=timedelta(seconds=0.05), visibility=timedelta(hours=1), patience=timedelta(seconds=0.2))
+SOON = ConsumePolicy(poll=timedelta(seconds=0.05), visibility=timedelta(hours=1), isolation=timedelta(seconds=0.2))
 
 
 async def lived(directory: Path) -> list[str]:
-    """What a consumer handled before it died."""
     command = [sys.executable, "-m", "tests.bus.dying_worker", str(directory)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            said, _ = await process.communicate()
+        async with asyncio.timeout(TIMEOUT_S):
+            output, _ = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
-    return [line.removeprefix("handled ") for line in said.decode().splitlines()]
+    return [line.removeprefix("handled ") for line in output.decode().splitlines()]
 
 
 @pytest.mark.slow
-async def test_two_killers_among_good_messages_harm_these_twice_and_no_longer(tmp_path: Path) -> None:
-    bus = EmbeddedBus(tmp_path, pace=SOON)
+async def test_two_killing_messages_do_not_stop_the_others(tmp_path: Path) -> None:
+    bus = EmbeddedBus(tmp_path, policy=SOON)
     good = [f"good-{number}" for number in range(30)]
     await bus.publish([outgoing(name) for name in (f"{KILLER}-1", *good[:15], f"{KILLER}-2", *good[15:])])
     handled: list[str] = []
@@ -54,13 +51,12 @@ async def test_two_killers_among_good_messages_harm_these_twice_and_no_longer(tm
 
 
 def cut_off(directory: Path, times: int) -> None:
-    """As if so many processes had died over all that waits."""
     with closing(sqlite3.connect(directory / f"{PUBLISHER}.sqlite3")) as connection, connection:
         connection.execute("UPDATE messages SET died = ?, attempts = ?", (times, times))
 
 
-async def test_one_that_is_suspected_comes_after_the_others_and_alone(tmp_path: Path) -> None:
-    bus, recorder = EmbeddedBus(tmp_path, pace=SOON), Recorder(takes=timedelta(seconds=0.1))
+async def test_suspect_is_delivered_alone_after_the_others(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, policy=SOON), Recorder(takes=timedelta(seconds=0.1))
     await bus.publish([outgoing("suspect-1"), outgoing("suspect-2")])
     cut_off(tmp_path, 2)
     await bus.publish([outgoing("good-1"), outgoing("good-2")])
@@ -72,8 +68,8 @@ async def test_one_that_is_suspected_comes_after_the_others_and_alone(tmp_path: 
     await bus.close()
 
 
-async def test_one_that_never_ends_holds_up_nobody_for_long(tmp_path: Path) -> None:
-    bus, recorder = EmbeddedBus(tmp_path, pace=SOON), Recorder(takes=timedelta(seconds=3))
+async def test_endless_suspect_blocks_others_briefly(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, policy=SOON), Recorder(takes=timedelta(seconds=3))
     await bus.publish([outgoing("suspect")])
     cut_off(tmp_path, 2)
     async with consuming(bus, PUBLISHER, recorder):
@@ -84,8 +80,8 @@ async def test_one_that_never_ends_holds_up_nobody_for_long(tmp_path: Path) -> N
     await bus.close()
 
 
-async def test_a_delivery_that_had_an_end_clears_the_suspicion(tmp_path: Path) -> None:
-    bus, recorder = EmbeddedBus(tmp_path, pace=SOON), Recorder(Retry(timedelta()))
+async def test_result_of_a_delivery_clears_the_suspicion(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, policy=SOON), Recorder(Retry(timedelta()))
     await bus.publish([outgoing("a")])
     cut_off(tmp_path, 2)
     async with consuming(bus, PUBLISHER, recorder):

@@ -1,7 +1,6 @@
 import asyncio
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,17 +11,18 @@ from aex_runtime.bus.pubsub_topology import ACK_DEADLINE
 from tests.bus.contract import IMPATIENT, ONLY_WOKEN, PUBLISHER, OpenBus
 from tests.bus.messages import Recorder, consuming, eventually, name_of, outgoing, stop
 from tests.bus.workers import working
-from tests.emulators.emulators import Emulators
-from tests.emulators.jars import Jars
-from tests.emulators.pubsub import PubSubEmulator
+from tests.emulators.emulators import OwnEmulators
 
 pytestmark = pytest.mark.emulator
 
 
+@pytest.fixture
+def emulators(own_emulators: OwnEmulators) -> OwnEmulators:
+    return own_emulators
+
+
 @pytest.mark.slow
-async def test_bus_that_does_not_answer_is_unavailable_in_time_and_back_at_once(
-    emulators: Emulators, project: str
-) -> None:
+async def test_unanswered_call_is_unavailable_in_time(emulators: OwnEmulators, project: str) -> None:
     bus, recorder = PubSubBus(project, emulator=emulators.pubsub.host, deadline_s=2.0), Recorder()
     await bus.ping()
     async with consuming(bus, PUBLISHER, recorder):
@@ -41,10 +41,8 @@ async def test_bus_that_does_not_answer_is_unavailable_in_time_and_back_at_once(
 
 
 @pytest.mark.slow
-async def test_restarted_emulator_is_filled_again_and_its_consumers_go_on(
-    jars: Jars, tmp_path: Path, project: str
-) -> None:
-    emulator = await asyncio.to_thread(PubSubEmulator, jars, tmp_path)
+async def test_consumers_survive_a_restart_of_the_emulator(emulators: OwnEmulators, project: str) -> None:
+    emulator = emulators.pubsub
     bus, publisher = (PubSubBus(project, emulator=emulator.host, deadline_s=3) for _ in range(2))
     recorder = Recorder()
     try:
@@ -64,12 +62,11 @@ async def test_restarted_emulator_is_filled_again_and_its_consumers_go_on(
     finally:
         await bus.close()
         await publisher.close()
-        emulator.stop()
 
 
 @pytest.mark.slow
-async def test_message_of_a_killed_process_comes_again_and_counts(
-    emulators: Emulators, project: str, open_pubsub: OpenBus
+async def test_message_of_a_killed_process_is_redelivered(
+    emulators: OwnEmulators, project: str, open_pubsub: OpenBus
 ) -> None:
     bus, recorder = open_pubsub(ONLY_WOKEN), Recorder()
     async with working(f"pubsub://{project}", "hang", environment=emulators.environment()) as worker:
@@ -82,7 +79,9 @@ async def test_message_of_a_killed_process_comes_again_and_counts(
 
 
 @pytest.mark.slow
-async def test_consumer_stops_in_time_while_the_bus_does_not_answer(emulators: Emulators, open_pubsub: OpenBus) -> None:
+async def test_consumer_stops_in_time_while_the_bus_does_not_answer(
+    emulators: OwnEmulators, open_pubsub: OpenBus
+) -> None:
     bus, recorder, after = open_pubsub(IMPATIENT), Recorder(Retry(timedelta(hours=1))), Recorder()
     async with consuming(bus, PUBLISHER, recorder) as task:
         await bus.publish([outgoing("a")])
@@ -97,8 +96,8 @@ async def test_consumer_stops_in_time_while_the_bus_does_not_answer(emulators: E
 
 
 @pytest.mark.slow
-async def test_message_whose_lease_lapsed_in_an_outage_is_left_to_the_server(
-    emulators: Emulators, open_pubsub: OpenBus
+async def test_message_with_a_lease_expired_in_an_outage_is_redelivered(
+    emulators: OwnEmulators, open_pubsub: OpenBus
 ) -> None:
     bus, recorder = open_pubsub(ONLY_WOKEN), Recorder(Retry(timedelta(seconds=13)))
     with capture_logs() as logs:
@@ -112,7 +111,7 @@ async def test_message_whose_lease_lapsed_in_an_outage_is_left_to_the_server(
     assert [delivery.attempt for delivery in recorder.deliveries] == [1, 2]
 
 
-async def test_close_ends_what_is_under_way_and_leaves_nothing_running(emulators: Emulators, project: str) -> None:
+async def test_close_ends_running_calls(emulators: OwnEmulators, project: str) -> None:
     before = asyncio.all_tasks()
     bus = PubSubBus(project, emulator=emulators.pubsub.host)
     await bus.ping()

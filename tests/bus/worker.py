@@ -1,9 +1,3 @@
-"""A process of its own for the bus's tests: `python -m tests.bus.worker BUS consume|hang|publish [COUNT]`.
-
-BUS is the directory of an embedded bus, or `pubsub://project` on the emulator that PUBSUB_EMULATOR_HOST names. It
-prints what it does, one line each: `ready`, `got NAME`, `published`.
-"""
-
 import asyncio
 import os
 import sys
@@ -12,7 +6,7 @@ from pathlib import Path
 
 import structlog
 
-from aex_runtime.bus.consumption import Pace
+from aex_runtime.bus.consume_loop import ConsumePolicy
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.port import Ack, Bus, Delivery, Disposition
@@ -22,17 +16,14 @@ POLL_S = 600
 VISIBILITY_S = 2
 
 
-def say(line: str) -> None:
-    """Tell the test."""
+def print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 async def consume(bus: Bus, hang: bool) -> None:
-    """Ack everything, or hang on to it."""
-
     async def receive(delivery: Delivery) -> Disposition:
-        say(f"got {name_of(delivery)}")
+        print_line(f"got {name_of(delivery)}")
         await asyncio.sleep(3_600 if hang else 0.002)
         return Ack()
 
@@ -40,24 +31,22 @@ async def consume(bus: Bus, hang: bool) -> None:
 
 
 def opened(bus: str) -> Bus:
-    """The bus that the test named."""
     if bus.startswith("pubsub:"):
         return open_bus(bus, os.environ["PUBSUB_EMULATOR_HOST"])
-    pace = Pace(poll=timedelta(seconds=POLL_S), visibility=timedelta(seconds=VISIBILITY_S))
-    return EmbeddedBus(Path(bus), pace=pace)
+    policy = ConsumePolicy(poll=timedelta(seconds=POLL_S), visibility=timedelta(seconds=VISIBILITY_S))
+    return EmbeddedBus(Path(bus), policy=policy)
 
 
-async def main(name: str, what: str, count: int) -> None:
-    """Do one thing."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # what it says to the test is its own
+async def main(name: str, action: str, count: int) -> None:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout is for the test
     bus = opened(name)
-    say("ready")
-    if what == "publish":
+    print_line("ready")
+    if action == "publish":
         for number in range(count):
             await bus.publish([outgoing(str(number))])
-        say("published")
+        print_line("published")
         await asyncio.sleep(3_600)
-    await consume(bus, hang=what == "hang")
+    await consume(bus, hang=action == "hang")
 
 
 if __name__ == "__main__":

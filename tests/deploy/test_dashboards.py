@@ -1,91 +1,95 @@
-"""The dashboard asks for what there is, all of it, in PromQL that can be read; and the alarms do, too."""
+"""The dashboard shows every metric, and its queries and the alarms' are valid PromQL."""
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from deploy.write_dashboards import COLUMNS, FILE, content
-from tests.deploy.alarms import ROOT
-from tests.deploy.promql import Figure, metrics_in, problems
+from tests.deploy.alarm_guide import ALARMS
+from tests.parts.promql import Metric, find_problems, metrics_in
 
 DASHBOARD: dict[str, Any] = json.loads(FILE.read_text())
 TILES: list[dict[str, Any]] = DASHBOARD["mosaicLayout"]["tiles"]
-ALARMS: list[dict[str, Any]] = json.loads((ROOT / "deploy" / "alarms.json").read_text())
 LEFT_OUT = {
     "aex_data_dir_free_bytes": "there is no data directory on Google Cloud",
-    "aex_queue_oldest_seconds": "of Pub/Sub's queues Google tells, and the dashboard shows that",
+    "aex_queue_oldest_seconds": "Google measures Pub/Sub's queues, and the dashboard shows that",
 }
-KINDS = {"sectionHeader", "scorecard", "xyChart", "logsPanel"}
-UNITS = {"1", "s", "1/s", "s/s"}
+PROMTOOL = shutil.which("promtool")
 
 
-def sources(widget: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The data of a widget, with how each is drawn."""
+def list_sources(widget: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the data sets of a widget."""
     if "scorecard" in widget:
         yield widget["scorecard"]
     yield from widget.get("xyChart", {}).get("dataSets", ())
 
 
-QUERIES = [each["timeSeriesQuery"]["prometheusQuery"] for tile in TILES for each in sources(tile["widget"])]
-RINGING = [figure["query"] for alarm in ALARMS for figure in alarm.get("figures", ())]
+SOURCES = [[*list_sources(tile["widget"])] for tile in TILES]
+QUERIES = [each["timeSeriesQuery"]["prometheusQuery"] for sources in SOURCES for each in sources]
+ALARM_QUERIES = [figure["query"] for alarm in ALARMS for figure in alarm.get("figures", ())]
 
 
-def test_the_committed_file_is_what_its_panels_say() -> None:
+def test_committed_file_equals_its_panels() -> None:
     assert FILE.read_text() == content(), "the panels have changed: make dashboards"
 
 
-def test_each_tile_is_a_widget_of_a_kind_that_google_knows_with_a_title_of_its_own() -> None:
+def test_tiles_have_distinct_titles_known_kinds_and_fields() -> None:
     titles = [tile["widget"]["title"] for tile in TILES]
     assert len(set(titles)) == len(titles) > 30
     for tile in TILES:
         assert set(tile) == {"xPos", "yPos", "width", "height", "widget"}
-        (kind,) = set(tile["widget"]) - {"title"}
-        assert kind in KINDS
+        assert set(tile["widget"]) - {"title"} < {"sectionHeader", "scorecard", "xyChart", "logsPanel"}
+    for each in (each for sources in SOURCES for each in sources):
+        assert set(each["timeSeriesQuery"]) == {"prometheusQuery", "unitOverride"}
+        assert each["timeSeriesQuery"]["unitOverride"] in {"1", "s", "1/s", "s/s"}
+        if "plotType" in each:
+            assert (each["plotType"], each["targetAxis"]) == ("LINE", "Y1")
+            assert set(each) <= {"timeSeriesQuery", "plotType", "targetAxis", "legendTemplate"}
+        else:
+            assert each["thresholds"][0].keys() == {"value", "color", "direction"}
 
 
-def test_no_tile_lies_on_another_or_beside_the_grid() -> None:
-    taken: set[tuple[int, int]] = set()
+def test_tiles_do_not_overlap_or_leave_the_grid() -> None:
+    occupied: set[tuple[int, int]] = set()
     for tile in TILES:
         xs, ys = range(tile["xPos"], tile["xPos"] + tile["width"]), range(tile["yPos"], tile["yPos"] + tile["height"])
         own = {(x, y) for x in xs for y in ys}
         assert xs.stop <= COLUMNS
-        assert not own & taken, tile["widget"]["title"]
-        taken |= own
+        assert not own & occupied, tile["widget"]["title"]
+        occupied |= own
 
 
-def test_charts_and_cards_have_the_fields_of_google_s_format() -> None:
-    for tile in TILES:
-        for each in sources(tile["widget"]):
-            assert set(each["timeSeriesQuery"]) == {"prometheusQuery", "unitOverride"}
-            assert each["timeSeriesQuery"]["unitOverride"] in UNITS
-            if "plotType" in each:
-                assert (each["plotType"], each["targetAxis"]) == ("LINE", "Y1")
-                assert set(each) <= {"timeSeriesQuery", "plotType", "targetAxis", "legendTemplate"}
-            else:
-                assert each["thresholds"][0].keys() == {"value", "color", "direction"}
-
-
-def test_lines_that_bear_one_name_are_one_line() -> None:
-    for tile in TILES:
-        drawn = [each for each in sources(tile["widget"]) if "plotType" in each]
-        named = [each for each in drawn if "legendTemplate" in each]
+def test_line_with_a_legend_is_a_single_line() -> None:
+    for sources in SOURCES:
+        named = [each for each in sources if "legendTemplate" in each]
         assert len({each["legendTemplate"] for each in named}) == len(named)
-        for each in named:  # of several they would all be called the same
-            query = each["timeSeriesQuery"]["prometheusQuery"]
+        for query in (each["timeSeriesQuery"]["prometheusQuery"] for each in named):
             assert not re.search(r"by \((?!le\))", query), query
 
 
-@pytest.mark.parametrize("query", [*dict.fromkeys((*QUERIES, *RINGING))])
-def test_a_question_is_promql_about_series_that_there_are(query: str, figures: Mapping[str, Figure]) -> None:
-    assert problems(query, figures) == []
+@pytest.mark.parametrize("query", [*dict.fromkeys((*QUERIES, *ALARM_QUERIES))])
+def test_query_is_promql_about_existing_series(query: str, metrics: Mapping[str, Metric]) -> None:
+    assert find_problems(query, metrics) == []
 
 
-def test_every_metric_is_on_the_dashboard_or_left_out_for_a_reason(figures: Mapping[str, Figure]) -> None:
-    shown = {name for query in QUERIES for name in metrics_in(query, figures)}
-    assert set(figures) - shown == set(LEFT_OUT)
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not on the PATH")
+def test_promtool_accepts_the_queries(tmp_path: Path) -> None:
+    rules = [{"alert": f"Query{i}", "expr": query} for i, query in enumerate((*QUERIES, *ALARM_QUERIES))]
+    file = tmp_path / "rules.json"  # JSON is YAML
+    file.write_text(json.dumps({"groups": [{"name": "queries", "rules": rules}]}))
+    checked = subprocess.run([str(PROMTOOL), "check", "rules", str(file)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_every_metric_is_on_the_dashboard_or_left_out_for_a_reason(metrics: Mapping[str, Metric]) -> None:
+    displayed = {name for query in QUERIES for name in metrics_in(query, metrics)}
+    assert set(metrics) - displayed == set(LEFT_OUT)
 
 
 @pytest.mark.parametrize(
@@ -103,15 +107,13 @@ def test_every_metric_is_on_the_dashboard_or_left_out_for_a_reason(figures: Mapp
         ("max(aex_dead_letters_count)", "no such series"),
     ],
 )
-def test_a_question_that_could_not_be_answered_would_be_found(
-    query: str, problem: str, figures: Mapping[str, Figure]
-) -> None:
-    assert any(problem in found for found in problems(query, figures)), problems(query, figures)
+def test_query_without_an_answer_is_reported(query: str, problem: str, metrics: Mapping[str, Metric]) -> None:
+    assert any(problem in found for found in find_problems(query, metrics)), find_problems(query, metrics)
 
 
 @pytest.mark.parametrize(
     "query", ["sum(rate(aex_verdicts_total[5m])", "sum(rate(aex_verdicts_total))", "max by () of x"]
 )
-def test_what_is_no_promql_is_found(query: str, figures: Mapping[str, Figure]) -> None:
+def test_text_that_is_not_promql_is_refused(query: str, metrics: Mapping[str, Metric]) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        problems(query, figures)
+        find_problems(query, metrics)

@@ -9,7 +9,7 @@ README = ROOT / "README.md"
 GUIDES = sorted((ROOT / "deploy/guides").glob("*.md"))
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/*/README.md"), *ROOT.glob("deploy/**/*.md")})
 RUN = "sh"
-SHOWN = "text"
+DOCUMENTED = "text"
 ELSEWHERE = "elsewhere"
 """Marks a block whose commands need what a test has not: Docker, or a project in the cloud."""
 STOPPED = "stopped"
@@ -22,7 +22,7 @@ _SAVED = ("python", "yaml")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced block."""
+    """A fenced block."""
 
     kind: str
     text: str
@@ -45,12 +45,12 @@ def text_of(document: Path) -> str:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """All fenced blocks, in order."""
+    """Return the fenced blocks of a document, in order."""
     return [Block(each["kind"], each["text"], each["mark"].strip()) for each in _BLOCK.finditer(text)]
 
 
 def prose_of(text: str) -> str:
-    """What is outside of fenced blocks."""
+    """Return the text outside of fenced blocks."""
     return _BLOCK.sub("", text)
 
 
@@ -60,6 +60,6 @@ def links_of(text: str) -> list[str]:
 
 
 def anchors_of(text: str) -> set[str]:
-    """What its headings are linked by, as code hosts make it: lower case, no punctuation, dashes for blanks."""
+    """Return the anchors of the headings, as code hosts form them."""
     headings = re.findall(r"^#+ (.*)$", prose_of(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}

@@ -10,7 +10,7 @@ from tests.docs.reader import reader_environment
 
 
 def clone_into(folder: Path) -> Path:
-    """What a clone would hold once everything here is committed: no environment, no data, no caches."""
+    """Copy the files that git tracks or would track: no environment, no data, no caches."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -26,9 +26,9 @@ def clone_into(folder: Path) -> Path:
 
 
 def install(clone: Path) -> None:
-    """Do the set-up that each make target does first, with what this machine has downloaded before where it can.
+    """Install what each make target needs, from earlier downloads where possible.
 
-    Raises `CalledProcessError` where that is not enough and there is no network either.
+    Raises `CalledProcessError` where something is missing and there is no network.
     """
     _lend_the_installer(clone)
     command = ["make", ".venv/.ready"]
@@ -42,7 +42,7 @@ def install(clone: Path) -> None:
 
 def _lend_the_installer(clone: Path) -> None:
     """uv is downloaded, too: take ours, where it is the one that the Makefile has fetched."""
-    ours = ROOT / ".tools/bin/uv"
-    if os.access(ours, os.X_OK):
+    own = ROOT / ".tools/bin/uv"
+    if os.access(own, os.X_OK):
         (clone / ".tools/bin").mkdir(parents=True)
-        shutil.copy2(ours, clone / ".tools/bin/uv")
+        shutil.copy2(own, clone / ".tools/bin/uv")

@@ -1,4 +1,4 @@
-"""A network of one's own, where the ports that documents name are free, whatever else runs on this machine."""
+"""A separate network in which the ports that documents name are free."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ _WAYS = (
     ("unshare", "--net"),
     ("unshare", "--user", "--map-current-user", "--net", "--keep-caps"),
 )
-"""As root, and as anybody where the kernel lets users make namespaces."""
+"""Possible as root, and for other users where the kernel lets them make namespaces."""
 _WITH_LOOPBACK = """
 import fcntl, os, socket, struct, sys
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 0x1, 0x40
@@ -19,8 +19,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 
 def own_network() -> list[str]:
-    """What to put before a command to run it in a network of its own, with nothing but loopback. Empty where the kernel
-    allows none."""
+    """Return the command prefix for a loopback-only network; empty where the kernel allows none."""
     if shutil.which("unshare") is None:
         return []
     prefixes = ([*way, sys.executable, "-c", _WITH_LOOPBACK] for way in _WAYS)

@@ -1,4 +1,4 @@
-"""Somebody who does what a document says: in one terminal, block after block, in an empty folder beside the clone."""
+"""A reader who runs a document block after block in one terminal, in an empty folder."""
 
 import os
 import re
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from tests.docs.documents import RUN, SHOWN, Block
-from tests.docs.shown import is_shown
+from tests.docs.documented import matches_output
+from tests.docs.documents import DOCUMENTED, RUN, Block
 
 PORTS = range(8081, 8085)
 _NEXT = "\x1e"
@@ -17,7 +17,7 @@ _HEREDOC = "END_OF_THE_FILE"
 
 
 def script_of(blocks: Sequence[Block]) -> str:
-    """What the reader types, as one script for bash; a mark is printed before the output of each block."""
+    """Return the blocks as one bash script that prints a mark before the output of each block."""
     return "".join(_typed(block) for block in _done(blocks))
 
 
@@ -32,35 +32,35 @@ def _typed(block: Block) -> str:
     return f"printf '\\036'\n{block.text}"
 
 
-def shown_and_printed(blocks: Sequence[Block], printed: str) -> list[tuple[Block, str, str]]:
-    """Each block that is run and followed by its output: with what the document shows, and what was printed."""
+def documented_and_printed(blocks: Sequence[Block], printed: str) -> list[tuple[Block, str, str]]:
+    """Return, for each block with an output, the documented output and the printed one."""
     outputs = dict(zip(map(id, _done(blocks)), printed.split(_NEXT)[1:], strict=True))
     return [
         (block, follower.text, outputs[id(block)])
         for block, follower in pairwise(blocks)
-        if id(block) in outputs and follower.kind == SHOWN
+        if id(block) in outputs and follower.kind == DOCUMENTED
     ]
 
 
-def assert_as_shown(blocks: Sequence[Block], printed: str) -> None:
-    """Everything that the document shows was printed."""
-    for block, shown, found in shown_and_printed(blocks, printed):
-        assert is_shown(found, shown), f"{block.text}\nprinted\n{found}\nand not\n{shown}"
+def assert_matches_document(blocks: Sequence[Block], printed: str) -> None:
+    """Assert that everything the document shows was printed."""
+    for block, visible, found in documented_and_printed(blocks, printed):
+        assert matches_output(found, visible), f"{block.text}\nprinted\n{found}\nand not\n{visible}"
 
 
 def moved_to(script: str, port: int) -> str:
     """The script for a suite on other ports than those that documents name."""
-    for place, known in enumerate(PORTS):
+    for location, known in enumerate(PORTS):
         for host in ("localhost", "127.0.0.1"):
-            script = script.replace(f"{host}:{known}", f"{host}:{port + place}")
+            script = script.replace(f"{host}:{known}", f"{host}:{port + location}")
     script = script.replace("Endpoints.local()", f"Endpoints.local({port})")
     return re.sub(r"\bmake up\b", f".venv/bin/aex up --port-base {port}", script)
 
 
 def read_along(blocks: Sequence[Block], folder: Path, port: int, within_s: float = 240) -> str:
-    """Do what the blocks say, on a suite at this port whose data directory is the folder's; all that was printed.
+    """Run the blocks on a suite at this port and return everything that was printed.
 
-    The folder gets this Python as its `.venv`. Fails as soon as a command does.
+    The data directory is the folder's, which gets this Python as its `.venv`. Fails at the first command that fails.
     """
     venv = folder / ".venv"
     if not venv.exists():
@@ -80,10 +80,10 @@ def read_along(blocks: Sequence[Block], folder: Path, port: int, within_s: float
 
 
 def reader_environment() -> dict[str, str]:
-    """A shell of somebody who has just logged in: nothing of ours, and no virtual environment."""
+    """Return the environment of a new login shell: no variables of the tests and no virtual environment."""
     kept = ("HOME", "LANG", "LC_ALL", "TMPDIR", "UV_CACHE_DIR", "XDG_CACHE_HOME")
-    ours = Path(sys.prefix) / "bin"
-    path = [each for each in os.environ["PATH"].split(os.pathsep) if Path(each) != ours]
+    own = Path(sys.prefix) / "bin"
+    path = [each for each in os.environ["PATH"].split(os.pathsep) if Path(each) != own]
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "PATH": os.pathsep.join(path),
         "NO_PROXY": "*",

@@ -15,7 +15,7 @@ OF_ALL = {"--help", "--version"}
 
 
 def commands_in(text: str) -> list[str]:
-    """What stands behind `aex`, in shell and in inline code."""
+    """Return the commands after `aex` in shell blocks and inline code."""
     shell = "\n".join(block.text for block in blocks_of(text) if block.kind == RUN)
     typed = re.findall(r"(?:^|[(|;&] *|--rm )aex ([a-z][^|;)#\n]*)", shell, re.MULTILINE)
     return typed + re.findall(r"`aex ([a-z][^`]*)`", prose_of(text))
@@ -33,7 +33,7 @@ def unknown_in(command: str) -> list[str]:
             return []
         if word not in part.commands:
             return [word]
-        part = part.commands[word]
+        part = part.get_command(None, word)
     options = {option for parameter in part.params for option in parameter.opts} | OF_ALL
     return [option for option in re.findall(r"(?<!\S)--[a-z-]+", command) if option not in options]
 

@@ -1,4 +1,4 @@
-"""What documents name is there: files, headings, make targets, settings, endpoints. Their blocks can be tried."""
+"""Existence of what documents name: files, headings, make targets, settings, endpoints."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ each_for_users = pytest.mark.parametrize("document", FOR_USERS, ids=name_of)
 
 
 def is_there(link: str, document: Path) -> bool:
-    """Whether a link leads to a file, and to a heading of it where it names one."""
+    """Return whether a link leads to a file, and to an existing heading of it."""
     path, _, heading = link.partition("#")
     target = (document.parent / path).resolve() if path else document
     return target.exists() and (not heading or heading in anchors_of(text_of(target)))
@@ -79,10 +79,10 @@ def _nameless(path: str) -> str:
 
 
 @each_for_users
-def test_shell_that_is_shown_is_shell(document: Path) -> None:
+def test_documented_shell_is_valid(document: Path) -> None:
     script = "\n".join(block.text for block in blocks_of(text_of(document)) if block.kind == RUN)
-    told = subprocess.run(["bash", "-n", "-c", script], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stderr) == (0, "")
+    reported = subprocess.run(["bash", "-n", "-c", script], capture_output=True, text=True, check=False)
+    assert (reported.returncode, reported.stderr) == (0, "")
 
 
 @each_for_users
@@ -101,12 +101,12 @@ def test_blocks_are_of_a_kind_that_is_tried(block: Block) -> None:
         yaml.safe_load(block.text)
 
 
-def test_issuers_are_told_as_services_take_them() -> None:
+def test_documented_issuers_are_accepted_by_services() -> None:
     (issuers,) = re.findall(r"^AEX_ISSUERS='(.*)'$", text_of(ROOT / "deploy/guides/operators.md"), re.MULTILINE)
     (issuer,) = RuntimeSettings.model_validate({"issuers": issuers}).issuers
     assert issuer.roles == {"consumer", "agent"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_nothing_names_a_place_of_one_machine(document: Path) -> None:
+def test_documents_name_no_path_of_a_machine(document: Path) -> None:
     assert not re.search(r"/home/\w|/root/|/Users/\w", text_of(document))

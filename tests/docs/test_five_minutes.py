@@ -12,7 +12,7 @@ import pytest
 from tests.docs.documents import README, RUN, Block, blocks_of, text_of
 from tests.docs.fresh_clone import clone_into, install
 from tests.docs.own_network import own_network
-from tests.docs.reader import PORTS, assert_as_shown, moved_to, reader_environment, script_of
+from tests.docs.reader import PORTS, assert_matches_document, moved_to, reader_environment, script_of
 from tests.libs.cli.suites import free_ports
 
 FIVE_MINUTES_S = 300
@@ -25,7 +25,7 @@ until grep -q ^ready suite.out; do kill -0 $SUITE || { cat suite.err >&2; exit 1
 
 
 def five_minutes() -> list[Block]:
-    """What the reader does once `make up` runs."""
+    """Return the commands of the README after `make up`."""
     section = text_of(README).partition("\n## Your first contract, in five minutes\n")[2].partition("\n## ")[0]
     start, *steps = blocks_of(section)
     assert (start.kind, start.text) == (RUN, "make up\n")
@@ -50,11 +50,14 @@ def test_a_fresh_clone_is_through_in_five_minutes(
     with capsys.disabled():
         print(f"\n{taken}")  # noqa: T201 the measured time
     assert (clone / "suite.out").read_text(encoding="utf-8").startswith("ready work-publisher=http://127.0.0.1:")
-    assert_as_shown(steps, printed)
+    assert_matches_document(steps, printed)
 
 
 def followed(steps: Sequence[Block], clone: Path) -> str:
-    """Do it all, on the ports that the README names wherever a network of our own can be had; what was printed."""
+    """Run the README's commands and return what was printed.
+
+    The ports are those that the README names where a separate network can be made.
+    """
     alone = own_network()
     script = IN_ANOTHER_TERMINAL + script_of(steps)
     if not alone:

@@ -1,17 +1,19 @@
-"""Every guide, done by somebody who reads it from the top: all of its commands work, and print what it shows."""
+"""Guides run from top to bottom: every command works and prints what the guide shows."""
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.documents import GUIDES, ROOT, blocks_of, text_of
-from tests.docs.reader import assert_as_shown, read_along, shown_and_printed
+from tests.docs.reader import assert_matches_document, documented_and_printed, read_along
+from tests.e2e.conftest import StartSuite
 from tests.e2e.jobs import contract
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
+from tests.e2e.shared_suite import shared_suite
+from tests.shared import Shared
 
 OPERATIONS = ROOT / "deploy/README.md"
 READ_ALONG = [*GUIDES, OPERATIONS]
@@ -19,21 +21,20 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-def beside_a_suite(tmp_path: Path) -> Iterator[Live]:
+def beside_a_suite(tmp_path: Path, start_suite: StartSuite) -> Live:
     spans = {"AEX_TRACES_URL": f"file:///{tmp_path / 'traces.jsonl'}"}  # as the operations guide starts it
-    with live_suite(tmp_path / ".aex", environment=spans) as live:
-        yield live
+    return start_suite(environment=spans)
 
 
 @pytest.mark.parametrize("document", READ_ALONG, ids=lambda document: document.stem)
-def test_a_reader_gets_what_is_shown(document: Path, beside_a_suite: Live, tmp_path: Path) -> None:
+def test_commands_print_the_documented_output(document: Path, beside_a_suite: Live, tmp_path: Path) -> None:
     blocks = blocks_of(text_of(document))
     printed = read_along(blocks, tmp_path, beside_a_suite.running.port)
-    assert_as_shown(blocks, printed)
+    assert_matches_document(blocks, printed)
     assert beside_a_suite.breakdowns() == []
 
 
-def test_the_suite_takes_what_the_guide_to_extending_it_configures(tmp_path: Path) -> None:
+def test_the_suite_takes_what_the_guide_to_extending_it_configures(tmp_path: Path, start_suite: StartSuite) -> None:
     for block in blocks_of(text_of(ROOT / "deploy/guides/extensions.md")):
         if block.file:
             (tmp_path / block.file).parent.mkdir(exist_ok=True)
@@ -42,43 +43,39 @@ def test_the_suite_takes_what_the_guide_to_extending_it_configures(tmp_path: Pat
     folder = f"domains_folder: {tmp_path / 'domains'}"  # the suite is started from another folder here
     config.write_text(config.read_text(encoding="utf-8").replace("domains_folder: domains", folder), encoding="utf-8")
     importable = {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    with live_suite(tmp_path / ".aex", environment=importable, config=config) as live:
-        parties = parties_of(live)
-        polite = {"metric": "politeness", "metric_type": "percentage", "comparison": "gte", "threshold": 0.5}
-        contract_id = contract(
-            parties,
-            domain="chemistry/absorption",
-            evaluation=None,
-            success_criteria={"criteria": [polite]},
-            verification={"verifier": "knows_the_order"},
-        )
-        outputs = ({"text": "Wait.", "order": 194}, {"text": "Please wait.", "order": 195}, {"text": "Please wait."})
-        path = f"/v1/contracts/{contract_id}/outputs?wait_s=30"
-        posted = [parties.agent.post("verification", path, {"output": output}).json() for output in outputs]
-        assert [(each["status"], each["verdict"]) for each in posted] == [
-            ("judged", "rejected"),
-            ("judged", "rejected"),
-            ("invalid", None),
-        ]
-        last = parties.agent.post("verification", path, {"output": {"text": "Please wait.", "order": 194}}).json()
-        assert last["verdict"] == "passed"
-        assert (
-            parties.consumer.read("verification", "/v1/domains/chemistry/absorption")["name"] == "chemistry/absorption"
-        )
+    live = start_suite(checked=False, environment=importable, config=config)
+    parties = parties_of(live)
+    polite = {"metric": "politeness", "metric_type": "percentage", "comparison": "gte", "threshold": 0.5}
+    contract_id = contract(
+        parties,
+        domain="chemistry/absorption",
+        evaluation=None,
+        success_criteria={"criteria": [polite]},
+        verification={"verifier": "knows_the_order"},
+    )
+    outputs = ({"text": "Wait.", "order": 194}, {"text": "Please wait.", "order": 195}, {"text": "Please wait."})
+    path = f"/v1/contracts/{contract_id}/outputs?wait_s=30"
+    posted = [parties.agent.post("verification", path, {"output": output}).json() for output in outputs]
+    assert [(each["status"], each["verdict"]) for each in posted] == [
+        ("judged", "rejected"),
+        ("judged", "rejected"),
+        ("invalid", None),
+    ]
+    last = parties.agent.post("verification", path, {"output": {"text": "Please wait.", "order": 194}}).json()
+    assert last["verdict"] == "passed"
+    assert parties.consumer.read("verification", "/v1/domains/chemistry/absorption")["name"] == "chemistry/absorption"
 
 
-def test_a_guide_that_shows_something_else_is_found(beside_a_suite: Live, tmp_path: Path) -> None:
-    guide = "```sh\n. .venv/bin/activate\naex token --role agent --sub bot | wc -l\n```\n```text\n{}\n```\n"
-    for shown, right in (("1", True), ("2", False)):
-        blocks = blocks_of(guide.format(shown))
-        ((_, _, found),) = shown_and_printed(blocks, read_along(blocks, tmp_path, beside_a_suite.running.port))
-        assert (found.strip() == shown) is right
-
-
-def test_a_command_that_fails_is_found(beside_a_suite: Live, tmp_path: Path) -> None:
-    blocks = blocks_of("```sh\n. .venv/bin/activate\naex token --role nobody --sub bot\n```\n")
-    with pytest.raises(AssertionError, match="nobody"):
-        read_along(blocks, tmp_path, beside_a_suite.running.port)
+def test_a_guide_that_shows_something_else_or_fails_is_found(shared: Shared, tmp_path: Path) -> None:
+    guide = "```sh\n. .venv/bin/activate\naex token --role {} --sub bot | wc -l\n```\n```text\n{}\n```\n"
+    with shared_suite(shared) as live:
+        (tmp_path / ".aex").symlink_to(live.data_dir)
+        for documented, right in (("1", True), ("2", False)):
+            blocks = blocks_of(guide.format("agent", documented))
+            ((_, _, found),) = documented_and_printed(blocks, read_along(blocks, tmp_path, live.running.port))
+            assert (found.strip() == documented) is right
+        with pytest.raises(AssertionError, match="unknown"):
+            read_along(blocks_of(guide.format("unknown", "1").replace(" | wc -l", "")), tmp_path, live.running.port)
 
 
 @pytest.mark.parametrize("tool", ["bash", "curl"])

@@ -1,43 +1,39 @@
-"""What the operations guide says to do with a suite that is stopped, and with containers that keep their records."""
+"""The backup of the operations guide, and containers that keep their records."""
 
+import json
 import os
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.deploy.compose.composed import composed, environment_of
-from tests.deploy.compose.running import Composed, Places
-from tests.deploy.declared import SERVICES, port_of
 from tests.docs.documents import ROOT, STOPPED, blocks_of, text_of
-from tests.e2e.backend import EMBEDDED
+from tests.e2e.conftest import StartSuite
 from tests.e2e.jobs import GOOD, contract, deliver, until_settled
-from tests.e2e.live import ANSWER_S, Live, live_suite
-from tests.e2e.parties import Caller, Parties, parties_of
-from tests.libs.cli.suites import RunningSuite, free_ports
+from tests.e2e.live import live_suite
+from tests.e2e.parties import Caller, parties_of
+from tests.parts.compose import container_environment, resolve_compose, run_services
+from tests.parts.settings_table import SERVICES
 
 BLOCKS = blocks_of(text_of(ROOT / "deploy/README.md"))
-ROLES = {"consumer": "acme", "agent": "bot", "finance": "fiona", "operator": "olga"}
 KEPT = {"AEX_STORE_URL", "AEX_BUS_URL", "FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"}
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def test_a_backup_is_made_and_restored_as_told(tmp_path: Path) -> None:
-    with live_suite(tmp_path / ".aex") as live:
-        parties = parties_of(live)
-        contract_id = contract(parties)
-        deliver(parties, contract_id, GOOD)
-        settled = until_settled(parties.finance, contract_id)
-        live.running.process.terminate()
-        assert live.running.wait() == 0
+def test_documented_backup_is_restored_with_its_settlements(tmp_path: Path, start_suite: StartSuite) -> None:
+    live = start_suite()
+    parties = parties_of(live)
+    contract_id = contract(parties)
+    deliver(parties, contract_id, GOOD)
+    settled = until_settled(parties.finance, contract_id)
+    live.running.process.terminate()
+    assert live.running.wait() == 0
     (backup,) = [block.text for block in BLOCKS if block.mark == STOPPED]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    told = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-eu", "-c", backup],
         cwd=tmp_path,
         env={"PATH": path},
@@ -46,8 +42,8 @@ def test_a_backup_is_made_and_restored_as_told(tmp_path: Path) -> None:
         check=False,
         timeout=100,
     )
-    assert told.returncode == 0, told.stderr
-    assert "\nseal " in told.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert "\nseal " in completed.stdout
     with live_suite(tmp_path / "restored") as restored:
         finance = Caller(restored, parties.finance.id, parties.finance.token)  # the key is in the copy, too
         assert finance.read("settlement", f"/v1/settlements/{contract_id}") == settled
@@ -60,43 +56,29 @@ def overridden(tmp_path: Path) -> dict[str, Any]:
     (override,) = [block for block in BLOCKS if block.file == "docker-compose.override.yaml"]
     file = tmp_path / "docker-compose.override.yaml"
     file.write_text(override.text, encoding="utf-8")
-    services: dict[str, Any] = composed(Path(os.devnull), file)["services"]
+    services: dict[str, Any] = resolve_compose(Path(os.devnull), file)
     return services
 
 
-def test_containers_that_keep_their_records_have_nothing_to_do_with_emulators(overridden: dict[str, Any]) -> None:
+def test_containers_with_the_override_use_no_emulators(overridden: dict[str, Any]) -> None:
     for service in (*SERVICES, "aex"):
-        assert {name for name in KEPT if environment_of(overridden[service]).get(name)} == set()
+        assert {name for name in KEPT if container_environment(overridden[service]).get(name)} == set()
 
 
-def test_containers_that_keep_their_records_do_the_main_job_again_after_a_restart(
+def test_containers_with_the_override_keep_their_records_over_a_restart(
     overridden: dict[str, Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "data").mkdir(mode=0o700)
-    with processes_of(overridden, tmp_path) as parties:
+    with run_services(overridden, tmp_path) as (suite, parties):
         contract_id = contract(parties)
         deliver(parties, contract_id, GOOD)
         settled = until_settled(parties.finance, contract_id)
-    with processes_of(overridden, tmp_path) as parties:
+        assert {service: suite.stop(service) for service in SERVICES} == dict.fromkeys(SERVICES, 0)
+        (key,) = (tmp_path / "data" / "keys").glob("*.pem")
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    with run_services(overridden, tmp_path) as (suite, parties):
         assert parties.finance.read("settlement", f"/v1/settlements/{contract_id}") == settled
         assert deliver(parties, contract(parties), GOOD)["verdict"] == "passed"
-
-
-@contextmanager
-def processes_of(services: dict[str, Any], folder: Path) -> Iterator[Parties]:
-    """The four services as plain processes with the environment of their containers; their parties."""
-    base = free_ports(len(SERVICES))
-    ports = {f"{service}:{port_of(service)}": f"127.0.0.1:{base + at}" for at, service in enumerate(SERVICES)}
-    places = Places({**ports, "/data": f"{folder / 'data'}", "0.0.0.0": "127.0.0.1"})  # noqa: S104 it is replaced
-    suite = Composed(services, places, base, folder)
-    with ExitStack() as stack:
-        for service in SERVICES:
-            process = suite.start(service)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-        for service in SERVICES:
-            suite.await_healthy(service)
-        client = stack.enter_context(httpx.Client(timeout=ANSWER_S, trust_env=False))
-        live = Live(RunningSuite(suite.running["work-publisher"], base), folder / "data", client, EMBEDDED)
-        tokens = {role: suite.tool("token", "--role", role, "--sub", sub).stdout.strip() for role, sub in ROLES.items()}
-        yield Parties(**{role: Caller(live, sub, tokens[role]) for role, sub in ROLES.items()})
+        audit = suite.run_command("ledger", "verify", "--json")
+        assert json.loads(audit.stdout)["transactions"] >= 1, audit.stderr
+        dead_letters = suite.run_command("deadletters", "list", "--json")
+        assert json.loads(dead_letters.stdout) == [], dead_letters.stderr

@@ -1,4 +1,4 @@
-"""What SECURITY.md claims names where it is shown, and that is there."""
+"""Links and sections of SECURITY.md."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ def links(text: str) -> list[str]:
     return re.findall(r"\]\((?!https?://)([^)#]+)", text)
 
 
-def test_each_defence_names_files_that_are_there() -> None:
+def test_each_defence_links_to_existing_files() -> None:
     assert len(defences()) >= 10
     for line in defences():
         named = links(line.rstrip(" |").rpartition("|")[2])
@@ -23,16 +23,16 @@ def test_each_defence_names_files_that_are_there() -> None:
         assert [path for path in named if not (ROOT / path).is_file()] == [], line
 
 
-def test_most_defences_are_shown_by_tests() -> None:
+def test_most_defences_have_tests() -> None:
     tested = [line for line in defences() if any(Path(path).name.startswith("test_") for path in links(line))]
     assert len(tested) >= len(defences()) - 1
 
 
-def test_it_says_what_does_not_stop_them_how_to_report_and_what_is_supported() -> None:
-    for word in ("## What does not stop them", "**Reporting.**", "**Supported**"):
+def test_page_states_limits_reporting_and_supported_releases() -> None:
+    for word in ("## Limits", "**Reporting.**", "**Supported**"):
         assert word in TEXT
 
 
-def test_it_is_one_page_that_the_readme_leads_to() -> None:
+def test_page_is_short_and_linked_from_the_readme() -> None:
     assert len(TEXT.split()) < 1_100
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,23 +4,24 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
 
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.projections import Projection
 from tests.e2e.counts import object_counts
 from tests.e2e.live import Live, clean_environment
 from tests.e2e.load import Load
-from tests.e2e.parties import PATIENCE_S
+from tests.e2e.parties import TIMEOUT_S
 from tests.e2e.stores import until_in_the_books
 
 COST = Decimal("0.85")
-"""Of a settled contract, whether or not a candidate of it was rejected."""
+"""Total of a settled contract, with or without a rejected candidate."""
 
 
 def check_books(*loads: Load) -> None:
-    """Accepted = settled + held + open, one transaction for each settled contract, and balances that say the same.
+    """Check that accepted = settled + held + open, with one transaction for each settled contract.
 
-    The loads are of one suite.
+    The balances agree with it. The loads are of one suite.
     """
     for load in loads:
         assert load.ends() == load.accepted
@@ -38,7 +39,7 @@ def check_ledger(live: Live) -> None:
     until_in_the_books(live)
     command = [sys.executable, "-m", "aex_cli", "ledger", "verify", "--data-dir", str(live.data_dir), "--json"]
     environment = clean_environment(live.backend.environment)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     audited = json.loads(done.stdout)
     assert audited["ok"] is True
@@ -46,10 +47,9 @@ def check_ledger(live: Live) -> None:
 
 
 def check_attempts(load: Load, *, untroubled: bool = False) -> None:
-    """Each candidate is one attempt, counted once; and no two processes have judged it.
+    """Check that each candidate is one attempt, counted once and judged by one process.
 
-    That it was judged may be missing in the logs, unless the suite was `untroubled`: a process was killed after it had
-    written the verdict, or the store's answer to that was lost.
+    Logs may lack the judgement unless the suite was `untroubled`: a process may be killed after writing the verdict.
     """
     judged = Counter(
         line["attempt_id"] for line in load.live.log("verification") if line["event"] == "candidate_judged"
@@ -65,12 +65,14 @@ def check_attempts(load: Load, *, untroubled: bool = False) -> None:
     assert not untroubled or all(judged[attempt_id] for attempt_id in attempts)
 
 
-def check_records(*loads: Load) -> None:
-    """The suite had these loads alone: so many records of each kind, and none more.
+def check_records(*loads: Load, before: Mapping[str, int] | None = None) -> None:
+    """Assert that the suite has the records of these loads, and none more than it had `before`.
 
-    So an award or an attempt that was made while its answer was lost, and that no client knows of, is found.
+    An award or an attempt whose answer was lost, so that no client knows of it, is found.
     """
-    counts, settled = object_counts(loads[0].live), sum(len(load.settled()) for load in loads)
+    counts = Counter(object_counts(loads[0].live))
+    counts.subtract(before or {})
+    settled = sum(len(load.settled()) for load in loads)
     assert counts["verification-outcomes"] == counts["settlement-settlements"] == settled
     assert counts["settlement-transactions"] == settled
     assert counts["verification-attempts"] == sum(load.candidates.total() for load in loads)

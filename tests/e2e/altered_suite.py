@@ -1,34 +1,31 @@
-"""`aex up` with other modules in the place of some services: `… --data-dir DIR --port-base PORT SERVICE=MODULE …`."""
+"""`aex up` whose services run as `altered_service`, and are restarted as often as tests kill them."""
 
 import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from aex_cli.commands.up import patience, run_suite
+from aex_cli.commands.up import run_suite, suite_policy
 from aex_cli.main import exit_code_of
-from aex_cli.suite.restarts import RestartPolicy
 from aex_cli.suite.service_spec import default_suite
+from aex_cli.suite.supervisor import RestartPolicy
+from tests.e2e import altered_service
 
-OFTEN = RestartPolicy(limit=100, longest_pause_s=0.2)
-"""Services die here because a test wants it: more often than a suite would put up with."""
+_OFTEN = RestartPolicy(limit=100, longest_pause_s=0.2)
 
 
 def main(arguments: list[str]) -> int:
+    """Run the suite until it is stopped; return the exit code."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--port-base", type=int, required=True)
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--config", type=Path)
-    parser.add_argument("replaced", nargs="+")
-    given = parser.parse_args(arguments)
-    modules = dict(pair.split("=") for pair in given.replaced)
-    specs = [
-        replace(spec, module=modules.get(spec.name, spec.module))
-        for spec in default_suite(given.port_base, given.replicas)
-    ]
-    policy = replace(patience(given.replicas), restarts=OFTEN)
-    return exit_code_of(lambda: run_suite(specs, given.data_dir, given.config, policy))
+    options = parser.parse_args(arguments)
+    suite = default_suite(options.port_base, options.replicas)
+    specs = [replace(spec, module=altered_service.__name__) for spec in suite]
+    policy = replace(suite_policy(options.replicas), restarts=_OFTEN)
+    return exit_code_of(lambda: run_suite(specs, options.data_dir, options.config, policy))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a suite of the tests runs on: SQLite and queue files in its data directory, or the emulators."""
+"""Backends of a suite: SQLite and queue files in its data directory, or the emulators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from aex_runtime.settings import RuntimeSettings
 from tests.emulators.emulators import Emulators, new_project
 
 EMULATED = "emulators-with-folder-blobs"
-"""No emulator of Cloud Storage is at hand: blobs stay in the data directory."""
+"""Backend with blobs in the data directory: there is no emulator of Cloud Storage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """Where records and events are: the variables that say so, and the project on the emulators."""
+    """Backend of records and events: its variables and its project on the emulators."""
 
     name: str
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Whether verification's workers are at work, as the operating system sees it."""
+"""Processor use of verification's workers, from the operating system."""
 
 import time
 
@@ -8,11 +8,11 @@ from tests.e2e.live import Live
 
 _LOOK_S = 0.4
 _USED_S = 0.03
-"""More than a worker needs that waits, less than one gets that burns beside twenty others on two cores."""
+"""Processor time above that of a waiting worker, below that of a busy one among twenty on two cores."""
 
 
 def burning(live: Live) -> bool:
-    """Whether some worker uses the processor now."""
+    """Return whether a worker uses the processor now."""
     found = live.process("verification").children()
     before = [_used_s(each) for each in found]
     time.sleep(_LOOK_S)

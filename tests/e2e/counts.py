@@ -1,4 +1,4 @@
-"""How many records the services keep, counted beside them: in the SQLite files, or by the Firestore emulator."""
+"""Counts of the services' records, from the SQLite files or the Firestore emulator."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,7 @@ _MACHINERY = ("-leases", "-timers", "-outbox", "-idempotency", "-dead-letters", 
 
 
 def object_counts(live: Live) -> dict[str, int]:
-    """How many records each collection has once all that was booked is sealed; leases, timers and the like apart."""
+    """Count the sealed records of each collection, without leases, timers and the like."""
     until_in_the_books(live)
     return {name: count for name, count in _counts(live).items() if not name.endswith(_MACHINERY)}
 

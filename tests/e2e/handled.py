@@ -1,4 +1,4 @@
-"""When an event has been dealt with, as its subscribers log it: no queue says so on every backend."""
+"""Waiting for subscribers to log that they handled an event."""
 
 from aex_models.events import TOPICS
 from tests.e2e.jobs import eventually
@@ -8,7 +8,10 @@ _ENDS = ("event_handled", "dead_letter")
 
 
 def until_handled(live: Live, topic: str, event_id: str, times: int = 1) -> None:
-    """Wait until each subscriber has handled the event so many times, or given it up. It must log at level debug."""
+    """Wait until each subscriber has handled the event that often, or made it a dead letter.
+
+    The suite must log at level debug.
+    """
 
     def look() -> bool | None:
         return True if all(_ends(live, service, event_id) >= times for service in TOPICS[topic].subscribers) else None

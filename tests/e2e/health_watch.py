@@ -15,7 +15,7 @@ EVERY_S = 0.02
 
 @dataclass
 class HealthWatch:
-    """What a service answered, and how fast."""
+    """Answers of a service and their times."""
 
     seconds: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)

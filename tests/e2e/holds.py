@@ -21,7 +21,7 @@ def waiting_hold(operator: Caller, contract_id: str) -> dict[str, Any]:
 
 
 def decide(operator: Caller, hold_id: str, decision: str, reason: str = "looked into it") -> httpx.Response:
-    """What the operator is answered."""
+    """Post the decision and return the operator's answer."""
     body = {"decision": decision, "reason": reason}
     return operator.post("governance", f"/v1/holds/{hold_id}/decision", body)
 
@@ -46,7 +46,7 @@ def held_for(parties: Parties, contract_id: str, rule: str) -> dict[str, Any]:
     assert flag["severity"] in {"major", "critical"}
     assert flag["evidence"]
     _settles_nothing(parties, contract_id)
-    _tells_no_evidence(parties, contract_id, hold["flags"])
+    _answers_contain_no_evidence(parties, contract_id, hold["flags"])
     return flag
 
 
@@ -55,8 +55,8 @@ def _settles_nothing(parties: Parties, contract_id: str) -> None:
     assert parties.operator.get("verification", f"/v1/outcomes/{contract_id}").status_code == 404
 
 
-def _tells_no_evidence(parties: Parties, contract_id: str, flags: list[dict[str, Any]]) -> None:
-    """Neither while it is held nor after: what a party reads names no figure of the evidence."""
+def _answers_contain_no_evidence(parties: Parties, contract_id: str, flags: list[dict[str, Any]]) -> None:
+    """Check that no answer to a party contains a figure of the evidence, during the hold and after it."""
     for reader in (parties.agent, parties.consumer):
         for seen in answers(reader, contract_id):
             assert '"evidence"' not in seen
@@ -66,7 +66,7 @@ def _tells_no_evidence(parties: Parties, contract_id: str, flags: list[dict[str,
 
 
 def answers(reader: Caller, contract_id: str) -> list[str]:
-    """All that verification tells of the contract, as it is answered."""
+    """Return every answer of verification about the contract."""
     paths = (f"/v1/contracts/{contract_id}", f"/v1/contracts/{contract_id}/attempts", f"/v1/outcomes/{contract_id}")
     found = [reader.get("verification", path) for path in paths]
     attempts = found[1].raise_for_status().json()["items"]

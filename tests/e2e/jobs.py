@@ -1,13 +1,13 @@
-"""What parties do in the tests: publish, award, deliver, and wait until the platform has done its part."""
+"""Actions of parties in the tests: publish, award, deliver, and wait for the platform."""
 
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tests.e2e.parties import PATIENCE_S, Caller, Parties
+from tests.e2e.parties import TIMEOUT_S, Caller, Parties
 
 T = TypeVar("T")
-_LOOK_AGAIN_S = 0.05
+_POLL_S = 0.05
 
 REFERENCE = "The committee approved the new budget for public libraries on Monday after a long debate in the town hall"
 GOOD = "On Monday the committee approved the new budget for public libraries after a long debate in the town hall"
@@ -100,19 +100,19 @@ def deliver(parties: Parties, contract_id: str, text: str, wait_s: float = 30, *
 
 
 def eventually(
-    look: Callable[[], T | None], within_s: float = PATIENCE_S, what: str = "it", again_s: float = _LOOK_AGAIN_S
+    look: Callable[[], T | None], within_s: float = TIMEOUT_S, what: str = "it", poll_s: float = _POLL_S
 ) -> T:
-    """What `look` finds, as soon as it finds something."""
+    """Return the first true result of `look`, polled until a deadline."""
     deadline = time.monotonic() + within_s
     while True:
         found = look()
         if found is not None:
             return found
         assert time.monotonic() < deadline, f"{what} did not come within {within_s:g} s"
-        time.sleep(again_s)
+        time.sleep(poll_s)
 
 
-def until_status(reader: Caller, contract_id: str, *wanted: str, within_s: float = PATIENCE_S) -> dict[str, Any]:
+def until_status(reader: Caller, contract_id: str, *wanted: str, within_s: float = TIMEOUT_S) -> dict[str, Any]:
     """The contract, once it is in one of these statuses."""
 
     def look() -> dict[str, Any] | None:
@@ -123,7 +123,7 @@ def until_status(reader: Caller, contract_id: str, *wanted: str, within_s: float
 
 
 def until_settled(
-    finance: Caller, contract_id: str, within_s: float = PATIENCE_S, look_again_s: float = _LOOK_AGAIN_S
+    finance: Caller, contract_id: str, within_s: float = TIMEOUT_S, poll_s: float = _POLL_S
 ) -> dict[str, Any]:
     """The settlement of the contract, once there is one."""
 
@@ -131,7 +131,7 @@ def until_settled(
         answer = finance.get("settlement", f"/v1/settlements/{contract_id}")
         return dict(answer.json()) if answer.is_success else None
 
-    return eventually(look, within_s, f"the settlement of {contract_id}", look_again_s)
+    return eventually(look, within_s, f"the settlement of {contract_id}", poll_s)
 
 
 def until_work(reader: Caller, work_id: str, status: str) -> dict[str, Any]:

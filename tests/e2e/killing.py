@@ -24,7 +24,7 @@ def kill_workers(live: Live) -> None:
 
 def kill_all(live: Live) -> None:
     """End `aex up` and all below it at once, as a machine does that loses its power."""
-    below = live.running.below()
+    below = live.running.descendants()
     live.running.process.kill()  # first: it would restart the others
     for each in below:
         each.kill()

@@ -1,4 +1,4 @@
-"""How long a candidate takes to be settled, contracts one after another: `python -m tests.e2e.latency [COUNT]`."""
+"""Time from publication to settlement, contract after contract: `python -m tests.e2e.latency [COUNT]`."""
 
 import sys
 import tempfile
@@ -17,16 +17,15 @@ WARM_UP = 5
 
 
 def measured(live: Live, count: int) -> list[tuple[float, float, float]]:
-    """For each contract the milliseconds from publication, and from the candidate, to the settlement; and to the
-    verdict."""
+    """Return the milliseconds from publication and candidate to verdict and settlement of each contract."""
     parties, found = parties_of(live), []
-    for place in range(WARM_UP + count):
+    for location in range(WARM_UP + count):
         begin = time.perf_counter()
         contract_id = contract(parties)
         posted = time.perf_counter()
-        deliver(parties, contract_id, f"{GOOD} {place}")
+        deliver(parties, contract_id, f"{GOOD} {location}")
         judged = time.perf_counter()
-        until_settled(parties.finance, contract_id, look_again_s=0.001)
+        until_settled(parties.finance, contract_id, poll_s=0.001)
         end = time.perf_counter()
         found.append(((end - begin) * 1e3, (end - posted) * 1e3, (judged - posted) * 1e3))
     return found[WARM_UP:]

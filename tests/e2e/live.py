@@ -15,10 +15,12 @@ import psutil
 
 from aex_cli.suite.service_spec import MODULES, default_suite
 from aex_runtime.settings import RuntimeSettings
+from tests.e2e.altered_service import ALTER
 from tests.e2e.backend import EMBEDDED, Backend
-from tests.libs.cli.suites import PATIENCE_S, ROOT, RunningSuite, free_ports, supervised
+from tests.emulators.java import guarded
+from tests.libs.cli.suites import ROOT, TIMEOUT_S, RunningSuite, free_ports, run_supervised
 
-PLACES = {name: place for place, name in enumerate(MODULES)}
+FOLDERS = {name: location for location, name in enumerate(MODULES)}
 ANSWER_S = 40.0
 """Longer than any `wait_s`."""
 
@@ -35,24 +37,24 @@ class Live:
 
     @property
     def settings(self) -> RuntimeSettings:
-        """Of the backend that the services are on."""
+        """Return the settings of the services' backend."""
         return self.backend.settings(self.data_dir)
 
     def url(self, service: str, path: str, replica: int | None = None) -> str:
-        """Where a path of a service is: at this replica, or else at any, as behind a load balancer."""
+        """Return the URL of a service's path, at this replica or at any one."""
         chosen = replica or random.randint(1, self.replicas)
-        return f"http://127.0.0.1:{self.running.port + _place(service, chosen)}{path}"
+        return f"http://127.0.0.1:{self.running.port + _folder_of(service, chosen)}{path}"
 
     def process(self, service: str, replica: int = 1) -> psutil.Process:
         """The service's process, as it is now."""
-        return self.running.child(_place(service, replica))
+        return self.running.child(_folder_of(service, replica))
 
     def labels(self, service: str) -> list[str]:
-        """What the service's processes are called."""
+        """Return the names of the service's processes."""
         return [spec.label for spec in default_suite(self.running.port, self.replicas) if spec.name == service]
 
     def log(self, service: str) -> list[dict[str, Any]]:
-        """What the service's processes have logged so far; a line that is still being written is left out."""
+        """Return the complete lines that the service's processes have logged."""
         return [line for label in self.labels(service) for line in self._lines(label)]
 
     def _lines(self, label: str) -> list[dict[str, Any]]:
@@ -76,8 +78,8 @@ class Live:
         ]
 
 
-def _place(service: str, replica: int) -> int:
-    return len(MODULES) * (replica - 1) + PLACES[service]
+def _folder_of(service: str, replica: int) -> int:
+    return len(MODULES) * (replica - 1) + FOLDERS[service]
 
 
 _BROKEN = set(range(500, 600)) - {503}
@@ -92,39 +94,40 @@ def live_suite(
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
-    replaced: Mapping[str, str] | None = None,
+    alter: str | None = None,
     replicas: int = 1,
     waited_for: bool = True,
+    guard: bool = False,
 ) -> Iterator[Live]:
-    """`aex up`, ready if `waited_for`; `replaced` runs other modules in the place of some services.
+    """Run `aex up`, and wait until it is ready if `waited_for`.
 
-    Killed at the end if need be.
+    `alter` names a function of `altered_service` that alters the services. The suite is killed at the end if
+    necessary; with `guard` also when this process is killed.
     """
     base = free_ports(len(MODULES) * replicas) if port is None else port
     options = ["--data-dir", str(data_dir), "--port-base", str(base), "--replicas", str(replicas)]
     options += ["--config", str(config)] if config else []
-    variables = clean_environment({**backend.environment, **(environment or {})})
+    command = _command(options, altered=alter is not None)
+    variables = clean_environment({**backend.environment, **(environment or {}), **({ALTER: alter} if alter else {})})
     with (
-        supervised(_command(options, replaced or {}), variables, base) as running,
+        run_supervised(guarded(command) if guard else command, variables, base) as running,
         httpx.Client(timeout=ANSWER_S, trust_env=False, limits=httpx.Limits(max_connections=100)) as client,
     ):
         if waited_for:
-            running.ready(PATIENCE_S * replicas)
+            running.wait_until_ready(TIMEOUT_S * replicas)
         yield Live(running, data_dir, client, backend, replicas)
 
 
 def clean_environment(further: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Ours without the variables of a suite that somebody may run beside the tests, with the tests importable."""
-    ours = {
+    """Return this environment without the variables of another suite, with the tests importable."""
+    own = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("AEX_") and not name.endswith("_EMULATOR_HOST")
     }
-    return {**ours, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **(further or {})}
+    return {**own, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **(further or {})}
 
 
-def _command(options: Sequence[str], replaced: Mapping[str, str]) -> list[str]:
-    if not replaced:
-        return [sys.executable, "-m", "aex_cli", "up", *options]
-    pairs = [f"{service}={module}" for service, module in replaced.items()]
-    return [sys.executable, "-m", "tests.e2e.altered_suite", *options, *pairs]
+def _command(options: Sequence[str], *, altered: bool) -> list[str]:
+    command = ["tests.e2e.altered_suite"] if altered else ["aex_cli", "up"]
+    return [sys.executable, "-m", *command, *options]

@@ -15,7 +15,7 @@ from tests.e2e.stores import transactions_by_contract
 
 
 class Kind(StrEnum):
-    """How a contract of the load ends; none is meant to end as one of the last two."""
+    """Expected end of a contract of the load; the last two are errors."""
 
     SETTLED = "settled"
     """A pass, now and then after a rejection."""
@@ -24,7 +24,7 @@ class Kind(StrEnum):
     OPEN = "open"
     """The agent delivers nothing."""
     LOST = "lost"
-    """Nobody knows of it any more, or it has not come to its end, or what the services say of it does not agree."""
+    """The contract is missing, or not at its end, or the services disagree about it."""
     TWICE = "twice"
     """Several transactions."""
 
@@ -44,7 +44,7 @@ class Load:
 
     def start(self, pool: ThreadPoolExecutor, count: int) -> list[Future[None]]:
         """Begin so many contracts: one in ten is to be held, one in ten stays open."""
-        return [pool.submit(self._drive, place) for place in range(count)]
+        return [pool.submit(self._drive, index) for index in range(count)]
 
     def until_accepted(self, count: int) -> None:
         """Wait until so many contracts exist."""
@@ -63,34 +63,34 @@ class Load:
                 until_status(self.parties.operator, contract_id, "held" if kind is Kind.HELD else "awarded")
 
     def found(self) -> Counter[Kind]:
-        """What became of the load."""
+        """Return the result of the load."""
         return Counter(self.ends().values())
 
     def ends(self) -> dict[str, Kind]:
-        """What became of each contract, as the services and the ledger say."""
-        booked = transactions_by_contract(self.live)
-        return {each: self._end(each, len(booked.get(each, ()))) for each in self.accepted}
+        """Return the end of each contract, from the services and the ledger."""
+        posted = transactions_by_contract(self.live)
+        return {each: self._end(each, len(posted.get(each, ()))) for each in self.accepted}
 
-    def _end(self, contract_id: str, booked: int) -> Kind:
-        if booked > 1:
+    def _end(self, contract_id: str, posted: int) -> Kind:
+        if posted > 1:
             return Kind.TWICE
         seen = self.parties.operator.get("verification", f"/v1/contracts/{contract_id}")
         kind = _ENDS.get(seen.json()["status"], Kind.LOST) if seen.is_success else Kind.LOST
         settled = self.parties.finance.get("settlement", f"/v1/settlements/{contract_id}").is_success
-        return kind if settled == (booked == 1) == (kind is Kind.SETTLED) else Kind.LOST
+        return kind if settled == (posted == 1) == (kind is Kind.SETTLED) else Kind.LOST
 
-    def _drive(self, place: int) -> None:
-        kind = {8: Kind.HELD, 9: Kind.OPEN}.get(place % 10, Kind.SETTLED)
+    def _drive(self, index: int) -> None:
+        kind = {8: Kind.HELD, 9: Kind.OPEN}.get(index % 10, Kind.SETTLED)
         parties: Parties = self.colleagues if kind is Kind.HELD else self.parties
         contract_id = contract(parties)
         self.accepted[contract_id] = kind
         if kind is Kind.OPEN:
             return
-        if place % 4 == 0:
+        if index % 4 == 0:
             deliver(parties, contract_id, POOR)
             until_status(parties.agent, contract_id, "awaiting_revision")
             self.candidates[contract_id] += 1
-        deliver(parties, contract_id, f"{GOOD} {place}", wait_s=0)
+        deliver(parties, contract_id, f"{GOOD} {index}", wait_s=0)
         self.candidates[contract_id] += 1
 
 
@@ -107,7 +107,7 @@ def table(rows: Sequence[tuple[str, Counter[Kind]]], title: str = "killed") -> s
     return "\n".join(lines)
 
 
-def say(told: pytest.CaptureFixture[str], text: str) -> None:
+def say(reported: pytest.CaptureFixture[str], text: str) -> None:
     """Print figures for people, whatever pytest keeps back."""
-    with told.disabled():
+    with reported.disabled():
         print(f"\n{text}")  # noqa: T201 read by people

@@ -1,4 +1,4 @@
-"""What may be away for a while below a running suite, on each backend. The suite itself runs on."""
+"""Outages below a running suite, on each backend."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,8 +11,8 @@ import psutil
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.backend import EMBEDDED, EMULATED
 from tests.e2e.live import Live
-from tests.emulators.emulator import Emulator
-from tests.emulators.emulators import Emulators
+from tests.emulators.emulator import OwnEmulator
+from tests.emulators.emulators import OwnEmulators
 
 _OUR_TURN_S = 30.0
 """For which the test itself waits for a lock."""
@@ -20,7 +20,7 @@ _OUR_TURN_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What a block makes of a suite, and for how many seconds: longer than a call to what is away may take."""
+    """Outage of a part, and its seconds: longer than the time limit of a call to that part."""
 
     begin: Callable[[Live], AbstractContextManager[None]]
     lasts_s: float
@@ -28,7 +28,7 @@ class Outage:
 
 @contextmanager
 def _locked(files: Iterable[Path]) -> Iterator[None]:
-    """Another process holds the files' write locks: whoever reads goes on, nobody writes."""
+    """Hold the write locks of the files: readers continue, writers wait."""
     with ExitStack() as held:
         for each in files:
             connection = held.enter_context(closing(sqlite3.connect(each, timeout=_OUR_TURN_S, isolation_level=None)))
@@ -46,7 +46,7 @@ def _queues_locked(live: Live) -> AbstractContextManager[None]:
 
 @contextmanager
 def _disk_full(live: Live) -> Iterator[None]:
-    """No file of a service takes another byte: neither records, nor messages, nor blobs, nor its log."""
+    """Refuse every further byte of the services' files: records, messages, blobs and logs."""
     services = [live.process(service) for service in MODULES]
     limits = [each.rlimit(psutil.RLIMIT_FSIZE) for each in services]
     for each, (_, hard) in zip(services, limits, strict=True):
@@ -58,11 +58,11 @@ def _disk_full(live: Live) -> Iterator[None]:
             each.rlimit(psutil.RLIMIT_FSIZE, before)
 
 
-def _paused(*choose: Callable[[Emulators], Emulator]) -> Callable[[Live], AbstractContextManager[None]]:
+def _paused(*choose: Callable[[OwnEmulators], OwnEmulator]) -> Callable[[Live], AbstractContextManager[None]]:
     @contextmanager
     def begin(live: Live) -> Iterator[None]:
         pair = live.backend.emulators
-        assert pair is not None
+        assert isinstance(pair, OwnEmulators)
         with ExitStack() as paused:
             for chosen in choose:
                 paused.enter_context(chosen(pair).paused())
@@ -71,11 +71,11 @@ def _paused(*choose: Callable[[Emulators], Emulator]) -> Callable[[Live], Abstra
     return begin
 
 
-def _firestore(pair: Emulators) -> Emulator:
+def _firestore(pair: OwnEmulators) -> OwnEmulator:
     return pair.firestore
 
 
-def _pubsub(pair: Emulators) -> Emulator:
+def _pubsub(pair: OwnEmulators) -> OwnEmulator:
     return pair.pubsub
 
 

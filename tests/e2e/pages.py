@@ -1,4 +1,4 @@
-"""The dashboard as a browser without scripts meets it: signs in through the form, and reads the pages' tables."""
+"""The dashboard in a browser without scripts: sign-in by form, and tables of the pages."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ Table = list[tuple[str, ...]]
 
 @dataclass
 class Page(HTMLParser):
-    """What a page shows: its tables, the hidden fields of its form, and all of its text."""
+    """Content of a page: tables, hidden form fields and text."""
 
     tables: list[Table] = field(default_factory=list)
     hidden: dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All of it, with single spaces."""
+        """Return the text of the page with single spaces."""
         return " ".join(" ".join(self._texts).split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -64,9 +64,9 @@ def dashboard_page(live: Live, reader: Caller, path: str) -> Page:
     with httpx.Client(
         base_url=base, timeout=ANSWER_S, trust_env=False, headers={"Accept-Language": "en-US"}, follow_redirects=True
     ) as browser:
-        asked = browser.get(f"/dashboard{path}")
-        form = parsed(asked.text).hidden | {"token": reader.token}
-        shown = browser.post(str(asked.url.path), data=form, headers={"Origin": base})
-        assert shown.is_success, shown.text
-        assert shown.url.path == f"/dashboard{path}"
-        return parsed(shown.text)
+        requested = browser.get(f"/dashboard{path}")
+        form = parsed(requested.text).hidden | {"token": reader.token}
+        visible = browser.post(str(requested.url.path), data=form, headers={"Origin": base})
+        assert visible.is_success, visible.text
+        assert visible.url.path == f"/dashboard{path}"
+        return parsed(visible.text)

@@ -1,4 +1,4 @@
-"""Who calls the suite: principals with tokens as `aex token` mints them."""
+"""Callers of the suite: principals with tokens from `aex token`."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,18 +10,18 @@ import httpx
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import Live
 
-PATIENCE_S = 60.0
-_AGAIN_S = 0.1
+TIMEOUT_S = 60.0
+_RETRY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One principal in one role."""
+    """A principal in one role."""
 
     live: Live
     id: str
@@ -85,23 +85,23 @@ class PatientCaller(Caller):
 
 def until_answered(send: Callable[[], httpx.Response]) -> httpx.Response:
     """The first answer of a service that is there, and is not busy with the very same request."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
             answer = send()
         except httpx.TransportError:
-            assert time.monotonic() < deadline, f"no answer within {PATIENCE_S:g} s"
+            assert time.monotonic() < deadline, f"no answer within {TIMEOUT_S:g} s"
         else:
             under_way = answer.status_code == 409 and answer.json()["code"] == "idempotency_in_flight"
             if not (under_way or answer.status_code == 503):
                 return answer
             assert time.monotonic() < deadline, answer.text
-        time.sleep(_AGAIN_S)
+        time.sleep(_RETRY_S)
 
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """One of each role. Names are new each time: tests that share a suite do not meet."""
+    """Principals, one of each role, with new names, so that tests on one suite do not meet."""
 
     consumer: Caller
     agent: Caller
@@ -110,7 +110,7 @@ class Parties:
 
 
 def fresh(name: str) -> str:
-    """A name that nobody has."""
+    """Return an unused name."""
     return f"{name}-{uuid4().hex[:10]}"
 
 

@@ -1,4 +1,4 @@
-"""Asks services the same again and again, beside the test."""
+"""Repeated requests to services beside the test."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -16,11 +16,11 @@ _ADJECTIVES = (
     "foreign careful bright ancient hollow patient winding rusty cheerful silent fragile"
 )
 _FRAMES = (
-    "In the {a} years after the {n}, a {b} {m} {v} the {o}, although nobody had asked for it.",
+    "In the {a} years after the {n}, a {b} {m} {v} the {o}, although no reader had requested it.",
     "The {n} near the {b} {m} {v} a {a} {o} before the winter came.",
     "What the {a} {n} had {v} was neither the {m} nor any {b} {o}.",
     "Some people say that every {n} once {v} its own {a} {o}, and that this {b} {m} was no exception.",
-    "A {b} {n} and a {a} {m} stood beside the {o} that somebody had {v} long ago.",
+    "A {b} {n} and a {a} {m} stood beside the {o} that a gardener had {v} long ago.",
 )
 
 
@@ -40,6 +40,6 @@ def reworded(text: str, key: str, share: float) -> str:
     """The text with this share of its words replaced by others of its kind."""
     dice = random.Random(key)
     words = text.split()
-    for place in dice.sample(range(len(words)), round(share * len(words))):
-        words[place] = dice.choice(_NOUNS.split())
+    for location in dice.sample(range(len(words)), round(share * len(words))):
+        words[location] = dice.choice(_NOUNS.split())
     return " ".join(words)

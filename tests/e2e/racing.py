@@ -1,4 +1,4 @@
-"""A contract whose parties all act at once: what each of them is answered, and what there is in the end."""
+"""A contract whose parties act concurrently: their answers and the final state."""
 
 import random
 import threading
@@ -36,7 +36,7 @@ def at_once(actions: Sequence[Action]) -> list[httpx.Response]:
 
 
 def check_refusals(answers: Sequence[httpx.Response]) -> None:
-    """Whatever was not done was refused in so many words; what may be done later says when."""
+    """Check that each refusal has a reason, and a `Retry-After` where a retry may succeed."""
     for each in answers:
         if each.is_success:
             continue
@@ -48,7 +48,7 @@ def check_refusals(answers: Sequence[httpx.Response]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One contract, raced for."""
+    """A contract with concurrent parties."""
 
     live: Live
     parties: Parties
@@ -74,7 +74,7 @@ class Race:
         return self.parties.consumer.post("verification", f"/v1/contracts/{self.contract_id}/cancel")
 
     def attempts(self) -> list[dict[str, Any]]:
-        """All attempts, oldest first."""
+        """Return the attempts, oldest first."""
         path = f"/v1/contracts/{self.contract_id}/attempts"
         return list(self.parties.operator.read("verification", path, limit=200)["items"])
 
@@ -99,7 +99,7 @@ class Race:
         assert len({each["judged_at"] for each in attempts}) == len(attempts)
 
     def check_end(self) -> str:
-        """Whatever the status is, everything there is agrees with it. Answers the status."""
+        """Check that every record agrees with the final status; return the status."""
         status = str(self.at_rest()["status"])
         events = contract_events(self.live, self.contract_id)
         assert [each.seq for each in events] == list(range(1, len(events) + 1))
@@ -126,12 +126,12 @@ _EVENTS = {"passed": "verification_passed", "exhausted": "verification_exhausted
 
 
 def race_to_an_end(live: Live, seed: int) -> str:
-    """Candidates, finalisations and cancellations at once, chosen by the seed. Answers the status in the end."""
+    """Post, finalise and cancel concurrently, as the seed chooses; return the final status."""
     dice = random.Random(seed)
     race = Race.on(live)
     if dice.random() < 0.5:
         deliver(race.parties, race.contract_id, POOR)
-    posts = [race.posting(f"{dice.choice([GOOD, POOR])} {place}") for place in range(dice.randint(1, 4))]
+    posts = [race.posting(f"{dice.choice([GOOD, POOR])} {location}") for location in range(dice.randint(1, 4))]
     others = dice.choices([race.finalising, race.cancelling], k=dice.randint(1, 4))
     actions = [_after(dice.random() * 0.05, each) for each in [*posts, *others]]
     answers = at_once(actions)

@@ -1,4 +1,4 @@
-"""Asks `/readyz` of every service all the time, and notes when each turned red and when it was green again."""
+"""Polling of `/readyz` of every service, with the times of each red and green."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ class ReadinessWatch:
 
     answers: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: {service: [] for service in MODULES})
     slowest_s: float = 0.0
-    """That any service took to say that it is ready: so slow the machine is."""
+    """Longest time until a service was ready: a measure of the machine's speed."""
 
     def turned(self, status: int, since: float) -> Mapping[str, float]:
         """After how many seconds each service first answered with this status, of those that have."""

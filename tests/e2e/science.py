@@ -38,7 +38,7 @@ def scores(seed: int = 1, rows: int = 300, mean: float = -0.4) -> list[float]:
 
 def dms_csv(values: list[float]) -> str:
     """A table of mutants and their scores."""
-    lines = [f"M{place}A,{value}" for place, value in enumerate(values, 1)]
+    lines = [f"M{location}A,{value}" for location, value in enumerate(values, 1)]
     return "\n".join(["mutant,mut_score", *lines, ""])
 
 
@@ -108,11 +108,11 @@ def claim(
     return dict(answer.json())
 
 
-def told_of(reader: Caller, contract_id: str) -> dict[str, str]:
-    """All that this reader is told of a contract that is over, events and exports with it, by what it asked for."""
+def answers_to(reader: Caller, contract_id: str) -> dict[str, str]:
+    """Return every answer about a finished contract to this reader, with events and exports, by request."""
     work_id = reader.read("verification", f"/v1/contracts/{contract_id}")["work_id"]
     attempts = reader.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
-    asked: dict[str, tuple[str, str, dict[str, str]]] = {
+    requested: dict[str, tuple[str, str, dict[str, str]]] = {
         "work": ("work-publisher", f"/v1/work/{work_id}", {}),
         "works": ("work-publisher", "/v1/work", {}),
         "contract": ("verification", f"/v1/contracts/{contract_id}", {}),
@@ -128,14 +128,14 @@ def told_of(reader: Caller, contract_id: str) -> dict[str, str]:
         "export jsonl": ("verification", "/v1/outcomes/export", {"format": "jsonl"}),
         "export rollouts": ("verification", "/v1/outcomes/export", {"format": "rollouts"}),
     }
-    told = {what: reader.get(service, path, **query) for what, (service, path, query) in asked.items()}
-    refused = {what: (answer.status_code, answer.text) for what, answer in told.items() if not answer.is_success}
+    reported = {what: reader.get(service, path, **query) for what, (service, path, query) in requested.items()}
+    refused = {what: (answer.status_code, answer.text) for what, answer in reported.items() if not answer.is_success}
     assert refused == {}
-    return {what: answer.text for what, answer in told.items()}
+    return {what: answer.text for what, answer in reported.items()}
 
 
 def science_of(reader: Caller, contract_id: str, attempt_id: str) -> dict[str, Any]:
-    """What the gate concluded of an attempt, as this reader sees it."""
+    """Return the gate's conclusion on an attempt, as this reader sees it."""
     seen = reader.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
     assert seen["result"] is not None, seen
     return dict(seen["result"]["science"])

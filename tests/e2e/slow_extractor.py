@@ -1,4 +1,4 @@
-"""A third party's extractor that takes its time over some candidates: it burns the processor, and awaits nothing."""
+"""An installed extractor that is slow for some candidates: it uses the processor and never awaits."""
 
 import time
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from aex_models.thresholds import MetricType
 METRIC = "letters"
 SLOW = "slowly"
 SECONDS = 1.5
-"""Of the processor's time, for a text with `slowly` in it."""
+"""Processor time for a text with `slowly` in it."""
 
 
 class LetterExtractor:

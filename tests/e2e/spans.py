@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One line of the file."""
+    """A line of the file."""
 
     trace_id: str
     span_id: str
@@ -28,14 +28,15 @@ class Span:
         return f"{self.name} @{self.service.removeprefix('aex-')}"
 
     def leads_to(self, other: "Span") -> bool:
-        """Whether one of its links points there."""
+        """Return whether a link of this span points to the other."""
         return {"trace_id": other.trace_id, "span_id": other.span_id} in self.links
 
 
-def spans_in(file: Path) -> list[Span]:
-    """Every span that has been written so far, the earliest first."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return sorted((Span(**json.loads(line)) for line in lines), key=lambda span: span.start)
+def spans_in(file: Path, text: str = "") -> list[Span]:
+    """Return the spans written so far whose lines contain the text, the earliest first."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
+    found = (Span(**json.loads(line)) for line in lines if text in line and line.endswith("\n"))
+    return sorted(found, key=lambda span: span.start)
 
 
 class Trace:
@@ -51,7 +52,7 @@ class Trace:
 
     @property
     def edges(self) -> set[tuple[str, str]]:
-        """What lies right below what, as `name @service`; below the caller's own span or nothing: below ``."""
+        """Return parent and child names as `name @service`; the parent of a root is empty."""
         return {(self._above(span), str(span)) for span in self.spans}
 
     def named(self, name: str) -> list[Span]:
@@ -59,9 +60,9 @@ class Trace:
         return [span for span in self.spans if span.name == name]
 
     def problems(self, caller: str | None = None) -> list[str]:
-        """What no trace may have: two roots, a parent that is missing, a child that begins before its parent.
+        """Return the defects of a trace: two roots, a missing parent, a child that begins before its parent.
 
-        A step that somebody waits for ends with its parent, or before it. `caller`: the span id of whoever asked.
+        A step that its parent waits for ends before it. `caller` is the span id of the caller.
         """
         roots = [span for span in self.spans if span.parent_span_id is None]
         found = [f"{len(roots)} roots"] if len(roots) != (caller is None) else []
@@ -92,5 +93,5 @@ class Trace:
 
 
 def _is_step(span: Span) -> bool:
-    """Whether it is part of what its parent does; a later request about a contract is below its opening, too."""
+    """Return whether the span is part of its parent's work; later requests about a contract are not."""
     return span.name in {"verify candidate", "book settlement", "POST /v1/outcomes/validate"}

@@ -13,22 +13,22 @@ from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.service import Backends, open_backends
-from aex_runtime.store.keys import key_of
+from aex_runtime.store.port import Query, key_of
 from aex_settlement.repository.journal import UNSEALED, read_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import each_page
+from aex_settlement.repository.pages import read_records
 from aex_settlement.repository.projections import read_state
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.projections import Projection
 from aex_verification.repository import OUTCOMES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
-from tests.e2e.parties import PATIENCE_S
+from tests.e2e.parties import TIMEOUT_S
 
 T = TypeVar("T")
 
 
 def with_backends(live: Live, service: str, act: Callable[[Backends], Awaitable[T]]) -> T:
-    """What `act` makes of the service's store and of the bus, opened beside the running service."""
+    """Run `act` on the service's store and bus, opened beside the running service, and return its result."""
 
     async def opened() -> T:
         backends = open_backends(live.settings, service)
@@ -79,7 +79,7 @@ def publish_events(live: Live, events: list[Event]) -> None:
 
 
 def until_dealt_with(live: Live, topic: str) -> None:
-    """Wait until no subscriber of the topic has anything left in its queue file; `until_handled` needs no file."""
+    """Wait until no subscriber of the topic has messages in its queue file; `until_handled` needs no file."""
 
     async def left(backends: Backends) -> int:
         assert isinstance(backends.bus, EmbeddedBus)
@@ -98,16 +98,16 @@ def transactions_by_contract(live: Live) -> dict[str, list[LedgerTransaction]]:
 
     async def read(backends: Backends) -> dict[str, list[LedgerTransaction]]:
         found: dict[str, list[LedgerTransaction]] = {}
-        async for page in each_page(backends.store, TRANSACTIONS, {}, "occurred_at", "asc"):
-            for each in page:
-                if each.record.contract_id is not None:
-                    found.setdefault(each.record.contract_id, []).append(each.record)
+        query = Query(TRANSACTIONS.collection, order="occurred_at", limit=200)
+        async for each in read_records(backends.store, TRANSACTIONS, query):
+            if each.contract_id is not None:
+                found.setdefault(each.contract_id, []).append(each)
         return found
 
     return with_backends(live, "settlement", read)
 
 
-def until_in_the_books(live: Live, within_s: float = PATIENCE_S) -> None:
+def until_in_the_books(live: Live, within_s: float = TIMEOUT_S) -> None:
     """Wait until all that was committed to the ledger is sealed, and applied to both projections."""
 
     async def look(backends: Backends) -> bool:
@@ -116,7 +116,7 @@ def until_in_the_books(live: Live, within_s: float = PATIENCE_S) -> None:
             return False
         head = await read_head(backends.store)
         states = [await read_state(backends.store, each) for each in Projection]
-        return head is not None and all(each is not None and each.record.seq >= head.record.seq for each in states)
+        return head is not None and all(each is not None and each.seq >= head.seq for each in states)
 
     async def until(backends: Backends) -> None:
         deadline = time.monotonic() + within_s

@@ -1,4 +1,4 @@
-"""Whole stories of contracts, lived by parties that repeat whatever was not answered; and how each has to end."""
+"""Stories of contracts whose parties repeat unanswered requests, each with its expected end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,16 +21,16 @@ FOR_REJECTED: Amounts = ("0.40", "0.00", "0.06", "0.34")
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What the parties do, and what has to be there in the end."""
+    """Actions of the parties, and the expected final state."""
 
     live_through: Callable[[Parties, str], None]
     status: str
     events: tuple[str, ...]
     counted: tuple[bool, ...]
-    """Of each attempt, oldest first."""
+    """`counted` of each attempt, oldest first."""
     cost: Amounts
     work: dict[str, Any] = field(default_factory=dict)
-    """What is special about the work."""
+    """Fields of the work that differ from the common ones."""
     one_house: bool = False
     """The consumer and the agent are of one organisation: whatever closes is held."""
 
@@ -47,7 +47,9 @@ class Story:
         seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}")
         assert (seen["status"], seen["attempts_used"]) == (self.status, sum(self.counted))
         attempts = parties.operator.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
-        assert [(each["status"], each["counted"]) for each in attempts] == [("judged", told) for told in self.counted]
+        assert [(each["status"], each["counted"]) for each in attempts] == [
+            ("judged", counted) for counted in self.counted
+        ]
         outcome = parties.operator.read("verification", f"/v1/outcomes/{contract_id}")
         assert (outcome["final_status"], outcome["attempts_used"]) == (self.status, sum(self.counted))
         assert len(transactions_of(live, contract_id)) == 1
@@ -67,9 +69,9 @@ def contract_events(live: Live, contract_id: str) -> list[ContractEvent]:
 
 
 def insist(agent: Caller, contract_id: str, text: str) -> dict[str, Any]:
-    """Post a candidate until it is answered, without a key, as an agent does that remembers nothing but its work.
+    """Post a candidate until it is answered, without a key, as an agent without memory does.
 
-    Answers the attempt once it is judged or held. The same candidate, once more, is that attempt again.
+    Returns the attempt once it is judged or held. The same candidate is the same attempt.
     """
     path = f"/v1/contracts/{contract_id}/outputs"
 
@@ -85,8 +87,8 @@ def insist(agent: Caller, contract_id: str, text: str) -> dict[str, Any]:
         return dict(seen) if seen["status"] in {"judged", "held"} else None
 
     seen = eventually(look, what=f"the verdict on {attempt_id}")
-    again = post()
-    assert (again["attempt_id"], again["replay"]) == (attempt_id, True)
+    repeated = post()
+    assert (repeated["attempt_id"], repeated["replay"]) == (attempt_id, True)
     return seen
 
 
@@ -106,12 +108,12 @@ def _finalise(parties: Parties, contract_id: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def _have_it_verified_anew(parties: Parties, contract_id: str) -> None:
+def _retry_hold(parties: Parties, contract_id: str) -> None:
     first = insist(parties.agent, contract_id, GOOD)["attempt_id"]
     _decide(parties, contract_id, first, "retry")
     until_status(parties.agent, contract_id, "verifying", "held")
-    again = eventually(lambda: _held_attempt(parties, contract_id, other_than=first), what="a second hold")
-    _decide(parties, contract_id, again, "release")
+    repeated = eventually(lambda: _held_attempt(parties, contract_id, other_than=first), what="a second hold")
+    _decide(parties, contract_id, repeated, "release")
     until_status(parties.agent, contract_id, "passed")
 
 
@@ -124,8 +126,8 @@ def _held_attempt(parties: Parties, contract_id: str, other_than: str) -> str | 
 def _decide(parties: Parties, contract_id: str, attempt_id: str, decision: str) -> None:
     def look() -> str | None:
         held = parties.operator.read("governance", "/v1/holds", status="waiting", limit=200)["items"]
-        wanted = [each for each in held if each["contract_id"] == contract_id and each["attempt_id"] == attempt_id]
-        return str(wanted[0]["hold_id"]) if wanted else None
+        expected = [each for each in held if each["contract_id"] == contract_id and each["attempt_id"] == attempt_id]
+        return str(expected[0]["hold_id"]) if expected else None
 
     hold_id = eventually(look, what=f"the hold of {attempt_id}")
     body = {"decision": decision, "reason": "looked into it"}
@@ -143,8 +145,8 @@ USED_UP = Story(
     work={"verification": {"max_attempts": 2}},
 )
 FINALISED = Story(_finalise, "finalised", ("verification_rejected", "finalised"), (True,), FOR_REJECTED)
-VERIFIED_ANEW = Story(
-    _have_it_verified_anew,
+RETRIED_HOLD = Story(
+    _retry_hold,
     "passed",
     ("held", "held", "verification_passed"),
     (True, False),

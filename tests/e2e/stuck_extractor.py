@@ -1,4 +1,4 @@
-"""A third party's extractor that never returns for some candidates: it burns the processor, and awaits nothing."""
+"""An installed extractor that never returns for some candidates and never awaits."""
 
 from collections.abc import Mapping
 from typing import Any

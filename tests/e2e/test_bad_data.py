@@ -1,4 +1,4 @@
-"""Raw data that cannot be used: each kind is told by an error of its own, to its agent too, and nothing hangs."""
+"""Unusable raw data: each kind has its own error, which the agent reads too, and nothing hangs."""
 
 import base64
 import gzip
@@ -33,10 +33,10 @@ def zipped() -> bytes:
 def unfolding() -> bytes:
     """A small Parquet file of very many rows."""
     with TemporaryDirectory() as folder:
-        place = Path(folder) / "scores.parquet"
+        location = Path(folder) / "scores.parquet"
         rows = duckdb.table_function("range", [20_000_000]).project("0.5::DOUBLE AS mut_score")
-        rows.write_parquet(str(place), compression="zstd")
-        return place.read_bytes()
+        rows.write_parquet(str(location), compression="zstd")
+        return location.read_bytes()
 
 
 HEADER = b"mutant,mut_score\n"
@@ -91,7 +91,7 @@ def test_a_column_that_is_called_like_a_function_is_a_column(parties: Parties) -
     assert claim(parties, contract_id, {"odd": 2, "mean_fitness": 0.2}, inline(table))["verdict"] == "passed"
 
 
-def test_claims_that_nobody_can_recompute_do_not_pass(parties: Parties) -> None:
+def test_claims_that_cannot_be_recomputed_do_not_pass(parties: Parties) -> None:
     contract_id = science_contract(parties, {"statistics": []})
     attempt = claim(parties, contract_id, {"novelty": 3.0})
     assert attempt["verdict"] == "rejected"

@@ -1,4 +1,4 @@
-"""What no handler can read goes to the dead letters: listed, counted, replayed by command; everything else goes on."""
+"""Unreadable events become dead letters: listed, counted, replayed by command; other events continue."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from aex_cli.dead_letter_desk import list_letters
+from aex_cli.commands.deadletters import list_dead_letters
 from aex_cli.suite.service_spec import MODULES
 from aex_models.events import TOPICS
 from aex_runtime.bus.port import Message
@@ -28,7 +28,7 @@ GAUGE = "aex_dead_letters"
 
 
 def attributes(topic: str, **changes: str) -> dict[str, str]:
-    """Those of a proper event."""
+    """Return the attributes of a valid event."""
     proper = {
         "ce-specversion": "1.0",
         "ce-id": f"evt_{uuid4().hex}",
@@ -68,9 +68,9 @@ def aex(live: Live, *arguments: str) -> str:
 
 
 def listed(live: Live) -> list[dict[str, Any]]:
-    """What `aex deadletters list` reads, without the second that it takes to start."""
-    found = asyncio.run(list_letters(live.settings, list(MODULES), 200))
-    return [{"service": each.service, **each.letter.model_dump(mode="json")} for each in found]
+    """Return what `aex deadletters list` reads, without starting a process."""
+    found = asyncio.run(list_dead_letters(live.settings, list(MODULES), 200))
+    return [{"service": each.service, **each.dead_letter.model_dump(mode="json")} for each in found]
 
 
 def until_dead(live: Live, known: Container[str], services: Sequence[str], each: int) -> list[dict[str, Any]]:
@@ -78,8 +78,8 @@ def until_dead(live: Live, known: Container[str], services: Sequence[str], each:
 
     def look() -> list[dict[str, Any]] | None:
         found = [letter for letter in listed(live) if letter["id"] not in known]
-        buried = Counter(letter["service"] for letter in found)
-        return found if all(buried[service] >= each for service in services) else None
+        dead_lettered = Counter(letter["service"] for letter in found)
+        return found if all(dead_lettered[service] >= each for service in services) else None
 
     return eventually(look, what=f"{each} dead letters of {', '.join(services)}")
 
@@ -107,7 +107,7 @@ def test_events_that_cannot_be_read_are_dead_letters_and_nothing_else(live: Live
     until_settled(parties.finance, contract_id)
 
 
-def test_a_dead_letter_that_is_replayed_dies_again_and_is_counted(live: Live) -> None:
+def test_replayed_dead_letter_fails_and_is_counted_twice(live: Live) -> None:
     known = {each["id"] for each in listed(live)}
     publish_messages(live, "work.checked", [message("work.checked", b"{}")])
     until_dead(live, known, ("work-publisher",), 1)
@@ -115,12 +115,12 @@ def test_a_dead_letter_that_is_replayed_dies_again_and_is_counted(live: Live) ->
     assert (letter["service"], letter["topic"], letter["count"]) == ("work-publisher", "work.checked", 1)
     assert aex(live, "replay", letter["id"]).strip() == f"replayed {letter['id']} to work-publisher"
 
-    def died_again() -> dict[str, Any] | None:
+    def failed_twice() -> dict[str, Any] | None:
         return next((each for each in listed(live) if each["id"] == letter["id"]), None)
 
-    again = eventually(died_again, what="its second death")
-    assert again["last_at"] > letter["last_at"]
-    assert again["reason"] == letter["reason"]
+    repeated = eventually(failed_twice, what="its second death")
+    assert repeated["last_at"] > letter["last_at"]
+    assert repeated["reason"] == letter["reason"]
 
 
 def test_events_about_what_is_not_there_change_nothing(live: Live) -> None:

@@ -1,4 +1,4 @@
-"""Bad requests to the live services: each is refused with a clear problem document, and nothing is written."""
+"""Bad requests to running services: each gets a problem document, and nothing is written."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 import pytest
 
 from tests.e2e.backend import EMBEDDED
+from tests.e2e.bad_input_targets import BadInputTargets, bad_input_targets_on, refused
 from tests.e2e.counts import object_counts
 from tests.e2e.jobs import GOOD, candidate, plain_work, work_body
 from tests.e2e.live import Live
-from tests.e2e.standing import Standing, refused, standing_on
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("live", [EMBEDDED.name], indirect=True, scope="session")]
 MEGABYTE = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def standing(live: Live) -> Standing:
-    return standing_on(live)
+def targets(live: Live) -> BadInputTargets:
+    return bad_input_targets_on(live)
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_written(standing: Standing) -> Iterator[None]:
-    before = object_counts(standing.live)
+def nothing_is_written(targets: BadInputTargets) -> Iterator[None]:
+    before = object_counts(targets.live)
     yield
-    assert object_counts(standing.live) == before
-    assert standing.live.breakdowns() == []
+    assert object_counts(targets.live) == before
+    assert targets.live.breakdowns() == []
 
 
 WRITES = (("work-publisher", "/v1/work"), ("work-publisher", "/v1/work/validate"))
@@ -47,27 +47,29 @@ GARBLED = {
 
 
 @pytest.mark.parametrize("kind", GARBLED)
-def test_bytes_that_are_no_good_json_are_refused(standing: Standing, kind: str) -> None:
-    consumer, agent = standing.parties.consumer, standing.parties.agent
+def test_bytes_that_are_no_good_json_are_refused(targets: BadInputTargets, kind: str) -> None:
+    consumer, agent = targets.parties.consumer, targets.parties.agent
     for service, path in WRITES:
         refused(consumer.raw(service, path, GARBLED[kind]), 400)
-    refused(agent.raw("verification", f"/v1/contracts/{standing.waiting}/outputs", GARBLED[kind]), 400)
-    refused(standing.parties.finance.raw("settlement", "/v1/ledger/transactions", GARBLED[kind]), 400)
-    refused(standing.parties.operator.raw("governance", "/v1/holds/hold_x/decision", GARBLED[kind]), 400)
+    refused(agent.raw("verification", f"/v1/contracts/{targets.waiting}/outputs", GARBLED[kind]), 400)
+    refused(targets.parties.finance.raw("settlement", "/v1/ledger/transactions", GARBLED[kind]), 400)
+    refused(targets.parties.operator.raw("governance", "/v1/holds/hold_x/decision", GARBLED[kind]), 400)
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_body_over_ten_megabytes_is_refused_with_and_without_its_length(standing: Standing, announced: bool) -> None:
+def test_a_body_over_ten_megabytes_is_refused_with_and_without_its_length(
+    targets: BadInputTargets, announced: bool
+) -> None:
     chunks = [b'{"output": {"text": "', *[b"a" * MEGABYTE] * 11, b'"}}']
-    path = f"/v1/contracts/{standing.waiting}/outputs"
+    path = f"/v1/contracts/{targets.waiting}/outputs"
     content = b"".join(chunks) if announced else iter(chunks)
-    refused(standing.parties.agent.raw("verification", path, content), 413, "body_too_large")
+    refused(targets.parties.agent.raw("verification", path, content), 413, "body_too_large")
     content = b"".join(chunks) if announced else iter(chunks)
-    refused(standing.parties.consumer.raw("work-publisher", "/v1/work", content), 413, "body_too_large")
+    refused(targets.parties.consumer.raw("work-publisher", "/v1/work", content), 413, "body_too_large")
 
 
-def test_another_media_type_and_an_empty_body_are_refused(standing: Standing) -> None:
-    consumer = standing.parties.consumer
+def test_another_media_type_and_an_empty_body_are_refused(targets: BadInputTargets) -> None:
+    consumer = targets.parties.consumer
     plain = consumer.raw("work-publisher", "/v1/work", b"{}", "text/plain")
     refused(plain, 400, "unsupported_media_type")
     refused(consumer.raw("work-publisher", "/v1/work", b""), 422)
@@ -84,49 +86,49 @@ def test_another_media_type_and_an_empty_body_are_refused(standing: Standing) ->
         ({"budget": {"max_cpc": 0.12345678}}, 422, "/budget/max_cpc"),
         ({"budget": {"max_cpc": "1", "currency": "dollars"}}, 422, "/budget/currency"),
         ({"verification": {"deadline_s": 0}}, 422, "/verification/deadline_s"),
-        ({"verification": {"verifier": "nobody"}}, 400, "/verification/verifier"),
+        ({"verification": {"verifier": "unknown"}}, 400, "/verification/verifier"),
         ({"allow_claims": True}, 400, "/allow_claims"),
         ({"input": {"reference": "a hidden text"}}, 400, "/input/reference"),
         ({"evaluation": {}}, 400, None),
         ({"success_criteria": {"criteria": []}}, 400, "/success_criteria/criteria"),
     ],
 )
-def test_a_work_that_is_not_valid_is_refused_with_the_place(
-    standing: Standing, changes: dict[str, Any], status: int, path: str | None
+def test_invalid_work_is_refused_with_its_pointer(
+    targets: BadInputTargets, changes: dict[str, Any], status: int, path: str | None
 ) -> None:
-    problem = refused(standing.parties.consumer.post("work-publisher", "/v1/work", work_body(**changes)), status)
+    problem = refused(targets.parties.consumer.post("work-publisher", "/v1/work", work_body(**changes)), status)
     assert path is None or path in [each["path"] for each in problem["errors"]], problem
-    checked = standing.parties.consumer.post("work-publisher", "/v1/work/validate", work_body(**changes))
+    checked = targets.parties.consumer.post("work-publisher", "/v1/work/validate", work_body(**changes))
     assert (checked.status_code, checked.json()["valid"]) == (200, False)
 
 
-def test_all_that_is_wrong_with_a_work_comes_in_one_answer(standing: Standing) -> None:
+def test_all_that_is_wrong_with_a_work_comes_in_one_answer(targets: BadInputTargets) -> None:
     criteria = [
         {"metric": "charm", "metric_type": "numeric", "comparison": "gte", "threshold": 1},
         {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": "high"},
         {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 1, "penalty": "-0.10"},
     ]
     body = plain_work(success_criteria={"criteria": criteria})
-    problem = refused(standing.parties.consumer.post("work-publisher", "/v1/work", body), 400, "invalid_work")
-    told = " ".join(each["message"] for each in problem["errors"])
-    assert "Unknown metric: charm" in told
-    assert "Invalid threshold for metric: rougeL" in told
+    problem = refused(targets.parties.consumer.post("work-publisher", "/v1/work", body), 400, "invalid_work")
+    reported = " ".join(each["message"] for each in problem["errors"])
+    assert "Unknown metric: charm" in reported
+    assert "Invalid threshold for metric: rougeL" in reported
     assert [each["path"] for each in problem["errors"] if "penalty" in each["path"]]
 
 
 @pytest.mark.parametrize(
     "rate", ["-0.10", "NaN", "1e2", "0.1234567", "", None, True, 10**17, {"amount": "1"}, "9" * 400]
 )
-def test_an_award_at_no_good_price_is_refused(standing: Standing, rate: Any) -> None:
-    body = {"agent_id": standing.parties.agent.id, "cpc_rate": rate}
-    answer = standing.parties.consumer.post("work-publisher", f"/v1/work/{standing.work_id}/award", body)
+def test_an_award_at_no_good_price_is_refused(targets: BadInputTargets, rate: Any) -> None:
+    body = {"agent_id": targets.parties.agent.id, "cpc_rate": rate}
+    answer = targets.parties.consumer.post("work-publisher", f"/v1/work/{targets.work_id}/award", body)
     assert answer.status_code in {400, 422}
     refused(answer, answer.status_code)
 
 
-def test_a_price_above_the_budget_is_refused(standing: Standing) -> None:
-    body = {"agent_id": standing.parties.agent.id, "cpc_rate": "1.000001"}
-    answer = standing.parties.consumer.post("work-publisher", f"/v1/work/{standing.work_id}/award", body)
+def test_a_price_above_the_budget_is_refused(targets: BadInputTargets) -> None:
+    body = {"agent_id": targets.parties.agent.id, "cpc_rate": "1.000001"}
+    answer = targets.parties.consumer.post("work-publisher", f"/v1/work/{targets.work_id}/award", body)
     refused(answer, 400, "cpc_rate_above_max")
 
 
@@ -142,21 +144,21 @@ def test_a_price_above_the_budget_is_refused(standing: Standing) -> None:
         {"artifacts": [{"name": "a", "media_type": "text/plain"}]},
     ],
 )
-def test_a_candidate_of_the_wrong_shape_is_refused(standing: Standing, changes: dict[str, Any]) -> None:
-    path = f"/v1/contracts/{standing.waiting}/outputs"
-    answer = standing.parties.agent.post("verification", path, candidate(GOOD, **changes))
+def test_a_candidate_of_the_wrong_shape_is_refused(targets: BadInputTargets, changes: dict[str, Any]) -> None:
+    path = f"/v1/contracts/{targets.waiting}/outputs"
+    answer = targets.parties.agent.post("verification", path, candidate(GOOD, **changes))
     assert refused(answer, 422)["errors"]
 
 
-def test_a_candidate_for_a_settled_contract_is_refused(standing: Standing) -> None:
-    path = f"/v1/contracts/{standing.settled}/outputs"
-    answer = standing.parties.agent.post("verification", path, candidate("something else altogether"))
+def test_a_candidate_for_a_settled_contract_is_refused(targets: BadInputTargets) -> None:
+    path = f"/v1/contracts/{targets.settled}/outputs"
+    answer = targets.parties.agent.post("verification", path, candidate("something else altogether"))
     refused(answer, 409, "contract_closed")
     assert "Retry-After" not in answer.headers, "later will not help"
 
 
-def test_an_artifact_that_nobody_uploaded_is_refused(standing: Standing) -> None:
+def test_artifact_without_upload_is_refused(targets: BadInputTargets) -> None:
     artifact = {"name": "a.csv", "media_type": "text/csv", "sha256": "a" * 64}
-    path = f"/v1/contracts/{standing.waiting}/outputs"
-    answer = standing.parties.agent.post("verification", path, candidate(GOOD, artifacts=[artifact]))
+    path = f"/v1/contracts/{targets.waiting}/outputs"
+    answer = targets.parties.agent.post("verification", path, candidate(GOOD, artifacts=[artifact]))
     refused(answer, 400, "unknown_artifact")

@@ -1,4 +1,4 @@
-"""Contracts are followed on any instance: from the first rejection to the end, whoever stops in between."""
+"""Event streams of contracts on any replica, from the first rejection to the end, across restarts."""
 
 import time
 from collections.abc import Iterator
@@ -13,26 +13,17 @@ from aex_cli.suite.service_spec import MODULES
 from aex_client import AexClient, Endpoints, RetryPolicy
 from aex_models.audiences import Audience
 from aex_models.contract_events import ContractEvent
-from tests.e2e.backend import BACKENDS, requested
 from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_status
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TO_THE_END = ["verification_rejected", "verification_rejected", "verification_exhausted"]
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def twofold(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Two instances of each service."""
-    with live_suite(tmp_path_factory.mktemp("events") / ".aex", requested(request), replicas=2) as live:
-        yield live
-        assert live.breakdowns() == []
-
-
 @pytest.fixture
-def parties(twofold: Live) -> Parties:
-    return parties_of(twofold)
+def parties(replicated: Live) -> Parties:
+    return parties_of(replicated)
 
 
 def client_of(reader: Caller, replica: int) -> AexClient:
@@ -42,14 +33,14 @@ def client_of(reader: Caller, replica: int) -> AexClient:
 
 
 def follow(reader: Caller, contract_id: str, replica: int, after: int | None = None) -> list[ContractEvent]:
-    """Everything up to the end."""
+    """Return every event up to the end."""
     with client_of(reader, replica) as client:
         return list(client.events(contract_id, after))
 
 
 @contextmanager
 def stream(reader: Caller, contract_id: str, replica: int) -> Iterator[Iterator[ServerSentEvent]]:
-    """One connection's frames."""
+    """Return the frames of one connection."""
     url = reader.live.url("verification", f"/v1/contracts/{contract_id}/events", replica)
     headers = {"Authorization": f"Bearer {reader.token}"}
     with httpx.Client(trust_env=False, timeout=60) as client, client.stream("GET", url, headers=headers) as answer:
@@ -61,21 +52,21 @@ def test_a_contract_is_followed_on_every_instance_from_its_first_rejection_to_it
     contract_id = contract(parties, verification={"max_attempts": 2})
     with ThreadPoolExecutor(4) as pool:
         readers = (parties.agent, parties.consumer, parties.operator)
-        following = [pool.submit(follow, each, contract_id, 1 + place % 2) for place, each in enumerate(readers)]
+        following = [pool.submit(follow, each, contract_id, 1 + location % 2) for location, each in enumerate(readers)]
         following.append(pool.submit(follow, parties.agent, contract_id, 2))
         deliver(parties, contract_id, POOR)
         deliver(parties, contract_id, f"{POOR} at all")
-        told = [each.result(30) for each in following]
-    for events in told:
+        reported = [each.result(30) for each in following]
+    for events in reported:
         assert [each.seq for each in events] == [1, 2, 3]
         assert [each.type for each in events] == TO_THE_END
         assert [each.attempts_used for each in events] == [1, 2, 2]
-    agent, _, operator, _ = told
+    agent, _, operator, _ = reported
     assert all(each.message for each in (*agent[:2], *operator[:2]))
     assert agent[0].code == "criteria_not_met"
 
 
-def test_a_consumer_reads_what_is_said_of_an_output_once_it_pays_for_it(parties: Parties) -> None:
+def test_consumer_reads_feedback_of_an_output_after_paying_for_it(parties: Parties) -> None:
     contract_id = contract(parties, verification={"max_attempts": 2})
     with client_of(parties.consumer, 1) as client:
         events = client.events(contract_id)
@@ -113,11 +104,11 @@ def test_an_event_comes_promptly_on_its_own_instance_and_soon_on_another(parties
     assert time.monotonic() - begun < 5
 
 
-def test_readers_that_have_gone_leave_nothing(twofold: Live, parties: Parties) -> None:
+def test_readers_that_have_gone_leave_nothing(replicated: Live, parties: Parties) -> None:
     contract_id = contract(parties)
 
     def streams() -> float:
-        text = twofold.http.get(twofold.url("verification", "/metrics", 1)).text
+        text = replicated.http.get(replicated.url("verification", "/metrics", 1)).text
         return float(
             next(line for line in text.splitlines() if line.startswith("aex_event_streams")).rpartition(" ")[2]
         )
@@ -129,18 +120,18 @@ def test_readers_that_have_gone_leave_nothing(twofold: Live, parties: Parties) -
     eventually(lambda: streams() == 0 or None, 10, "the end of the streams")
 
 
-def test_a_deadline_is_told_to_whoever_follows(parties: Parties) -> None:
+def test_deadline_is_sent_to_event_subscribers(parties: Parties) -> None:
     contract_id = contract(parties, verification={"deadline_s": 2})
     assert [each.type for each in follow(parties.consumer, contract_id, 1)] == ["expired"]
 
 
-def test_strangers_learn_nothing_of_a_contract_and_other_roles_may_not_ask(twofold: Live, parties: Parties) -> None:
+def test_strangers_learn_nothing_of_a_contract_and_other_roles_may_not_ask(replicated: Live, parties: Parties) -> None:
     contract_id = contract(parties)
     path = f"/v1/contracts/{contract_id}/events"
     strangers = [
-        caller(twofold, Audience.AGENT, fresh("bot")),
-        caller(twofold, Audience.CONSUMER, fresh("acme")),
-        caller(twofold, Audience.AGENT, parties.consumer.id),
+        caller(replicated, Audience.AGENT, fresh("bot")),
+        caller(replicated, Audience.CONSUMER, fresh("acme")),
+        caller(replicated, Audience.AGENT, parties.consumer.id),
     ]
     answers = [each.get("verification", path) for each in strangers]
     assert [answer.status_code for answer in answers] == [404] * 3
@@ -149,7 +140,7 @@ def test_strangers_learn_nothing_of_a_contract_and_other_roles_may_not_ask(twofo
     assert parties.finance.get("verification", path).status_code == 403
 
 
-def test_an_instance_that_stops_ends_its_streams_at_once_and_readers_go_on(twofold: Live, parties: Parties) -> None:
+def test_an_instance_that_stops_ends_its_streams_at_once_and_readers_go_on(replicated: Live, parties: Parties) -> None:
     contract_id = contract(parties, verification={"max_attempts": 2})
     deliver(parties, contract_id, POOR)
     with (
@@ -158,14 +149,14 @@ def test_an_instance_that_stops_ends_its_streams_at_once_and_readers_go_on(twofo
         stream(parties.agent, contract_id, 2) as frames,
     ):
         events = client.events(contract_id)
-        told = [next(events)]
+        reported = [next(events)]
         rest = pool.submit(lambda: [*events])
         assert next(frame for frame in frames if frame.data).id == "1"
         begun = time.monotonic()
-        twofold.process("verification", 2).terminate()
+        replicated.process("verification", 2).terminate()
         assert [frame for frame in frames if frame.data and frame.id != "1"] == []  # to its proper end
         assert time.monotonic() - begun < 1.5
-        twofold.running.told("verification-2 is ready again")
+        replicated.running.wait_for_error("verification-2 is ready again")
         parties.agent.post("verification", f"/v1/contracts/{contract_id}/finalize")
-        told += rest.result(60)
-    assert [each.type for each in told] == ["verification_rejected", "finalised"]
+        reported += rest.result(60)
+    assert [each.type for each in reported] == ["verification_rejected", "finalised"]

@@ -1,13 +1,12 @@
-"""One contract's whole life is one trace, whoever asks for what, over all services: read from the file it goes to."""
+"""Trace of a contract's complete life over all services, read from the span file."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests.e2e.backend import BACKENDS, requested
+from tests.e2e.conftest import StartSuite
 from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import (
     GOOD,
@@ -24,8 +23,9 @@ from tests.e2e.jobs import (
     until_work,
     work_body,
 )
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import Parties, fresh, parties_of
+from tests.e2e.shared_suite import traces_of
 from tests.e2e.spans import Span, Trace, spans_in
 
 pytestmark = pytest.mark.e2e
@@ -34,7 +34,7 @@ WP, VERIFICATION, GOVERNANCE, SETTLEMENT = "@work-publisher", "@verification", "
 AWARD = f"POST /v1/work/{{work_id}}/award {WP}"
 OUTPUTS = "POST /v1/contracts/{contract_id}/outputs"
 OPENINGS = {f"process contract.awarded {VERIFICATION}", f"open contract {VERIFICATION}"}
-"""What a contract's later spans are below: whichever came first, its event or its agent."""
+"""Parents of a contract's later spans: its event or its agent's request, whichever came first."""
 FROM_AWARD = {
     (AWARD, f"publish contract.awarded {WP}"),
     (f"publish contract.awarded {WP}", f"process contract.awarded {VERIFICATION}"),
@@ -65,41 +65,35 @@ class Traced:
     live: Live
     file: Path
 
-    def whole(self, trace_id: str, wanted: set[tuple[str, str]], caller: str | None = None) -> Trace:
-        """The trace, once it has all of these and nothing is amiss; `caller` is the span id of whoever asked.
+    def complete_trace(self, trace_id: str, expected: set[tuple[str, str]], caller: str | None = None) -> Trace:
+        """Return the trace once it has these spans and no defect.
 
-        Processes export apart: a span may be in the file before the one that it is below.
+        Processes export separately: a span may be written before its parent. `caller` is the caller's span id.
         """
 
         def look() -> Trace | None:
-            found = Trace(trace_id, spans_in(self.file))
-            return found if wanted <= found.edges and found.problems(caller) == [] else None
+            found = Trace(trace_id, spans_in(self.file, trace_id))
+            return found if expected <= found.edges and found.problems(caller) == [] else None
 
         try:
             return eventually(look)
         except AssertionError:
-            found = Trace(trace_id, spans_in(self.file))
-            raise AssertionError(f"{wanted - found.edges} {found.problems(caller)}\n{found.tree()}") from None
+            found = Trace(trace_id, spans_in(self.file, trace_id))
+            raise AssertionError(f"{expected - found.edges} {found.problems(caller)}\n{found.tree()}") from None
 
     def of_contract(self, contract_id: str) -> str:
         """The id of the trace that the contract was awarded in."""
 
         def look() -> Span | None:
-            awards = [span for span in spans_in(self.file) if span.name == "publish contract.awarded"]
+            awards = [span for span in spans_in(self.file, contract_id) if span.name == "publish contract.awarded"]
             return next((span for span in awards if span.attributes["aex.contract_id"] == contract_id), None)
 
         return eventually(look, what=f"the award of {contract_id}").trace_id
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
-    """One suite for this file, on each backend; all four processes write the same file."""
-    place = tmp_path_factory.mktemp("traced")
-    file = place / "spans.jsonl"
-    environment = {"AEX_TRACES_URL": f"file:///{file}"}
-    with live_suite(place / ".aex", requested(request), environment=environment) as live:
-        yield Traced(live, file)
-        assert live.breakdowns() == []
+@pytest.fixture
+def traced(live: Live) -> Traced:
+    return Traced(live, traces_of(live.data_dir))
 
 
 @pytest.fixture
@@ -121,8 +115,8 @@ def test_without_a_callers_trace_a_contract_has_one_from_its_award_to_its_settle
     assert deliver(parties, contract_id, POOR)["verdict"] == "rejected"
     assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
     until_settled(parties.finance, contract_id)
-    wanted = FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING | {("", AWARD)}
-    trace = traced.whole(traced.of_contract(contract_id), wanted)
+    expected = FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING | {("", AWARD)}
+    trace = traced.complete_trace(traced.of_contract(contract_id), expected)
     assert [span.attributes["aex.verdict"] for span in trace.named("verify candidate")] == ["rejected", "passed"]
     attempts = [span.attributes["aex.attempt_id"] for span in below_the_opening(trace, "submit output")]
     assert attempts == [span.attributes["aex.attempt_id"] for span in trace.named("process output.submitted")]
@@ -135,12 +129,12 @@ def test_a_request_and_what_it_does_in_the_contracts_trace_point_to_each_other(
 ) -> None:
     contract_id = contract(parties)
     deliver(parties, contract_id, GOOD)
-    trace = traced.whole(traced.of_contract(contract_id), FROM_OUTPUT)
+    trace = traced.complete_trace(traced.of_contract(contract_id), FROM_OUTPUT)
     [submitting] = below_the_opening(trace, "submit output")
     opening = trace.by_id[submitting.parent_span_id or ""]
     [request] = [
         span
-        for span in spans_in(traced.file)
+        for span in spans_in(traced.file, contract_id)
         if span.name == OUTPUTS and span.attributes["aex.contract_id"] == contract_id
     ]
     assert request.trace_id != trace.spans[0].trace_id
@@ -164,8 +158,8 @@ def test_with_one_trace_of_the_callers_everything_from_the_works_publication_is_
         (f"POST /v1/work {WP}", f"publish work.submitted {WP}"),
         (f"{OUTPUTS} {VERIFICATION}", f"submit output {VERIFICATION}"),
     }
-    wanted = requests | submitting | FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING
-    trace = traced.whole(trace_id, wanted, caller)
+    expected = requests | submitting | FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING
+    trace = traced.complete_trace(trace_id, expected, caller)
     assert trace.named(OUTPUTS)[0].links == []
 
 
@@ -175,7 +169,7 @@ def test_a_callers_own_trace_of_a_delivery_is_linked_with_the_contracts(traced: 
     path = f"/v1/contracts/{contract_id}/outputs?wait_s=30"
     parties.agent.post("verification", path, candidate(GOOD), headers=headers).raise_for_status()
     until_settled(parties.finance, contract_id)
-    trace = traced.whole(trace_id, FROM_OUTPUT | ASKING | VERIFIED | SETTLING, caller)
+    trace = traced.complete_trace(trace_id, FROM_OUTPUT | ASKING | VERIFIED | SETTLING, caller)
     assert {link["trace_id"] for link in trace.named(OUTPUTS)[0].links} == {traced.of_contract(contract_id)}
 
 
@@ -186,15 +180,16 @@ def test_what_a_caller_wants_unrecorded_is_not_recorded(traced: Traced, parties:
     until_settled(parties.finance, unrecorded)
     later = contract(parties)  # once this one is in the file, the other would be
     deliver(parties, later, GOOD)
-    traced.whole(traced.of_contract(later), FROM_OUTPUT | SETTLING)
-    assert [str(span) for span in spans_in(traced.file) if span.trace_id == trace_id] == []
+    traced.complete_trace(traced.of_contract(later), FROM_OUTPUT | SETTLING)
+    # A span of another trace may have a link to this one.
+    assert [str(span) for span in spans_in(traced.file, trace_id) if span.trace_id == trace_id] == []
 
 
 def test_a_deadline_that_passes_ends_the_contract_in_its_trace(traced: Traced, parties: Parties) -> None:
     contract_id = contract(parties, verification={"deadline_s": 1})
     until_settled(parties.finance, contract_id)
     fired = {(f"fire deadline {VERIFICATION}", f"publish outcome.verified {VERIFICATION}")}
-    trace = traced.whole(traced.of_contract(contract_id), FROM_AWARD | fired | SETTLING)
+    trace = traced.complete_trace(traced.of_contract(contract_id), FROM_AWARD | fired | SETTLING)
     [firing] = below_the_opening(trace, "fire deadline")
     assert firing.attributes["aex.contract_id"] == contract_id
 
@@ -215,13 +210,11 @@ def test_an_operators_decision_is_in_the_trace_of_the_contract_that_was_held(tra
         (f"publish outcome.reviewed {GOVERNANCE}", f"process outcome.reviewed {VERIFICATION}"),
         (f"process outcome.reviewed {VERIFICATION}", f"publish outcome.verified {VERIFICATION}"),
     }
-    traced.whole(traced.of_contract(contract_id), FROM_AWARD | FROM_OUTPUT | ASKING | reviewing | SETTLING)
+    traced.complete_trace(traced.of_contract(contract_id), FROM_AWARD | FROM_OUTPUT | ASKING | reviewing | SETTLING)
 
 
 @pytest.mark.parametrize(("ending", "by"), [("cancel", "consumer"), ("finalize", "agent")])
-def test_an_end_that_a_party_asks_for_is_in_the_contracts_trace(
-    traced: Traced, parties: Parties, ending: str, by: str
-) -> None:
+def test_requested_end_is_in_the_trace_of_the_contract(traced: Traced, parties: Parties, ending: str, by: str) -> None:
     work_id = publish(parties)["work_id"]
     contract_id = award(parties, work_id)
     if ending == "finalize":
@@ -229,35 +222,34 @@ def test_an_end_that_a_party_asks_for_is_in_the_contracts_trace(
     answer = getattr(parties, by).post("verification", f"/v1/contracts/{contract_id}/{ending}")
     assert answer.status_code == 200, answer.text
     until_work(parties.consumer, work_id, "cancelled" if ending == "cancel" else "completed")
-    told, asked = ("contract.cancelled", "cancel") if ending == "cancel" else ("outcome.verified", "finalise")
+    reported, requested = ("contract.cancelled", "cancel") if ending == "cancel" else ("outcome.verified", "finalise")
     ends = {
-        (f"{asked} contract {VERIFICATION}", f"publish {told} {VERIFICATION}"),
-        (f"publish {told} {VERIFICATION}", f"process {told} {WP}"),
+        (f"{requested} contract {VERIFICATION}", f"publish {reported} {VERIFICATION}"),
+        (f"publish {reported} {VERIFICATION}", f"process {reported} {WP}"),
     }
-    trace = traced.whole(traced.of_contract(contract_id), FROM_AWARD | ends)
-    assert len(below_the_opening(trace, f"{asked} contract")) == 1
+    trace = traced.complete_trace(traced.of_contract(contract_id), FROM_AWARD | ends)
+    assert len(below_the_opening(trace, f"{requested} contract")) == 1
 
 
-def test_behind_a_front_end_that_names_a_trace_for_every_request_a_contract_has_one_all_the_same(
-    tmp_path: Path,
+def test_a_contract_has_one_trace_behind_a_front_end_that_names_one_for_every_request(
+    tmp_path: Path, start_suite: StartSuite
 ) -> None:
     """Cloud Run's does, and wants few of them recorded."""
     file = tmp_path / "spans.jsonl"
-    linked = {"AEX_TRACES_URL": f"file:///{file}", "AEX_TRACES_CALLERS": "linked"}
-    with live_suite(tmp_path / ".aex", environment=linked) as live:
-        traced, parties = Traced(live, file), parties_of(live)
+    live = start_suite(environment={"AEX_TRACES_URL": f"file:///{file}", "AEX_TRACES_CALLERS": "linked"})
+    traced, parties = Traced(live, file), parties_of(live)
 
-        def named() -> dict[str, str]:
-            return {"traceparent": f"00-{uuid4().hex}-00f067aa0ba902b7-00"}
+    def new_trace() -> dict[str, str]:
+        return {"traceparent": f"00-{uuid4().hex}-00f067aa0ba902b7-00"}
 
-        contract_id = award(parties, publish(parties)["work_id"], **named())
-        path = f"/v1/contracts/{contract_id}/outputs?wait_s=30"
-        for text in (POOR, GOOD):
-            parties.agent.post("verification", path, candidate(text), headers=named()).raise_for_status()
-        until_settled(parties.finance, contract_id)
-        wanted = FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING
-        trace = traced.whole(traced.of_contract(contract_id), wanted, "00f067aa0ba902b7")
-        assert len(below_the_opening(trace, "submit output")) == 2
+    contract_id = award(parties, publish(parties)["work_id"], **new_trace())
+    path = f"/v1/contracts/{contract_id}/outputs?wait_s=30"
+    for text in (POOR, GOOD):
+        parties.agent.post("verification", path, candidate(text), headers=new_trace()).raise_for_status()
+    until_settled(parties.finance, contract_id)
+    expected = FROM_AWARD | FROM_OUTPUT | REJECTION | ASKING | VERIFIED | SETTLING
+    trace = traced.complete_trace(traced.of_contract(contract_id), expected, "00f067aa0ba902b7")
+    assert len(below_the_opening(trace, "submit output")) == 2
 
 
 def test_the_file_has_no_word_of_what_was_sent_and_no_path_that_a_caller_wrote(
@@ -266,7 +258,7 @@ def test_the_file_has_no_word_of_what_was_sent_and_no_path_that_a_caller_wrote(
     parties.agent.get("verification", "/v1/contracts/ctr_none", marker="canary-4c1d")
     parties.agent.get("verification", "/canary-4c1d")
     later = contract(parties)
-    traced.whole(traced.of_contract(later), FROM_AWARD)
+    traced.complete_trace(traced.of_contract(later), FROM_AWARD)
     text = traced.file.read_text(encoding="utf-8")
     names = {span.name for span in spans_in(traced.file)}
     assert "GET /v1/contracts/{contract_id}" in names

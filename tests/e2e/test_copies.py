@@ -1,4 +1,4 @@
-"""Two agents with one text: whichever comes first, they do not both pass; and who asks twice gets one answer."""
+"""Two agents with the same text do not both pass; a repeated request gets the same answer."""
 
 from typing import Any
 from uuid import uuid4
@@ -104,12 +104,12 @@ def test_a_repeated_question_gets_the_stored_answer_whatever_else_it_says(live: 
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    asked = validation(claimed_metrics={"word_count": 5})
-    first = ask(asked)
+    requested = validation(claimed_metrics={"word_count": 5})
+    first = ask(requested)
     assert (first["action"], first["valid"]) == ("hold", False)
-    assert all(ask(asked) == first for _ in range(3))
-    assert ask({**asked, "claimed_metrics": {}, "agent": asked["consumer"]}) == first
-    answers = at_once([asking(service, asked)] * 8)
+    assert all(ask(requested) == first for _ in range(3))
+    assert ask({**requested, "claimed_metrics": {}, "agent": requested["consumer"]}) == first
+    answers = at_once([asking(service, requested)] * 8)
     assert [answer.json() for answer in answers] == [first] * 8
     honest = validation()
     assert ask(honest)["action"] == "allow"
@@ -125,6 +125,6 @@ def test_many_at_once_that_ask_of_one_new_attempt_get_one_answer(live: Live) -> 
     assert all(answer.json() == answers[0].json() for answer in answers)
 
 
-def test_nobody_but_a_service_asks(parties: Parties) -> None:
+def test_only_services_may_request_a_validation(parties: Parties) -> None:
     for asker in (parties.agent, parties.consumer, parties.operator, parties.finance):
         assert asker.post("governance", "/v1/outcomes/validate", validation()).status_code == 403

@@ -1,8 +1,7 @@
-"""A consumer's own metric code, all the way: tried before an award, run in the sandbox, held where it fails."""
+"""Custom metric code end to end: tried before an award, run in the sandbox, held on failure."""
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +9,7 @@ import pytest
 
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.backend import Backend
+from tests.e2e.conftest import StartSuite
 from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import (
     GOOD,
@@ -24,7 +24,7 @@ from tests.e2e.jobs import (
     until_status,
 )
 from tests.e2e.jobs import until_work as until
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import Parties, parties_of
 
 pytestmark = pytest.mark.e2e
@@ -118,11 +118,11 @@ def test_code_that_the_sandbox_cannot_run_is_refused_at_once_with_its_line(parti
     assert "line 1" in problem["message"].lower()
 
 
-def test_a_reference_that_fails_its_own_criteria_is_told_to_its_consumer(parties: Parties) -> None:
+def test_failing_reference_is_reported_to_its_consumer(parties: Parties) -> None:
     work = checked_work(parties, "open", SHARED_WORDS, custom("custom.mine.words", 1_000))
     assert "reference_fails_criteria" in [each["code"] for each in work["warnings"]]
-    shown = parties.agent.read("work-publisher", f"/v1/work/{work['work_id']}")
-    assert not {"warnings", "problems", "evaluation"} & set(shown)
+    visible = parties.agent.read("work-publisher", f"/v1/work/{work['work_id']}")
+    assert not {"warnings", "problems", "evaluation"} & set(visible)
 
 
 def held_contract(parties: Parties) -> tuple[str, str]:
@@ -141,8 +141,8 @@ def test_code_that_fails_on_a_candidate_is_put_before_an_operator_and_costs_noth
     contract_id, attempt_id = held_contract(parties)
     hold = waiting_hold(parties.operator, contract_id)
     assert (hold["cause"], hold["attempt_id"]) == ("custom_metric_failed", attempt_id)
-    shown = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
-    assert (shown["status"], shown["verdict"], shown["counted"], shown["result"]) == ("held", None, False, None)
+    visible = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
+    assert (visible["status"], visible["verdict"], visible["counted"], visible["result"]) == ("held", None, False, None)
     assert parties.finance.get("settlement", f"/v1/settlements/{contract_id}").status_code == 404
     decided(parties.operator, hold, "release")
     until_status(parties.consumer, contract_id, "passed")
@@ -160,12 +160,12 @@ def test_a_rejected_failure_of_the_code_ends_the_contract_for_nothing(parties: P
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
 
 
-def test_a_retried_failure_of_the_code_is_run_again_and_held_again(parties: Parties) -> None:
+def test_retried_code_failure_runs_and_is_held_a_second_time(parties: Parties) -> None:
     contract_id, attempt_id = held_contract(parties)
     decided(parties.operator, waiting_hold(parties.operator, contract_id), "retry")
-    again = waiting_hold(parties.operator, contract_id)
-    assert again["attempt_id"] != attempt_id
-    assert again["cause"] == "custom_metric_failed"
+    repeated = waiting_hold(parties.operator, contract_id)
+    assert repeated["attempt_id"] != attempt_id
+    assert repeated["cause"] == "custom_metric_failed"
     assert parties.agent.read("verification", f"/v1/contracts/{contract_id}")["attempts_used"] == 0
 
 
@@ -179,7 +179,7 @@ def test_verification_is_ready_with_its_sandbox(live: Live) -> None:
     assert live.metric("verification", "aex_sandbox_up") == 1
 
 
-def test_neither_code_nor_evaluation_data_are_told_to_agents_or_logs(live: Live, parties: Parties) -> None:
+def test_code_and_evaluation_data_reach_no_agent_and_no_log(live: Live, parties: Parties) -> None:
     canary = f"canary{uuid4().hex}"
     code = f"def evaluate(input, output, metadata):\n    return len(output['{canary}'] + input['reference'])\n"
     published = publish(parties, **submission(code, reference=f"{canary} secret"))
@@ -204,7 +204,7 @@ def test_neither_code_nor_evaluation_data_are_told_to_agents_or_logs(live: Live,
         assert canary not in json.dumps(each)
 
 
-def test_code_that_hangs_on_candidates_delays_nobody_else(live: Live, parties: Parties) -> None:
+def test_hanging_code_delays_no_other_work(live: Live, parties: Parties) -> None:
     slow = [award(parties, checked_work(parties, "open", HANGING)["work_id"]) for _ in range(6)]
     for contract_id in slow:
         deliver(parties, contract_id, "a hanging candidate", wait_s=0)
@@ -216,27 +216,25 @@ def test_code_that_hangs_on_candidates_delays_nobody_else(live: Live, parties: P
     until_status(parties.agent, slow[0], "held")
 
 
-def test_without_a_sandbox_works_wait_and_the_rest_goes_on(tmp_path: Path, backend: Backend) -> None:
-    data = tmp_path / ".aex"
-    with live_suite(data, backend, environment={"AEX_SANDBOX_WORKERS": "0"}) as live:
-        parties = parties_of(live)
-        work_id = publish(parties, **submission(SHARED_WORDS))["work_id"]
-        answer = live.http.get(live.url("verification", "/readyz"))
-        assert (answer.status_code, answer.json()) == (200, {"status": "ready", "missing": {"sandbox": "off"}})
-        assert live.metric("verification", "aex_sandbox_up") == 0
-        assert deliver(parties, contract(parties), GOOD)["verdict"] == "passed"
-        eventually(lambda: waiting(live, work_id) or None, what="a check that waits")
-        assert parties.consumer.read("work-publisher", f"/v1/work/{work_id}")["status"] == "checking"
-        live.running.process.terminate()
-        assert live.running.wait() == 0
-        assert live.breakdowns() == []
-    with live_suite(data, backend) as live:
-        consumer = replace(parties.consumer, live=live)
-        assert until(consumer, work_id, "open")["work_id"] == work_id
-        assert live.metric("verification", "aex_dead_letters") == 0
+def test_without_a_sandbox_works_wait_and_the_rest_continues(backend: Backend, start_suite: StartSuite) -> None:
+    live = start_suite(backend, environment={"AEX_SANDBOX_WORKERS": "0"})
+    parties = parties_of(live)
+    work_id = publish(parties, **submission(SHARED_WORDS))["work_id"]
+    response = live.http.get(live.url("verification", "/readyz"))
+    assert (response.status_code, response.json()) == (200, {"status": "ready", "missing": {"sandbox": "off"}})
+    assert live.metric("verification", "aex_sandbox_up") == 0
+    assert deliver(parties, contract(parties), GOOD)["verdict"] == "passed"
+    eventually(lambda: waiting(live, work_id) or None, what="a check that waits")
+    assert parties.consumer.read("work-publisher", f"/v1/work/{work_id}")["status"] == "checking"
+    live.running.process.terminate()
+    assert live.running.wait() == 0
+    live = start_suite(backend)
+    consumer = replace(parties.consumer, live=live)
+    assert until(consumer, work_id, "open")["work_id"] == work_id
+    assert live.metric("verification", "aex_dead_letters") == 0
 
 
 def waiting(live: Live, work_id: str) -> list[dict[str, Any]]:
-    """How often the log tells that the work could not be tried yet."""
+    """Return how often the log reports that the work could not be tried yet."""
     lines = live.log("verification")
-    return [line for line in lines if line["event"] == "work_check_waits" and line["work_id"] == work_id]
+    return [line for line in lines if line["event"] == "work_check_delayed" and line["work_id"] == work_id]

@@ -1,4 +1,4 @@
-"""How contracts end without a pass: finalised, cancelled, expired."""
+"""Ends of contracts without a pass: finalised, cancelled, expired."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_a_contract_cannot_be_cancelled_once_a_candidate_was_received(parties: P
 def test_a_contract_that_expires_with_nothing_judged_costs_nothing(parties: Parties) -> None:
     work_id = publish(parties, verification={"deadline_s": 1})["work_id"]
     contract_id = award(parties, work_id)
-    settled = until_settled(parties.finance, contract_id)  # nobody touches it in verification: the timer fires
+    settled = until_settled(parties.finance, contract_id)  # without any request to verification: the timer fires
     assert amounts(settled["cost"]) == ("0.00", "0.00", "0.00", "0.00")
     outcome = parties.consumer.read("verification", f"/v1/outcomes/{contract_id}")
     assert (outcome["final_status"], outcome["verification_result"]) == ("expired", None)

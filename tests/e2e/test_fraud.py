@@ -1,4 +1,4 @@
-"""Each rule that candidates can raise, end to end: the outcome is held, an operator reads why, and nobody else does."""
+"""Rules that candidates can raise, end to end: the outcome is held and only an operator reads why."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def criterion(metric: str, metric_type: str, threshold: Any, comparison: str = "gte") -> dict[str, Any]:
-    """One that earns 0.45."""
+    """Return a criterion that earns 0.45."""
     shape = {"metric": metric, "metric_type": metric_type, "comparison": comparison, "threshold": threshold}
     return {"criteria": [{**shape, "bonus": "0.45", "penalty": "0.05"}]}
 
@@ -69,19 +69,19 @@ def test_required_terms_in_a_mere_list_are_held(parties: Parties) -> None:
 
 
 def test_labels_flipped_one_by_one_until_the_score_is_reached_are_held(parties: Parties) -> None:
-    truth = [("yes", "no")[place % 3 == 0] for place in range(100)]
+    truth = [("yes", "no")[pointer % 3 == 0] for pointer in range(100)]
     contract_id = contract(
         parties,
         evaluation={"ground_truth": truth},
         success_criteria=criterion("accuracy", "accuracy", 0.95),
         verification={"max_attempts": 10},
     )
-    guess = ["no" if place < 12 else label for place, label in enumerate(truth)]
-    wrong = [place for place, label in enumerate(truth) if guess[place] != label]
+    guess = ["no" if pointer < 12 else label for pointer, label in enumerate(truth)]
+    wrong = [pointer for pointer, label in enumerate(truth) if guess[pointer] != label]
     assert len(wrong) == 8
-    for place in wrong[:3]:
+    for pointer in wrong[:3]:
         assert post(parties, contract_id, {"predictions": guess})["verdict"] == "rejected"
-        guess[place] = truth[place]
+        guess[pointer] = truth[pointer]
     assert post(parties, contract_id, {"predictions": guess})["status"] == "held"
     flag = held_for(parties, contract_id, "score_probing")
     assert "accuracy" in str(flag["evidence"])
@@ -95,11 +95,11 @@ def test_words_changed_one_by_one_until_the_score_is_reached_are_held(parties: P
         success_criteria=criterion("rougeL", "rouge_score", 0.8),
         verification={"max_attempts": 40},
     )
-    words, wanted = reworded(secret, "begin", 0.27).split(), secret.split()
-    wrong = [place for place, word in enumerate(wanted) if words[place] != word]
-    for place in [None, *wrong]:
-        if place is not None:
-            words[place] = wanted[place]
+    words, expected = reworded(secret, "begin", 0.27).split(), secret.split()
+    wrong = [pointer for pointer, word in enumerate(expected) if words[pointer] != word]
+    for pointer in [None, *wrong]:
+        if pointer is not None:
+            words[pointer] = expected[pointer]
         if deliver(parties, contract_id, " ".join(words))["verdict"] != "rejected":
             break
     held_for(parties, contract_id, "score_probing")
@@ -115,10 +115,10 @@ INJECTIONS: dict[str, Candidate] = {
 }
 
 
-@pytest.mark.parametrize("place", INJECTIONS)
-def test_a_candidate_that_addresses_its_reviewer_is_held_wherever_it_does(parties: Parties, place: str) -> None:
+@pytest.mark.parametrize("pointer", INJECTIONS)
+def test_a_candidate_that_addresses_its_reviewer_is_held_wherever_it_does(parties: Parties, pointer: str) -> None:
     contract_id = plain(parties)
-    answer = parties.agent.post("verification", f"/v1/contracts/{contract_id}/outputs", INJECTIONS[place]())
+    answer = parties.agent.post("verification", f"/v1/contracts/{contract_id}/outputs", INJECTIONS[pointer]())
     assert answer.is_success, answer.text
     held_for(parties, contract_id, "judge_injection")
 

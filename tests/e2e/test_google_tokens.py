@@ -1,4 +1,4 @@
-"""The real suite with Google's tokens between its services: the metadata server is a small one, and so are its keys."""
+"""A suite with Google's tokens between its services, with a local metadata server and keys."""
 
 import json
 from collections.abc import Iterator
@@ -9,23 +9,23 @@ import pytest
 
 from aex_models.audiences import Audience
 from tests.e2e.backend import EMBEDDED
+from tests.e2e.bad_input_targets import refused
 from tests.e2e.jobs import GOOD, candidate, contract, deliver, eventually, plain_work, until_settled, until_status
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Caller, PatientCaller, caller, parties_of
-from tests.e2e.standing import refused
-from tests.parts.google import ACCOUNTS, Google, Said, google_in
+from tests.parts.google import ACCOUNTS, CannedResponse, Google, run_google
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-ASKED = {"work-publisher": "/v1/awards/{}", "governance": "/v1/holds", "settlement": "/v1/settlements"}
-"""What to ask another service for, with a token."""
+TOKEN_REQUESTS = {"work-publisher": "/v1/awards/{}", "governance": "/v1/holds", "settlement": "/v1/settlements"}
+"""Path to read from another service with a token."""
 UNKNOWN = "/v1/contracts/ctr_unknown/outputs"
 """Verification asks work-publisher whether there is such an award."""
 
 
 @contextmanager
 def with_google(folder: Path) -> Iterator[tuple[Live, Google]]:
-    """A suite whose services are told to use Google's tokens, by their settings alone."""
-    with google_in(folder) as google:
+    """Start a suite whose settings select Google's tokens."""
+    with run_google(folder) as google:
         environment = {
             "AEX_LOG_LEVEL": "debug",
             "AEX_SERVICE_TOKENS": "google",
@@ -45,26 +45,28 @@ def test_verification_calls_the_others_with_googles_tokens_and_no_other_token_ma
         assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
         until_settled(parties.finance, contract_id)
         refused(parties.agent.post("verification", UNKNOWN, candidate(GOOD)), 404)  # work-publisher was asked
-        assert set(google.asked) == {"aex:governance", "aex:work-publisher"}
-        assert len(google.asked) == 2
+        assert set(google.audiences) == {"aex:governance", "aex:work-publisher"}
+        assert len(google.audiences) == 2
 
         def knock(token: str) -> tuple[int, str | None]:
-            answer = Caller(live, "x", token).get("work-publisher", ASKED["work-publisher"].format(contract_id))
+            answer = Caller(live, "x", token).get(
+                "work-publisher", TOKEN_REQUESTS["work-publisher"].format(contract_id)
+            )
             return answer.status_code, None if answer.is_success else answer.json()["code"]
 
         assert knock(google.id_token("aex:work-publisher")) == (200, None)
         assert knock(google.id_token("aex:governance")) == (401, "wrong_audience")
         assert knock(google.id_token("aex:work-publisher", email_verified="true")) == (401, "unverified_account")
-        stranger = "somebody@their-project.iam.gserviceaccount.com"
+        stranger = "other@their-project.iam.gserviceaccount.com"
         assert knock(google.id_token("aex:work-publisher", email=stranger)) == (401, "unknown_account")
         stolen = caller(live, Audience.SERVICE, "service:verification")
-        for service, path in ASKED.items():
+        for service, path in TOKEN_REQUESTS.items():
             refused(stolen.get(service, path.format(contract_id)), 401, "role_not_granted")
 
 
-def test_an_outcome_waits_while_google_gives_no_token_and_nobody_pays_for_it(tmp_path: Path) -> None:
+def test_outcome_waits_unpaid_while_google_issues_no_token(tmp_path: Path) -> None:
     with with_google(tmp_path) as (live, google):
-        google.says, google.stubborn = [Said(503)], True
+        google.canned, google.repeats_last = [CannedResponse(503)], True
         refused(
             parties_of(live).agent.post("verification", UNKNOWN, candidate(GOOD)), 503, "work_publisher_unreachable"
         )
@@ -72,16 +74,16 @@ def test_an_outcome_waits_while_google_gives_no_token_and_nobody_pays_for_it(tmp
         contract_id = contract(parties, **plain_work())
         path = f"/v1/contracts/{contract_id}/outputs"
         assert parties.agent.post("verification", path, candidate(GOOD)).is_success
-        eventually(lambda: told(live, "governance_unreachable"), what="governance being out of reach")
+        eventually(lambda: is_logged(live, "governance_unreachable"), what="governance being out of reach")
         seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}")
         assert (seen["status"], seen["attempts_used"]) == ("verifying", 1)
-        assert told(live, "id_token_retried")
-        assert told(live, "id_token_missing")
-        google.says = []
+        assert is_logged(live, "id_token_retried")
+        assert is_logged(live, "id_token_missing")
+        google.canned = []
         until_settled(parties.finance, contract_id)
         assert until_status(parties.operator, contract_id, "passed")["attempts_used"] == 1
 
 
-def told(live: Live, event: str) -> bool | None:
-    """Whether verification has logged it yet."""
+def is_logged(live: Live, event: str) -> bool | None:
+    """Return whether verification has logged the event."""
     return True if any(line["event"] == event for line in live.log("verification")) else None

@@ -21,8 +21,8 @@ def held_contract(parties: Parties) -> str:
     contract_id = contract(parties)
     attempt = deliver(parties, contract_id, GOOD, wait_s=0)
     until_status(parties.agent, contract_id, "held")
-    shown = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt['attempt_id']}")
-    assert (shown["status"], shown["verdict"]) == ("held", None)
+    visible = parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt['attempt_id']}")
+    assert (visible["status"], visible["verdict"]) == ("held", None)
     return contract_id
 
 
@@ -47,7 +47,7 @@ def test_a_rejected_hold_fails_the_contract_and_costs_nothing(colleagues: Partie
     assert amounts(until_settled(colleagues.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
 
 
-def test_a_retried_hold_is_verified_anew_uncounted_and_held_again(colleagues: Parties) -> None:
+def test_retried_hold_is_verified_uncounted_and_held_a_second_time(colleagues: Parties) -> None:
     contract_id = held_contract(colleagues)
     first = waiting_hold(colleagues.operator, contract_id)
     decided(colleagues.operator, first, "retry")

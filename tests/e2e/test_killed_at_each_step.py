@@ -1,41 +1,34 @@
-"""verification is killed at each step of an attempt: what was taken in is judged and counted once, and settled once."""
+"""Verification killed at each step of an attempt: accepted candidates are counted and settled once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.e2e.backend import BACKENDS, requested
 from tests.e2e.burning import burning
-from tests.e2e.dying import governance, verification
 from tests.e2e.dying.deaths import Deaths, Moment
 from tests.e2e.dying.steps import Step
+from tests.e2e.dying.suite import DyingSuite
 from tests.e2e.jobs import CRITERIA, GOOD, POOR, eventually
 from tests.e2e.killing import kill
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import Parties
 from tests.e2e.slow_extractor import METRIC, SLOW
-from tests.e2e.stories import FINALISED, REVISED, USED_UP, VERIFIED_ANEW, Story, insist
+from tests.e2e.stories import FINALISED, RETRIED_HOLD, REVISED, USED_UP, Story, insist
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(240)]
-REPLACED = {module.main.SERVICE: module.__name__ for module in (verification, governance)}
-CONFIG = """
-extractors:
-  letters:
-    class: tests.e2e.slow_extractor:LetterExtractor
-"""
 PHASES = {
     "taken in": (Step.TAKE_IN, Step.PUBLISH_JOB, Step.HANDLE_JOB),
     "judged": (Step.REJECT, Step.REJECT_LAST, Step.PASS),
     "decided": (Step.ASK_GOVERNANCE, Step.HOLD, Step.RETRY),
     "ended": (Step.FINALISE, Step.OUTCOME, Step.PUBLISH_OUTCOME),
 }
-"""One death follows the other; the contracts that were met by one go on beside those that come after them."""
+"""Steps with a death each, in order; contracts that one has met continue beside later ones."""
 STORIES = {
     Step.REJECT_LAST: USED_UP,
-    Step.HOLD: VERIFIED_ANEW,
-    Step.RETRY: VERIFIED_ANEW,
+    Step.HOLD: RETRIED_HOLD,
+    Step.RETRY: RETRIED_HOLD,
     Step.FINALISE: FINALISED,
 }
 """In which a step occurs; elsewhere a candidate is rejected, and the next one passes."""
@@ -43,37 +36,29 @@ STORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A suite whose verification dies as it is told."""
+    """A suite whose verification dies as ordered."""
 
     live: Live
     deaths: Deaths
 
     def begin(self, pool: ThreadPoolExecutor, step: Step, moment: Moment) -> Future[None]:
-        """One contract's story, told up to the death of verification at this step; the rest goes on meanwhile."""
+        """Run a story up to the death of verification at this step; the rest continues in the background."""
         story = STORIES.get(step, REVISED)
         parties, contract_id = story.begin(self.live)
         self.deaths.order(step, moment, contract_id)
-        rest = pool.submit(self._tell, story, parties, contract_id)
+        rest = pool.submit(self._run_story, story, parties, contract_id)
         eventually(lambda: rest.done() or self.deaths.happened(step, moment) or None, what="the death")
         assert self.deaths.happened(step, moment), rest.result()
         return rest
 
-    def _tell(self, story: Story, parties: Parties, contract_id: str) -> None:
+    def _run_story(self, story: Story, parties: Parties, contract_id: str) -> None:
         story.live_through(parties, contract_id)
         story.check(self.live, parties, contract_id)
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    folder = tmp_path_factory.mktemp("steps")
-    config = folder / "outcome-verification.yaml"
-    config.write_text(CONFIG, encoding="utf-8")
-    environment = Deaths.ordered_in(folder / "deaths")
-    with live_suite(
-        folder / ".aex", requested(request), environment=environment, config=config, replaced=REPLACED
-    ) as live:
-        yield Stage(live, Deaths(folder / "deaths"))
-        assert live.breakdowns() == []
+@pytest.fixture
+def stage(dying: DyingSuite) -> Stage:
+    return Stage(dying.live, dying.deaths)
 
 
 @pytest.mark.parametrize("steps", PHASES.values(), ids=PHASES)

@@ -1,26 +1,24 @@
-"""Services killed between a commit and what follows it: no event is lost, the journal is whole, nothing is repeated."""
+"""Services killed between a commit and its consequence: no event is lost and nothing is repeated."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
 
 from tests.e2e.accounts import check_books
-from tests.e2e.backend import BACKENDS, requested
 from tests.e2e.counts import until_published
-from tests.e2e.dying import settlement, verification, work_publisher
 from tests.e2e.dying.bus import publishing
 from tests.e2e.dying.deaths import Deaths, Moment
 from tests.e2e.dying.sealing import Sealing
+from tests.e2e.dying.suite import DyingSuite
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled, until_work
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.load import Load, say, table
 from tests.e2e.parties import Parties, PatientCaller, parties_of
 from tests.e2e.stores import transactions_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(240)]
-VICTIMS = {module.main.SERVICE: module.__name__ for module in (work_publisher, verification, settlement)}
 TOPICS = {
     "work-publisher": "contract.awarded",
     "verification": "outcome.verified",
@@ -28,12 +26,14 @@ TOPICS = {
 }
 """Over the first of which each of them dies."""
 CONTRACTS = 10
-"""Of which eight are settled; where a death leaves the next commit undone, the next process dies over that."""
+"""Contracts of a run, eight of them settled.
+
+Where a death leaves the next commit undone, the next process dies at that commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A suite whose services die as they are told."""
+    """A suite whose services die as ordered."""
 
     live: Live
     ordered: Deaths
@@ -43,28 +43,24 @@ class Stage:
         eventually(lambda: all(self.ordered.happened(step, each) for each in moments) or None, what=f"deaths at {step}")
 
     def deaths(self) -> dict[str, int]:
-        """How often each has died so far."""
-        told = [line for line in self.live.running.err if "died (SIGKILL)" in line]
-        return {service: sum(f"{service} died" in line for line in told) for service in VICTIMS}
+        """Return how often each process has died."""
+        reported = [line for line in self.live.running.err if "died (SIGKILL)" in line]
+        return {service: sum(f"{service} died" in line for line in reported) for service in TOPICS}
 
     def insist_on_deaths(self, expected: Mapping[str, int]) -> None:
-        """So many have died by now, and no more. `aex up` tells of a death some moments after it."""
+        """Wait for exactly this many deaths; `aex up` reports a death some moments after it."""
         total = sum(expected.values())
         eventually(lambda: sum(self.deaths().values()) >= total or None, what=f"word of {total} deaths")
         assert self.deaths() == expected
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    folder = tmp_path_factory.mktemp("commits")
-    environment = Deaths.ordered_in(folder / "deaths")
-    with live_suite(folder / ".aex", requested(request), environment=environment, replaced=VICTIMS) as live:
-        yield Stage(live, Deaths(folder / "deaths"))
-        assert live.breakdowns() == []
+@pytest.fixture
+def stage(dying: DyingSuite) -> Stage:
+    return Stage(dying.live, dying.deaths)
 
 
 def until_listed(parties: Parties, contract_id: str) -> None:
-    """Wait until verification knows of a contract that nobody has asked it for: its event has come."""
+    """Wait until verification has received the event of a contract without a request for it."""
 
     def look() -> bool | None:
         listed = parties.consumer.read("verification", "/v1/contracts")["items"]
@@ -97,12 +93,12 @@ def test_services_that_are_killed_before_and_after_a_publication_lose_nothing_an
     until_work(parties.consumer, settled["work_id"], "completed")
 
 
-def test_the_journal_is_whole_and_counts_all_once_though_settlement_was_killed_after_each_commit_of_its_sealer(
+def test_journal_is_complete_after_kills_at_each_commit_of_the_sealer(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     live, before = stage.live, stage.deaths()
     for step in Sealing:
-        stage.ordered.order(step, Moment.AFTER)  # of what is committed by then, nobody has heard
+        stage.ordered.order(step, Moment.AFTER)  # committed, and not yet published
     load = Load(live)
     with ThreadPoolExecutor(CONTRACTS) as pool:
         for each in load.start(pool, CONTRACTS):

@@ -1,4 +1,4 @@
-"""How far the books are behind: a settlement is in the breakdown and in its accounts within a second, embedded."""
+"""Lag of the projections: a settlement is in the breakdown and its accounts within a second, embedded."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from tests.e2e.parties import Parties
 pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("live", [EMBEDDED.name], indirect=True, scope="session")]
 SETTLEMENTS = 7
 LAG_S = 1.0
-_LOOK_AGAIN_S = 0.005
+_POLL_S = 0.005
 
 
 def test_a_settlement_is_in_the_books_within_a_second(
@@ -33,7 +33,7 @@ def test_a_settlement_is_in_the_books_within_a_second(
     for number in range(1, SETTLEMENTS + 1):
         contract_id = contract(parties)
         deliver(parties, contract_id, GOOD)
-        settled = datetime.fromisoformat(until_settled(parties.finance, contract_id, look_again_s=0.001)["settled_at"])
+        settled = datetime.fromisoformat(until_settled(parties.finance, contract_id, poll_s=0.001)["settled_at"])
         for name, count in (("breakdown", in_breakdown), ("account", in_account)):
             lags[name].append(lag(settled, count, number))
     figures = (
@@ -44,7 +44,7 @@ def test_a_settlement_is_in_the_books_within_a_second(
     assert all(median(found) <= LAG_S for found in lags.values()), lags
 
 
-def lag(settled: datetime, count: Callable[[], int], wanted: int) -> float:
+def lag(settled: datetime, count: Callable[[], int], expected: int) -> float:
     """Seconds from the settlement to the answer that has it."""
-    eventually(lambda: count() >= wanted or None, what="the settlement in the books", again_s=_LOOK_AGAIN_S)
+    eventually(lambda: count() >= expected or None, what="the settlement in the books", poll_s=_POLL_S)
     return (datetime.now(UTC) - settled).total_seconds()

@@ -11,21 +11,21 @@ from tests.e2e.stores import transactions_of
 pytestmark = [pytest.mark.e2e, EMBEDDED_ALONE]
 
 
-def test_a_contract_that_is_not_there_not_at_its_end_or_booked_twice_is_none_of_what_was_meant(live: Live) -> None:
+def test_missing_open_or_twice_posted_contracts_are_errors(live: Live) -> None:
     load = Load(live)
     unheard_of, untouched = "ctr_unheard_of", contract(load.parties)
-    booked_twice, settled = contract(load.parties), contract(load.parties)
-    for each in (booked_twice, settled):
+    posted_twice, settled = contract(load.parties), contract(load.parties)
+    for each in (posted_twice, settled):
         deliver(load.parties, each, GOOD)
         until_settled(load.parties.finance, each)
-    path = f"/v1/settlements/{booked_twice}/reversals"
+    path = f"/v1/settlements/{posted_twice}/reversals"
     answer = load.parties.finance.post("settlement", path, {"reason": "a second transaction"})
     assert answer.status_code == 201, answer.text
-    assert len(transactions_of(live, booked_twice)) == 2
-    load.accepted = dict.fromkeys((unheard_of, untouched, booked_twice, settled), Kind.SETTLED)
+    assert len(transactions_of(live, posted_twice)) == 2
+    load.accepted = dict.fromkeys((unheard_of, untouched, posted_twice, settled), Kind.SETTLED)
     assert load.ends() == {
         unheard_of: Kind.LOST,
         untouched: Kind.OPEN,
-        booked_twice: Kind.TWICE,
+        posted_twice: Kind.TWICE,
         settled: Kind.SETTLED,
     }

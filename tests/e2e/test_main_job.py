@@ -141,9 +141,9 @@ def test_tokens_that_the_command_prints_open_the_services(live: Live) -> None:
     assert (answer.status_code, answer.json()["verdict"]) == (200, "passed")
 
 
-def test_a_candidate_that_was_judged_is_answered_again_without_being_counted(parties: Parties) -> None:
+def test_repeated_candidate_is_answered_and_not_counted(parties: Parties) -> None:
     contract_id = contract(parties)
     first = deliver(parties, contract_id, POOR)
-    again: dict[str, Any] = deliver(parties, contract_id, POOR)
-    assert (again["attempt_id"], again["verdict"], again["replay"]) == (first["attempt_id"], "rejected", True)
+    repeated: dict[str, Any] = deliver(parties, contract_id, POOR)
+    assert (repeated["attempt_id"], repeated["verdict"], repeated["replay"]) == (first["attempt_id"], "rejected", True)
     assert parties.agent.read("verification", f"/v1/contracts/{contract_id}")["attempts_used"] == 1

@@ -1,21 +1,20 @@
-"""What a running suite tells of itself: figures that add up with what happened, and lines that name the contract."""
+"""Metrics and logs of a running suite: matching figures, and lines that name the contract."""
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from aex_cli.suite.service_spec import MODULES
-from tests.deploy.promql import figures_in, problems
 from tests.deploy.test_dashboards import QUERIES
 from tests.e2e.backend import Backend
+from tests.e2e.conftest import StartSuite
 from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_settled, until_status
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
+from tests.parts.promql import find_problems, parse_metrics
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -57,40 +56,36 @@ COUNTED = {
         "aex_dead_letters": 0,
     },
 }
-"""After a contract that was revised and passed, one that was held and released, and one that was cancelled."""
+"""Counters after three contracts: revised and passed, held and released, cancelled."""
 
 
-@pytest.fixture
-def told(tmp_path: Path, backend: Backend) -> Iterator[Live]:
-    """A suite that logs for Google Cloud, and nothing ever happened in but this."""
+def test_figures_add_up_with_what_happened_and_lines_name_their_contract(
+    backend: Backend, start_suite: StartSuite
+) -> None:
     environment = {"AEX_LOG_LEVEL": "debug", "AEX_LOG_FORMAT": "google", "AEX_GOOGLE_PROJECT": PROJECT}
-    with live_suite(tmp_path / ".aex", backend, environment=environment) as live:
-        yield live
-
-
-def test_figures_add_up_with_what_happened_and_lines_name_their_contract(told: Live) -> None:
-    contracts = happened(told)
-    for service, wanted in COUNTED.items():
-        eventually(partial(_is_told, told, service, wanted), what=f"{service}: {wanted}")
-    _events_add_up(told)
-    _the_dashboard_can_be_drawn(told)
+    live = start_suite(backend, checked=False, environment=environment)  # Google's lines have other keys
+    contracts = happened(live)
+    for service, expected in COUNTED.items():
+        eventually(partial(_is_reported, live, service, expected), what=f"{service}: {expected}")
+    _events_add_up(live)
+    _the_dashboard_can_be_drawn(live)
     for contract_id in contracts:
-        _is_followed_through_the_logs(told, contract_id)
-    _lines_name_their_contract(told)
+        _is_followed_through_the_logs(live, contract_id)
+    _lines_name_their_contract(live)
 
 
 def happened(live: Live) -> list[str]:
     """The three contracts."""
-    parties, kin = parties_of(live), parties_of(live, "one-house", "one-house")
+    parties, relatives = parties_of(live), parties_of(live, "one-house", "one-house")
     revised = contract(parties)
     assert deliver(parties, revised, POOR)["verdict"] == "rejected"
     assert deliver(parties, revised, GOOD)["verdict"] == "passed"
     until_settled(parties.finance, revised)
-    held = contract(kin)
-    deliver(kin, held, GOOD)
-    until_status(kin.agent, held, "held")
-    decided(kin.operator, waiting_hold(kin.operator, held), "release")
-    until_settled(kin.finance, held)
+    held = contract(relatives)
+    deliver(relatives, held, GOOD)
+    until_status(relatives.agent, held, "held")
+    decided(relatives.operator, waiting_hold(relatives.operator, held), "release")
+    until_settled(relatives.finance, held)
     cancelled = contract(parties)
     until_status(parties.consumer, cancelled, "awarded")
     assert parties.consumer.post("verification", f"/v1/contracts/{cancelled}/cancel").is_success
@@ -107,9 +102,9 @@ def samples(live: Live, service: str) -> dict[str, float]:
     return found
 
 
-def _is_told(live: Live, service: str, wanted: dict[str, int]) -> bool | None:
+def _is_reported(live: Live, service: str, expected: dict[str, int]) -> bool | None:
     found = samples(live, service)
-    return True if {name: found.get(name) for name in wanted} == wanted else None
+    return True if {name: found.get(name) for name in expected} == expected else None
 
 
 def _events_add_up(live: Live) -> None:
@@ -130,8 +125,8 @@ def _events_add_up(live: Live) -> None:
 
 
 def _the_dashboard_can_be_drawn(live: Live) -> None:
-    figures = figures_in(*(live.http.get(live.url(service, "/metrics")).text for service in MODULES))
-    assert [problem for query in QUERIES for problem in problems(query, figures)] == []
+    figures = parse_metrics(*(live.http.get(live.url(service, "/metrics")).text for service in MODULES))
+    assert [problem for query in QUERIES for problem in find_problems(query, figures)] == []
 
 
 def _is_followed_through_the_logs(live: Live, contract_id: str) -> None:
@@ -156,6 +151,6 @@ def _lines_name_their_contract(live: Live) -> None:
 def _has_to_do_with_a_contract(line: dict[str, Any]) -> bool:
     route = line.get("httpRequest", {}).get("requestUrl", "")
     is_award = route == "/v1/work/{work_id}/award"
-    asked = "{contract_id}" in route or is_award or route == "/v1/outcomes/validate"
+    requested = "{contract_id}" in route or is_award or route == "/v1/outcomes/validate"
     fired = "timer_kind" in line and line["timer_kind"] != "check"
-    return asked or fired or "attempt_id" in line or line.get("event_type", "work.").split(".")[0] != "work"
+    return requested or fired or "attempt_id" in line or line.get("event_type", "work.").split(".")[0] != "work"

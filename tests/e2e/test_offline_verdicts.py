@@ -1,4 +1,4 @@
-"""`aex verify` says of the demo's two contracts what the running suite says: each value, each verdict, the money."""
+"""Verdicts of `aex verify` for the demo's contracts equal those of the running suite."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ DELIVERIES = {
     "digits": [("predictions.json", "passed", 0)],
 }
 OWN = {"verification_id", "contract_id", "verified_at", "governance"}
-"""What two verifications of one candidate need not share; governance is asked by the suite alone."""
+"""Fields in which two verifications of a candidate may differ; only the suite calls governance."""
 
 
 def content(name: str) -> Any:
@@ -45,11 +45,11 @@ def in_the_suite(parties: Parties, work: str, outputs: list[str]) -> list[dict[s
         answer = parties.agent.post("verification", f"/v1/contracts/{contract_id}/outputs?wait_s=30", candidate)
         assert answer.status_code == 200, answer.text
 
-    def told() -> list[dict[str, Any]] | None:
+    def verdict_lines() -> list[dict[str, Any]] | None:
         items = parties.consumer.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
         return [each["result"] for each in items] if all(each.get("result") for each in items) else None
 
-    return eventually(told, what="the results of all attempts")
+    return eventually(verdict_lines, what="the results of all attempts")
 
 
 @pytest.mark.parametrize("work", DELIVERIES)

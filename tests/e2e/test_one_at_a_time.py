@@ -1,34 +1,23 @@
-"""Everybody at once: one candidate of a contract is under verification at a time, and a contract has one end."""
+"""Concurrent parties: one candidate is verified at a time, and a contract ends once."""
 
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.e2e.backend import BACKENDS, requested
 from tests.e2e.jobs import POOR
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.once import AT_ONCE
 from tests.e2e.racing import Race, at_once, check_refusals, race_to_an_end
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-REPLICAS = 2
 ROUNDS = 36
 RACES_AT_ONCE = 3
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def replicated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Two processes of each service; requests go to either."""
-    with live_suite(tmp_path_factory.mktemp("race") / ".aex", requested(request), replicas=REPLICAS) as started:
-        yield started
-        assert started.breakdowns() == []
-
-
 def post_many(live: Live) -> None:
     race = Race.on(live)
-    answers = at_once([race.posting(f"{POOR} {place}") for place in range(AT_ONCE)])
+    answers = at_once([race.posting(f"{POOR} {location}") for location in range(AT_ONCE)])
     check_refusals(answers)
     assert any(each.is_success for each in answers)
     race.check_attempts(answers)
@@ -60,7 +49,7 @@ def test_one_candidate_fifty_times_at_once_is_one_attempt_whichever_replicas_it_
     post_one_often(replicated)
 
 
-def test_a_contract_whose_parties_finalise_cancel_and_post_at_once_has_one_end(replicated: Live) -> None:
+def test_concurrent_finalise_cancel_and_post_end_a_contract_once(replicated: Live) -> None:
     with ThreadPoolExecutor(RACES_AT_ONCE) as pool:
         ends = Counter(pool.map(lambda seed: race_to_an_end(replicated, seed), range(ROUNDS)))
     assert {"finalised", "cancelled", "passed"} <= set(ends), ends

@@ -1,4 +1,4 @@
-"""The store and the bus go away under load and come back: readiness tells, and what was accepted is settled once."""
+"""Outages of store and bus under load: readiness reports them, and every contract is settled once."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,7 @@ from tests.e2e.live import Live, live_suite
 from tests.e2e.load import Load, say, table
 from tests.e2e.outages import OUTAGES, Outage
 from tests.e2e.readiness_watch import watched_readiness
-from tests.emulators.emulators import Emulators, started
-from tests.emulators.jars import Jars
+from tests.emulators.emulators import OwnEmulators
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
 RED_S = 5.0
@@ -29,16 +28,9 @@ EMULATED_ALONE = pytest.mark.parametrize("live", [pytest.param(EMULATED, marks=p
 """For what is in the emulators' memory."""
 
 
-@pytest.fixture(scope="module")
-def pair(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulators]:
-    """Emulators of this module's own: others should not suffer."""
-    with started(jars, tmp_path_factory.mktemp("emulators")) as emulators:
-        yield emulators
-
-
 @pytest.fixture(scope="module", params=BACKENDS)
 def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    backend = EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("pair"))
+    backend = EMBEDDED if request.param == EMBEDDED.name else on_emulators(request.getfixturevalue("own_emulators"))
     with live_suite(tmp_path_factory.mktemp("outage") / ".aex", backend) as suite:
         yield suite
 
@@ -65,15 +57,15 @@ def under_load(live: Live) -> Iterator[Load]:
             each.result()
 
 
-def check(live: Live, told: pytest.CaptureFixture[str], loads: dict[str, Load]) -> None:
-    """Everything that was accepted is there, once."""
+def check(live: Live, reported: pytest.CaptureFixture[str], loads: dict[str, Load]) -> None:
+    """Check that everything accepted exists once."""
     begin = time.monotonic()
     for load in loads.values():
         load.until_at_rest()
     until_published(live)
     seconds = time.monotonic() - begin
     rows = [(f"{name}, {live.backend.name}", load.found()) for name, load in loads.items()]
-    say(told, f"{table(rows, 'outage')}\nat rest {seconds:.0f} s after the last")
+    say(reported, f"{table(rows, 'outage')}\nat rest {seconds:.0f} s after the last")
     assert [len(load.accepted) for load in loads.values()] == [CONTRACTS] * len(loads)
     check_books(*loads.values())
     for load in loads.values():
@@ -81,9 +73,7 @@ def check(live: Live, told: pytest.CaptureFixture[str], loads: dict[str, Load]) 
 
 
 @pytest.mark.usefixtures("services")
-def test_readiness_tells_of_an_outage_and_work_resumes_by_itself(
-    live: Live, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_readiness_reports_an_outage_and_work_resumes(live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     loads: dict[str, Load] = {}
     for name, outage in OUTAGES[live.backend.name].items():
         with under_load(live) as loads[name]:
@@ -95,7 +85,7 @@ def test_readiness_tells_of_an_outage_and_work_resumes_by_itself(
 
 
 def go_through(live: Live, outage: Outage) -> tuple[Mapping[str, float], Mapping[str, float], float]:
-    """After how many seconds each service turned red, and then green again; and how long it took to answer before."""
+    """Return the seconds until each service turned red and then green, and its answer time before."""
     with watched_readiness(live) as readiness:
         readiness.until_green(time.monotonic(), within_s=GREEN_S)
         with outage.begin(live):
@@ -108,22 +98,22 @@ def go_through(live: Live, outage: Outage) -> tuple[Mapping[str, float], Mapping
 @EMULATED_ALONE
 @pytest.mark.usefixtures("services")
 def test_events_outlive_a_bus_that_lost_everything(
-    live: Live, pair: Emulators, capsys: pytest.CaptureFixture[str]
+    live: Live, own_emulators: OwnEmulators, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the emulator held is lost with it; so it holds nothing when it is killed: all is settled or in outboxes."""
+    """The emulator loses its content when killed, so everything is settled or in an outbox before."""
     with watched_readiness(live) as readiness:
         killed_at = time.monotonic()
-        pair.pubsub.kill()
+        own_emulators.pubsub.kill()
         readiness.until_red(killed_at, within_s=RED_S)
         with under_load(live) as load:
-            pair.pubsub.start()
+            own_emulators.pubsub.start()
             readiness.until_green(time.monotonic(), within_s=GREEN_S)
     check(live, capsys, {"a killed bus": load})
 
 
 @contextmanager
-def standing_still(services: Sequence[psutil.Process]) -> Iterator[None]:
-    """The services do nothing in the block: what they wrote between export and import would be lost by the emulator."""
+def stopped_services(services: Sequence[psutil.Process]) -> Iterator[None]:
+    """Stop the services in the block: the emulator would lose what they write between export and import."""
     for process in services:
         process.suspend()
     time.sleep(0.3)  # what they had under way is answered
@@ -135,12 +125,12 @@ def standing_still(services: Sequence[psutil.Process]) -> Iterator[None]:
 
 
 @EMULATED_ALONE
-def test_records_outlive_a_store_that_is_started_anew_with_what_it_held(
-    live: Live, pair: Emulators, services: list[psutil.Process], capsys: pytest.CaptureFixture[str]
+def test_records_survive_a_restart_of_the_store(
+    live: Live, own_emulators: OwnEmulators, services: list[psutil.Process], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert live.backend.project is not None
     with under_load(live) as load, watched_readiness(live) as readiness:
-        with standing_still(services):
-            pair.firestore.restart_with([live.backend.project])
+        with stopped_services(services):
+            own_emulators.firestore.restart_with([live.backend.project])
         readiness.until_green(time.monotonic(), within_s=GREEN_S)
     check(live, capsys, {"a restarted store": load})

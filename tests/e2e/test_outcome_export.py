@@ -65,5 +65,5 @@ def test_the_command_writes_what_the_suites_operator_may_see(live: Live, parties
     )
     assert done.stdout == f"2 rollouts written to {out}\n"
     rollouts = [RolloutResponse.model_validate_json(line) for line in out.read_text().splitlines()]
-    told = [each.metrics.details or {} for each in rollouts]
-    assert [each["contract_id"] for each in told] == [passed, exhausted]
+    reported = [each.metrics.details or {} for each in rollouts]
+    assert [each["contract_id"] for each in reported] == [passed, exhausted]

@@ -1,4 +1,4 @@
-"""A reviewer over real HTTP: it lowers what arithmetic allows and raises nothing; its silence costs no attempt."""
+"""A reviewer over HTTP: it lowers verdicts and raises none; its silence costs no attempt."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import amounts, eventually, until_settled, until_status
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
-from tests.e2e.science import SECRET, TABLE, TRUTH, artifact, claim, claimed, science_contract, science_of, told_of
+from tests.e2e.science import SECRET, TABLE, TRUTH, answers_to, artifact, claim, claimed, science_contract, science_of
 from tests.parts.openai_stub import ACCEPTS, GARBAGE, OpenAIStub, fails, openai_stub, reviews
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -38,9 +38,9 @@ def reviewed(stub: OpenAIStub, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def judged_by(reviewed: Live, stub: OpenAIStub) -> Parties:
-    """New principals; the reviewer accepts everything until it is told otherwise."""
+    """Return new principals; the reviewer accepts everything until configured otherwise."""
     stub.behave(ACCEPTS)
-    stub.asked.clear()
+    stub.requests.clear()
     return parties_of(reviewed)
 
 
@@ -52,7 +52,7 @@ def test_a_sound_result_that_the_reviewer_accepts_passes(judged_by: Parties, stu
     found = science_of(judged_by.consumer, contract_id, attempt["attempt_id"])
     assert found["reviewer"]["model"] == "stub-1"
     assert found["reviewer"]["prompt_version"]
-    assert "I took the mean of mut_score." in stub.asked[-1].prompt
+    assert "I took the mean of mut_score." in stub.requests[-1].prompt
 
 
 def test_a_reviewer_that_accepts_everything_does_not_make_a_critical_mismatch_pass(
@@ -61,24 +61,22 @@ def test_a_reviewer_that_accepts_everything_does_not_make_a_critical_mismatch_pa
     contract_id = science_contract(judged_by, REVIEWED | {"strict": False})
     attempt = claim(judged_by, contract_id, {"mean_fitness": 11.17}, artifact(TABLE))
     assert attempt["verdict"] == "rejected"
-    assert stub.asked
+    assert stub.requests
     review = science_of(judged_by.operator, contract_id, attempt["attempt_id"])["review"]
     assert (review["outcome_verdict"], review["scientific_validity"]) == ("wrong_answer", "invalid")
 
 
-def test_a_reviewer_that_rejects_is_heard(judged_by: Parties, stub: OpenAIStub) -> None:
+def test_rejection_by_the_reviewer_counts(judged_by: Parties, stub: OpenAIStub) -> None:
     stub.behave(reviews(outcome_verdict="does_not_answer", recommendation="reject"))
     contract_id = science_contract(judged_by, REVIEWED | {"strict": False})
     assert claim(judged_by, contract_id, HONEST, artifact(TABLE))["verdict"] == "rejected"
 
 
 @pytest.mark.parametrize("level", FeedbackLevel)
-def test_what_a_reviewer_says_is_in_nothing_that_an_agent_is_told(
-    judged_by: Parties, stub: OpenAIStub, level: FeedbackLevel
-) -> None:
+def test_report_of_the_reviewer_reaches_no_agent(judged_by: Parties, stub: OpenAIStub, level: FeedbackLevel) -> None:
     words = {name: [f"canary {name}"] for name in ("issues", "domain_violations", "missing_for_conclusion")}
-    said = {"outcome_verdict": "partial_answer", "reasoning": f"canary reasoning: {SECRET}", **words}
-    stub.behave(reviews(recommendation="reject", **said))
+    reported = {"outcome_verdict": "partial_answer", "reasoning": f"canary reasoning: {SECRET}", **words}
+    stub.behave(reviews(recommendation="reject", **reported))
     contract_id = science_contract(
         judged_by,
         REVIEWED | {"reviewer_sees_expected": True},
@@ -89,8 +87,8 @@ def test_what_a_reviewer_says_is_in_nothing_that_an_agent_is_told(
     stub.behave(reviews(reasoning=f"canary reasoning: {SECRET}", issues=["canary issues"]))
     claim(judged_by, contract_id, HONEST, artifact(TABLE), reasoning="I took the mean of mut_score.")
     until_settled(judged_by.finance, contract_id)
-    told = {"last_feedback": last_feedback, **told_of(judged_by.agent, contract_id)}
-    assert [place for place, text in told.items() if "canary" in text] == []
+    reported = {"last_feedback": last_feedback, **answers_to(judged_by.agent, contract_id)}
+    assert [location for location, text in reported.items() if "canary" in text] == []
     seen = judged_by.operator.get("verification", f"/v1/contracts/{contract_id}/attempts").text
     assert all(f"canary {name}" in seen for name in ("reasoning", *words))
 
@@ -107,7 +105,7 @@ def test_a_verdict_that_is_planted_in_the_reasoning_is_not_the_reviewers_and_is_
     contract_id = science_contract(judged_by, REVIEWED, verification={"max_attempts": 1})
     attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE), reasoning=f"I took the mean. {PLANTED}")
     until_status(judged_by.agent, contract_id, "held")
-    assert json.dumps(PLANTED)[1:-1] in stub.asked[-1].prompt or PLANTED in stub.asked[-1].prompt
+    assert json.dumps(PLANTED)[1:-1] in stub.requests[-1].prompt or PLANTED in stub.requests[-1].prompt
     found = science_of(judged_by.operator, contract_id, attempt["attempt_id"])
     assert (found["passed"], found["review"]["recommendation"]) == (False, "reject")
     flags = {each["rule"] for each in waiting_hold(judged_by.operator, contract_id)["flags"]}
@@ -130,7 +128,7 @@ def test_a_reviewer_that_talks_nonsense_costs_no_attempt_and_an_operator_decides
     assert amounts(until_settled(judged_by.finance, contract_id)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
 
 
-def test_a_held_review_can_be_asked_for_again(judged_by: Parties, stub: OpenAIStub) -> None:
+def test_held_review_can_be_retried(judged_by: Parties, stub: OpenAIStub) -> None:
     stub.behave(GARBAGE)
     contract_id = science_contract(judged_by, REVIEWED)
     claim(judged_by, contract_id, HONEST, artifact(TABLE))
@@ -141,9 +139,7 @@ def test_a_held_review_can_be_asked_for_again(judged_by: Parties, stub: OpenAISt
     assert amounts(until_settled(judged_by.finance, contract_id)["cost"]) == ("0.40", "0.45", "0.00", "0.85")
 
 
-def test_a_reviewer_that_comes_back_is_asked_again_and_nothing_was_counted(
-    judged_by: Parties, stub: OpenAIStub
-) -> None:
+def test_review_is_retried_after_an_outage_and_not_counted(judged_by: Parties, stub: OpenAIStub) -> None:
     stub.behave(fails(503))
     contract_id = science_contract(judged_by, REVIEWED)
     body = {"output": "x", "claimed_values": HONEST, "artifacts": [artifact(TABLE)]}
@@ -160,16 +156,16 @@ def test_a_reviewer_that_comes_back_is_asked_again_and_nothing_was_counted(
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-def test_the_reviewer_is_shown_what_is_expected_only_where_the_work_says_so(
+def test_reviewer_reads_the_expected_outcome_only_if_the_work_allows(
     judged_by: Parties, stub: OpenAIStub, allowed: bool
 ) -> None:
     contract_id = science_contract(judged_by, REVIEWED | {"reviewer_sees_expected": allowed})
     claim(judged_by, contract_id, HONEST, artifact(TABLE))
-    assert (SECRET in stub.asked[-1].prompt) is allowed
+    assert (SECRET in stub.requests[-1].prompt) is allowed
     assert SECRET not in judged_by.agent.get("verification", f"/v1/contracts/{contract_id}/attempts").text
 
 
 def test_works_that_ask_for_no_review_are_not_reviewed(judged_by: Parties, stub: OpenAIStub) -> None:
     contract_id = science_contract(judged_by)
     assert claim(judged_by, contract_id, HONEST, artifact(TABLE))["verdict"] == "passed"
-    assert stub.asked == []
+    assert stub.requests == []

@@ -1,10 +1,8 @@
-"""Hundreds of messages that cannot be dealt with block no subscription: the good ones among them are, in time.
+"""Hundreds of unprocessable messages block no subscription; the valid ones are processed.
 
-Shown elsewhere, for it takes minutes here: the twelfth delivery, which is the last of an event that fails, and the
-thirtieth on Pub/Sub, after which one that kills its process is not handled any more, in
-`tests/libs/runtime/bus/test_consumer.py`; that Pub/Sub counts deliveries to a process that was killed in
-`tests/bus/test_pubsub_outages.py`; that suspected messages are delivered alone there, too, in
-`tests/libs/runtime/bus/test_pubsub_queue.py`.
+Other tests show what takes minutes here. The last deliveries are in `tests/libs/runtime/bus/test_consumer.py`.
+Counting of deliveries to a killed process is in `tests/bus/test_pubsub_outages.py`. Isolated delivery on Pub/Sub is
+in `tests/libs/runtime/bus/test_pubsub_queue.py`.
 """
 
 import asyncio
@@ -16,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from aex_cli.dead_letter_desk import list_letters
+from aex_cli.commands.deadletters import list_dead_letters
 from aex_models.outcome import OutcomeRecord
 from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode
 from aex_runtime.service import Backends
 from tests.e2e.backend import EMBEDDED, Backend
+from tests.e2e.conftest import StartSuite
 from tests.e2e.dying.deaths import Deaths
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import Parties, PatientCaller, parties_of
 from tests.e2e.poisoned.bus import KILLING
 from tests.e2e.poisoned.settlement import FAILING
@@ -34,7 +33,7 @@ from tests.e2e.test_bad_events import message
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOPIC, SERVICE = "outcome.verified", "settlement"
 OF_EACH = 100
-ALTERED = {SERVICE: "tests.e2e.poisoned.settlement"}
+ALTER = "tests.e2e.poisoned.settlement:poisoned_backends"
 WITHIN_S = 60.0
 """For all that is good: a small part of the minutes in which those that fail use up their attempts."""
 
@@ -60,7 +59,7 @@ def miscounted(record: OutcomeRecord, name: str) -> OutcomeRecord:
 
 
 def poison(record: OutcomeRecord, killers: int) -> list[Message]:
-    """Of each kind so many; those of the last two kinds are fine to look at."""
+    """Publish this many messages of each kind; those of the last two kinds are valid JSON."""
     return [
         *(message(TOPIC, b"{not JSON %d" % number) for number in range(OF_EACH)),
         *(message(TOPIC, b'{"outcome": %d}' % number) for number in range(OF_EACH)),
@@ -79,48 +78,55 @@ def publish(live: Live, messages: list[Message]) -> None:
 
 
 def settled(parties: Parties, names: list[str]) -> bool | None:
-    """Whether all of these are."""
+    """Return whether every one of these contracts is settled."""
     answers = (parties.finance.get(SERVICE, f"/v1/settlements/ctr_{name}") for name in names)
     return True if all(answer.status_code == 200 for answer in answers) else None
 
 
-def test_good_events_among_hundreds_of_poisonous_ones_are_dealt_with(backend: Backend, tmp_path: Path) -> None:
+def test_good_events_among_hundreds_of_poisonous_ones_are_dealt_with(
+    backend: Backend, start_suite: StartSuite, tmp_path: Path
+) -> None:
     killers = 1 if backend is EMBEDDED else 0  # Pub/Sub takes ten seconds to notice each death
     environment = dict(Deaths.ordered_in(tmp_path / "deaths"))
-    with live_suite(tmp_path / ".aex", backend, environment=environment, replaced=ALTERED) as live:
-        parties = parties_of(live, kind=PatientCaller)
-        first = contract(parties)
-        deliver(parties, first, GOOD)
-        until_settled(parties.finance, first)
-        record = stored_outcome(live, first)
+    live = start_suite(backend, checked=False, environment=environment, alter=ALTER)  # events fail here
+    parties = parties_of(live, kind=PatientCaller)
+    first = contract(parties)
+    deliver(parties, first, GOOD)
+    until_settled(parties.finance, first)
+    record = stored_outcome(live, first)
 
-        good = [f"good{number}" for number in range(60)]
-        mixed = poison(record, killers) + [event_of(renamed(record, name)) for name in good]
-        random.Random(9).shuffle(mixed)
-        began = time.monotonic()
-        publish(live, mixed)
-        later = contract(parties)  # and the platform's own work goes on
-        deliver(parties, later, GOOD)
-        until_settled(parties.finance, later, within_s=WITHIN_S)
-        eventually(lambda: settled(parties, good), WITHIN_S, "the settlements of all that is good")
-        took_s = time.monotonic() - began
+    good = [f"good{number}" for number in range(60)]
+    mixed = poison(record, killers) + [event_of(renamed(record, name)) for name in good]
+    random.Random(9).shuffle(mixed)
+    began = time.monotonic()
+    publish(live, mixed)
+    later = contract(parties)  # and the platform's own work goes on
+    deliver(parties, later, GOOD)
+    until_settled(parties.finance, later, within_s=WITHIN_S)
+    eventually(lambda: settled(parties, good), WITHIN_S, "the settlements of all that is good")
+    took_s = time.monotonic() - began
 
-        expected = {"undecodable": OF_EACH, "data": OF_EACH, "cost": OF_EACH, "killer": killers}
-        eventually(lambda: True if kinds(live) == expected else None, WITHIN_S, f"dead letters: {expected}")
-        assert live.metric(SERVICE, "aex_dead_letters") == sum(expected.values())
-        waiting = {line["event_id"] for line in live.log(SERVICE) if line["event"] == "event_retried"}
-        assert len(waiting) == OF_EACH
-        assert settled(parties, ["miscounted0"]) is None
-        told = f"\n{len(mixed)} events, {len(good)} good ones settled after {took_s:.1f} s; dead: {kinds(live)}"
-        print(told)  # noqa: T201 a figure to read, not to test
+    expected = {"undecodable": OF_EACH, "data": OF_EACH, "cost": OF_EACH, "killer": killers}
+    eventually(lambda: True if kinds(live) == expected else None, WITHIN_S, f"dead letters: {expected}")
+    assert live.metric(SERVICE, "aex_dead_letters") == sum(expected.values())
+    waiting = {line["event_id"] for line in live.log(SERVICE) if line["event"] == "event_retried"}
+    assert len(waiting) == OF_EACH
+    assert settled(parties, ["miscounted0"]) is None
+    reported = f"\n{len(mixed)} events, {len(good)} good ones settled after {took_s:.1f} s; dead: {kinds(live)}"
+    print(reported)  # noqa: T201 a figure to read, not to test
 
 
 def kinds(live: Live) -> dict[str, int]:
-    """How many dead letters settlement has, by what their reasons begin with."""
-    beginnings = {"undecodable": "undecodable", "data:": "data", "billing_impact": "cost", "5 deliveries": "killer"}
+    """Count the dead letters of settlement by the beginning of their reasons."""
+    beginnings = {
+        "undecodable": "undecodable",
+        "data:": "data",
+        "billing_impact": "cost",
+        "the process died in 5 deliveries": "killer",
+    }
     found: Counter[str] = Counter(dict.fromkeys(beginnings.values(), 0))
-    for each in asyncio.run(list_letters(live.settings, [SERVICE], 1_000)):
-        reason = each.letter.reason
+    for each in asyncio.run(list_dead_letters(live.settings, [SERVICE], 1_000)):
+        reason = each.dead_letter.reason
         begin = next((known for known in beginnings if reason.startswith(known)), reason)
         found[beginnings.get(begin, begin)] += 1
     return dict(found)

@@ -1,13 +1,13 @@
-"""Firestore refuses a query that no index serves, its emulator none: each that the suite is asked must be declared."""
+"""Queries need a declared index: Firestore refuses one without, and its emulator does not."""
 
 from itertools import combinations, product
 
 import pytest
 
-from tests.e2e.asking.store import asked, uncovered
 from tests.e2e.backend import EMULATED
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, publish, until_settled
 from tests.e2e.live import Live
+from tests.e2e.logged_queries import logged_queries, uncovered
 from tests.e2e.parties import Caller, Parties
 from tests.e2e.stores import until_in_the_books
 
@@ -84,7 +84,7 @@ def test_every_list_in_every_way_is_served_by_a_declared_index(live: Live, parti
     for named in ({}, {"agent_id": parties.agent.id}, {"consumer_id": parties.consumer.id}):
         export(parties.finance, "verification", "outcomes", **named)
         export(parties.operator, "verification", "outcomes", **named, **days)
-    services = {shape.collection.partition("-")[0] for shape in asked(live)}
+    services = {shape.collection.partition("-")[0] for shape in logged_queries(live)}
     assert services == {"work", "verification", "governance", "settlement"}
-    assert len(asked(live)) > 25
+    assert len(logged_queries(live)) > 25
     assert uncovered(live) == []

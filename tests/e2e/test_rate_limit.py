@@ -1,4 +1,4 @@
-"""Who sends too much is told to wait, on routes, pages and streams alike; nobody else notices."""
+"""A caller above its rate gets 429 on routes, pages and streams; other callers notice nothing."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def flood(sender: Caller, service: str, path: str) -> list[httpx.Response]:
 
 
 def refused(answers: list[httpx.Response]) -> list[httpx.Response]:
-    """All answers are as they should be; those that are refusals."""
+    """Check every answer and return the refusals."""
     assert {answer.status_code for answer in answers} == {200, 429}
     found = [answer for answer in answers if answer.status_code == 429]
     assert all(int(answer.headers["retry-after"]) == 1 for answer in found)
@@ -56,8 +56,8 @@ def test_each_service_refuses_a_flood_and_serves_others_meanwhile(strict: Live, 
     assert {answer.headers["content-type"] for answer in found} == {"application/problem+json"}
     assert other.get(service, path).status_code == 200
     assert strict.metric(service, "aex_rate_limited_requests_total") == before + len(found)
-    told = [line for line in strict.log(service) if line["event"] == "rate_limited"]
-    assert [line["principal"] for line in told].count(sender.id) == 1
+    reported = [line for line in strict.log(service) if line["event"] == "rate_limited"]
+    assert [line["principal"] for line in reported].count(sender.id) == 1
 
 
 def test_pages_refuse_with_a_page(strict: Live) -> None:
@@ -71,18 +71,18 @@ def test_the_platform_goes_on_and_streams_are_refused_too(strict: Live) -> None:
     parties = parties_of(strict)
     contract_id = contract(parties)
     deliver(parties, contract_id, GOOD)
-    until_settled(parties.finance, contract_id, look_again_s=1)
+    until_settled(parties.finance, contract_id, poll_s=1)
     path = f"/v1/contracts/{contract_id}/events"
     assert refused(flood(parties.agent, "verification", path))
 
 
-def test_the_client_library_waits_as_it_is_told_and_gets_through(strict: Live) -> None:
+def test_client_library_waits_for_retry_after_and_succeeds(strict: Live) -> None:
     agent = parties_of(strict).agent
     refused(flood(agent, "verification", "/v1/contracts"))
     endpoints = Endpoints(*(strict.url(service, "") for service in MODULES))
     with AexClient(endpoints, agent.token) as client, capture_logs() as logs:
         for _ in range(3):
             client.list_contracts()
-    waited = [line["pause_s"] for line in logs if line["event"] == "aex_call_repeated"]
+    waited = [line["pause_s"] for line in logs if line["event"] == "aex_call_retried"]
     assert waited
     assert min(waited) >= 1

@@ -1,40 +1,37 @@
-"""Two processes of each service on the same data: together they do what one does, whichever of them dies."""
+"""Two processes of each service on the same data act as one, whichever of them dies."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.accounts import check_attempts, check_books, check_records
-from tests.e2e.backend import Backend
-from tests.e2e.counts import until_published
+from tests.e2e.counts import object_counts, until_published
 from tests.e2e.killing import kill
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.load import Load, say, table
 from tests.e2e.once import check_awards, check_outputs
 from tests.e2e.parties import parties_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
-REPLICAS = 2
 CONTRACTS = 40
 CLIENTS = 12
 
 
-def test_replicas_settle_all_that_they_accepted_once_left_alone_and_while_each_service_loses_one(
-    tmp_path: Path, backend: Backend, capsys: pytest.CaptureFixture[str]
+def test_replicas_settle_all_that_they_accepted_once_while_each_service_loses_one(
+    replicated: Live, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with live_suite(tmp_path / ".aex", backend, replicas=REPLICAS) as live:
-        calm, killed = run(live, capsys, killing=False), run(live, capsys, killing=True)
-        for place, service in enumerate(MODULES):
-            live.running.told(f"{live.labels(service)[place % REPLICAS]} is ready again")
-        check_books(calm, killed)
-        check_attempts(calm, untroubled=True)
-        check_attempts(killed)
-        check_records(calm, killed)
-        check_keys(live)
-        assert live.breakdowns() == []
+    live, before = replicated, object_counts(replicated)
+    live.running.err.clear()  # of the tests before
+    calm, killed = run(live, capsys, killing=False), run(live, capsys, killing=True)
+    for location, service in enumerate(MODULES):
+        live.running.wait_for_error(f"{live.labels(service)[location % live.replicas]} is ready again")
+    check_books(calm, killed)
+    check_attempts(calm, untroubled=True)
+    check_attempts(killed)
+    check_records(calm, killed, before=before)
+    check_keys(live)
 
 
 def run(live: Live, capsys: pytest.CaptureFixture[str], *, killing: bool) -> Load:
@@ -56,14 +53,14 @@ def run(live: Live, capsys: pytest.CaptureFixture[str], *, killing: bool) -> Loa
 
 
 def kill_one_of_each(live: Live, load: Load) -> None:
-    """Each service in turn loses a process while the load is under way: the first one, then the next's second."""
-    for place, service in enumerate(MODULES):
-        load.until_accepted(CONTRACTS * (place + 1) // (len(MODULES) + 2))
-        kill(live, service, replica=place % REPLICAS + 1)
+    """Kill the first process of one service under load, then the second of the next."""
+    for location, service in enumerate(MODULES):
+        load.until_accepted(CONTRACTS * (location + 1) // (len(MODULES) + 2))
+        kill(live, service, replica=location % live.replicas + 1)
 
 
 def check_keys(live: Live) -> None:
-    """A key has one effect, whichever replicas the requests reach: none of them knows what the others are at."""
+    """Check that an idempotency key has one effect, whichever replicas its requests reach."""
     parties = parties_of(live)
     check_awards(parties)
     check_outputs(live, parties)

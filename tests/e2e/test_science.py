@@ -1,4 +1,4 @@
-"""Claims are held against raw data and against the domain, end to end: what was wrong is not paid, what is right is."""
+"""Claims compared with raw data and domain, end to end: wrong ones are not paid, right ones are."""
 
 import csv
 import io
@@ -22,6 +22,7 @@ from tests.e2e.science import (
     SECRET,
     TABLE,
     TRUTH,
+    answers_to,
     artifact,
     claim,
     claimed,
@@ -30,14 +31,13 @@ from tests.e2e.science import (
     science_of,
     science_work,
     scores,
-    told_of,
     upload,
 )
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ABSURD = 11.17
-"""What the plot said while the data said about -0.4."""
+"""Value in the plot; the data give about -0.4."""
 
 
 def test_a_mean_of_11_17_over_data_of_about_minus_0_4_does_not_pass(parties: Parties) -> None:
@@ -120,7 +120,7 @@ def genes(seed: int = 7, rows: int = 2_000) -> tuple[str, int]:
     """A table of genes, and how many of them have |log2FC| > 2 and FDR < 0.05, counted here."""
     dice = random.Random(seed)
     table, written = io.StringIO(), [("gene", "log2FC", "FDR")]
-    written += [(f"g{place}", f"{dice.gauss(0, 2):.4f}", f"{dice.random():.4f}") for place in range(rows)]
+    written += [(f"g{location}", f"{dice.gauss(0, 2):.4f}", f"{dice.random():.4f}") for location in range(rows)]
     csv.writer(table).writerows(written)
     counted = sum(abs(float(change)) > 2 and float(fdr) < 0.05 for _, change, fdr in written[1:])
     return table.getvalue(), counted
@@ -163,9 +163,9 @@ def test_the_last_attempt_with_an_absurd_claim_is_held_with_flags_that_say_why(p
         "claimed_value_mismatch": "critical",
         "domain_violation": "critical",
     }
-    [told] = flags["claimed_value_mismatch"]["evidence"]["mismatches"]
-    assert (told["name"], told["claimed"]) == ("mean_fitness", ABSURD)
-    assert told["recomputed"] == pytest.approx(TRUTH, rel=1e-9)
+    [reported] = flags["claimed_value_mismatch"]["evidence"]["mismatches"]
+    assert (reported["name"], reported["claimed"]) == ("mean_fitness", ABSURD)
+    assert reported["recomputed"] == pytest.approx(TRUTH, rel=1e-9)
     assert "mean_fitness" in str(flags["domain_violation"]["evidence"])
     for reader in (parties.agent, parties.consumer):
         assert not [seen for seen in answers(reader, contract_id) if '"evidence"' in seen or "claimed_value_m" in seen]
@@ -174,7 +174,7 @@ def test_the_last_attempt_with_an_absurd_claim_is_held_with_flags_that_say_why(p
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
 
 
-def test_who_claims_nothing_of_what_was_asked_does_not_pass(parties: Parties) -> None:
+def test_missing_claims_do_not_pass(parties: Parties) -> None:
     contract_id = science_contract(parties)
     attempt = claim(parties, contract_id, {"something_else": 1.0}, artifact(TABLE))
     assert attempt["verdict"] == "rejected"
@@ -184,9 +184,7 @@ def test_who_claims_nothing_of_what_was_asked_does_not_pass(parties: Parties) ->
 
 @EMBEDDED_ALONE
 @pytest.mark.parametrize("level", FeedbackLevel)
-def test_secrets_and_the_consumers_own_data_are_in_nothing_that_an_agent_is_told(
-    parties: Parties, level: FeedbackLevel
-) -> None:
+def test_secrets_and_consumer_data_reach_no_agent(parties: Parties, level: FeedbackLevel) -> None:
     digest = upload(parties.consumer, "work-publisher", TABLE.encode())
     mean = {"metric": "stat.mean_fitness", "metric_type": "numeric", "comparison": "lte", "threshold": 0}
     contract_id = science_contract(
@@ -199,13 +197,13 @@ def test_secrets_and_the_consumers_own_data_are_in_nothing_that_an_agent_is_told
     under_way = parties.agent.read("verification", f"/v1/contracts/{contract_id}")
     claim(parties, contract_id, {"mean_fitness": claimed(TRUTH, 2)}, forged())
     until_settled(parties.finance, contract_id)
-    told = {"last_feedback": json.dumps(under_way), **told_of(parties.agent, contract_id)}
+    reported = {"last_feedback": json.dumps(under_way), **answers_to(parties.agent, contract_id)}
     secrets, figures = [SECRET, digest], [repr(abs(each))[:6] for each in (TRUTH, (ABSURD - TRUTH) / TRUTH)]
     if level is not FeedbackLevel.FULL:
         secrets += figures
-    assert [(secret, place) for secret in secrets for place, text in told.items() if secret in text] == []
-    for place in ("attempts", "outcome", "export jsonl"):
-        assert contract_id in told[place], "there was something to tell"
+    assert [(secret, location) for secret in secrets for location, text in reported.items() if secret in text] == []
+    for location in ("attempts", "outcome", "export jsonl"):
+        assert contract_id in reported[location], "there was something to tell"
     seen = parties.operator.get("verification", f"/v1/contracts/{contract_id}/attempts").text
     assert [figure for figure in figures if figure not in seen] == []
     work_id = under_way["work_id"]
@@ -225,7 +223,7 @@ def test_a_trial_without_a_contract_examines_claims_and_stores_nothing(parties: 
     assert parties.consumer.read("verification", "/v1/contracts")["items"] == []
 
 
-def test_a_work_whose_own_data_cannot_serve_its_statistics_is_open_and_says_so(parties: Parties) -> None:
+def test_work_with_unusable_own_data_is_open_with_a_warning(parties: Parties) -> None:
     digest = upload(parties.consumer, "work-publisher", b"mutant;mut_score\nA1C;0.1\n")
     body = science_work({"data": [{"name": "scores.csv", "sha256": digest}]})
     answer = parties.consumer.post("work-publisher", "/v1/work", body)

@@ -1,4 +1,4 @@
-"""W3C trace context goes with the work: from a request through events into the log lines of the other services."""
+"""W3C trace context passes from a request through events into the log lines of the other services."""
 
 from typing import Any
 from uuid import uuid4
@@ -30,7 +30,7 @@ def test_the_trace_of_an_award_reaches_verification_and_settlement(live: Live, p
     trace_id = uuid4().hex
     work_id = publish(parties, verification={"deadline_s": 1})["work_id"]
     contract_id = award(parties, work_id, **traceparent(trace_id))
-    until_settled(parties.finance, contract_id)  # nobody delivers: the timer that the award set ends it
+    until_settled(parties.finance, contract_id)  # without a delivery the timer of the award ends it
     until_traced(live, "work-publisher", "work_awarded", contract_id, trace_id)
     until_traced(live, "verification", "contract_opened", contract_id, trace_id)
     until_traced(live, "verification", "contract_expired", contract_id, trace_id)
@@ -47,5 +47,5 @@ def test_the_trace_of_a_delivery_reaches_governance_and_settlement(live: Live, p
     for event in ("candidate_judged", "contract_concluded"):
         until_traced(live, "verification", event, contract_id, trace_id)
     until_traced(live, "settlement", "contract_settled", contract_id, trace_id)
-    asked = [line for line in live.log("governance") if line.get("route") == "/v1/outcomes/validate"]
-    assert [line for line in asked if line["trace_id"] == trace_id]
+    requested = [line for line in live.log("governance") if line.get("route") == "/v1/outcomes/validate"]
+    assert [line for line in requested if line["trace_id"] == trace_id]

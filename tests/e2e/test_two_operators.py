@@ -22,21 +22,21 @@ def deciding(who: Caller, hold_id: str, wish: str) -> Action:
     return lambda: decide(who, hold_id, wish, f"{who.id} wants to {wish}")
 
 
-def test_of_operators_who_decide_at_once_one_is_heard_and_one_settlement_follows(live: Live) -> None:
+def test_concurrent_hold_decisions_settle_once(live: Live) -> None:
     org = fresh("org")
     parties = parties_of(live, org, org)
-    heard: Counter[str] = Counter()
+    accepted: Counter[str] = Counter()
     for round_ in range(ROUNDS):
         contract_id = contract(parties, evaluation={}, **plain_work())
         deliver(parties, contract_id, f"Four words, round {round_}", wait_s=0)
         hold_id = waiting_hold(parties.operator, contract_id)["hold_id"]
         operators = [caller(live, Audience.OPERATOR, fresh("olga")) for _ in range(OPERATORS)]
-        wishes = ["release", "reject"] * (OPERATORS // 2)
-        answers = at_once([deciding(who, hold_id, wish) for who, wish in zip(operators, wishes, strict=True)])
+        options = ["release", "reject"] * (OPERATORS // 2)
+        answers = at_once([deciding(who, hold_id, wish) for who, wish in zip(operators, options, strict=True)])
         assert Counter(each.status_code for each in answers) == {200: 1, 409: OPERATORS - 1}
-        [winner] = [place for place, each in enumerate(answers) if each.is_success]
+        [winner] = [location for location, each in enumerate(answers) if each.is_success]
         assert {each.json()["code"] for each in answers if not each.is_success} == {"already_decided"}
-        who, wish = operators[winner], wishes[winner]
+        who, wish = operators[winner], options[winner]
         on_record = parties.operator.read("governance", f"/v1/holds/{hold_id}")
         assert (on_record["status"], on_record["decision"]) == ("decided", wish)
         assert (on_record["decided_by"], on_record["reason"]) == (who.id, f"{who.id} wants to {wish}")
@@ -46,5 +46,5 @@ def test_of_operators_who_decide_at_once_one_is_heard_and_one_settlement_follows
         assert len(transactions_of(live, contract_id)) == 1
         outcome = parties.operator.read("verification", f"/v1/outcomes/{contract_id}")
         assert outcome["verification_result"]["governance"]["decided_by"] == "operator"
-        heard[wish] += 1
-    assert heard.total() == ROUNDS
+        accepted[wish] += 1
+    assert accepted.total() == ROUNDS

@@ -1,4 +1,4 @@
-"""Who sees what: each role its own view, and never the evaluation data but for their consumer."""
+"""Views by role: each role sees its own, and only the consumer sees its evaluation data."""
 
 import json
 
@@ -12,7 +12,7 @@ from tests.e2e.stores import until_in_the_books
 pytestmark = pytest.mark.e2e
 
 
-def test_evaluation_data_are_shown_to_their_consumer_alone(parties: Parties) -> None:
+def test_only_the_consumer_sees_its_evaluation_data(parties: Parties) -> None:
     work_id = publish(parties)["work_id"]
     path = f"/v1/work/{work_id}"
     assert parties.consumer.read("work-publisher", path)["evaluation"]["reference"] == REFERENCE
@@ -38,15 +38,15 @@ def test_evaluation_data_are_shown_to_their_consumer_alone(parties: Parties) -> 
     assert not [each for each in seen if REFERENCE in json.dumps(each)]
 
 
-def test_a_secret_value_is_hidden_from_the_agent_and_shown_to_the_consumer(parties: Parties) -> None:
+def test_secret_value_is_hidden_from_the_agent_and_visible_to_the_consumer(parties: Parties) -> None:
     contract_id = contract(parties)
     deliver(parties, contract_id, GOOD)
     outcome = f"/v1/outcomes/{contract_id}"
-    shown = parties.consumer.read("verification", outcome)["verification_result"]["metrics"]
+    visible = parties.consumer.read("verification", outcome)["verification_result"]["metrics"]
     hidden = parties.agent.read("verification", outcome)["verification_result"]["metrics"]
-    assert shown["rougeL"] > 0.4
+    assert visible["rougeL"] > 0.4
     assert "rougeL" not in hidden
-    assert hidden["word_count"] == shown["word_count"]
+    assert hidden["word_count"] == visible["word_count"]
 
 
 def test_a_consumer_reads_a_candidate_only_once_it_pays_for_it(parties: Parties) -> None:

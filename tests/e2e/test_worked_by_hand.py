@@ -1,14 +1,10 @@
-"""One contract whose money is worked out here by hand, and comes out so wherever it is read.
+"""A contract whose money is computed by hand and found equal wherever it is read.
 
-    base                                    0.05
-    bonus     0.03 + 0.02                 + 0.05      both criteria are met
-    penalty                               − 0.015     the third is not
-    total                                   0.085
+base 0.05; bonus 0.03 + 0.02 = 0.05, two criteria are met; penalty 0.015, the third is not; total 0.085.
 
-    fee       0.085 × 1.25 % = 0.0010625    0.001062  half-even to a micro: the 2 before the 5 stays
-    agent     0.085 − 0.001062              0.083938
+fee 0.085 × 1.25 % = 0.0010625 = 0.001062 after half-even rounding to a micro; agent 0.085 − 0.001062 = 0.083938.
 
-In the ledger, in micros: consumer +85,000, agent −83,938, fees −1,062; without a fee, agent −85,000.
+Ledger, in micros: consumer +85,000, agent −83,938, fees −1,062; without a fee, agent −85,000.
 """
 
 import csv
@@ -43,7 +39,7 @@ FEE_RATE = "0.0125"
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What the fee makes of it; micros as the ledger signs them."""
+    """Amounts with a fee, in micros, signed as in the ledger."""
 
     fee: str
     agent: str
@@ -67,8 +63,8 @@ WITH_FEE = Hand(
 @pytest.fixture(scope="module", params=BACKENDS)
 def charging(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A platform that takes its share; nothing else is settled there."""
-    place = tmp_path_factory.mktemp("charging") / ".aex"
-    with live_suite(place, requested(request), environment={"AEX_FEE_RATE": FEE_RATE}) as started:
+    location = tmp_path_factory.mktemp("charging") / ".aex"
+    with live_suite(location, requested(request), environment={"AEX_FEE_RATE": FEE_RATE}) as started:
         yield started
         assert started.breakdowns() == []
 

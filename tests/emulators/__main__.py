@@ -25,15 +25,15 @@ def main(arguments: list[str]) -> int:
     commands.add_parser("where", help="say which emulators there are, and which Java")
     run = commands.add_parser("run", help="run a command with the emulators, and end as it does")
     run.add_argument("command", nargs="+", help="after --")
-    asked = parser.parse_args(arguments)
+    requested = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
     try:
         jars = find_jars(os.environ)
-        if asked.what == "where":
-            return _tell_where(jars)
+        if requested.what == "where":
+            return _print_addresses(jars)
         with TemporaryDirectory(prefix="aex-emulators-") as logs, started(jars, Path(logs)) as emulators:
-            return _run(emulators, asked.command) if asked.what == "run" else _stay(emulators)
+            return _run(emulators, requested.command) if requested.what == "run" else _stay(emulators)
     except EmulatorsMissing as missing:
         sys.stderr.write(f"{missing}\n")
         return _MISSING
@@ -48,7 +48,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(_SIGNALLED + number)
 
 
-def _tell_where(jars: Jars) -> int:
+def _print_addresses(jars: Jars) -> int:
     sys.stdout.write(f"firestore emulator: {jars.firestore}\npubsub emulator: {jars.pubsub}\n")
     sys.stdout.flush()
     return subprocess.run([jars.java, "-version"], stderr=sys.stdout, check=False).returncode

@@ -15,24 +15,26 @@ from tests.emulators.java import JavaProcess
 
 _START_S = 60.0
 _ANSWER_S = 5.0
-_ASK_AGAIN_S = 0.05
+_POLL_S = 0.05
 _ATTEMPTS = 5
 _PORTS = range(20_000, 32_000)
-"""Below those that Linux hands out to clients: a port is still free when a stopped emulator takes it again."""
+"""Ports below the client range of Linux: a stopped emulator finds its port free again."""
 
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""For every JVM here. The second compiler pays off after many minutes; without it the tests on the emulators take a
-quarter less of the processor."""
+"""Options of every JVM here.
+
+The second compiler pays off after many minutes. Without it the tests on the emulators take a quarter less of the
+processor."""
 
 
 class EmulatorFailed(Exception):
-    """It did not start, or does not answer; the message names its log."""
+    """An emulator that does not start or does not answer; the message names its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run, without where to listen, and a GET that a started emulator answers out of its service."""
+    """Command of an emulator without its address, and a GET that a started one answers."""
 
     name: str
     command: Sequence[str]
@@ -40,10 +42,30 @@ class Program:
 
 
 class Emulator:
-    """A running emulator; its state is in memory. The methods block, for seconds where they start or stop it."""
+    """A running emulator, by its port and its process; its state is in memory."""
+
+    def __init__(self, port: int, pid: int) -> None:
+        self._port, self._pid = port, pid
+
+    @property
+    def host(self) -> str:
+        """Return `127.0.0.1:port`."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the Java process."""
+        return self._pid
+
+
+class OwnEmulator(Emulator):
+    """An emulator that this process started. The methods block, for seconds where they start or stop it."""
 
     def __init__(self, program: Program, logs: Path) -> None:
-        """Start it on a free port. Raises `EmulatorFailed`."""
+        """Start it on a free port.
+
+        Raises `EmulatorFailed`.
+        """
         self._program = program
         self._log = logs / f"{program.name}.log"
         for attempt in range(_ATTEMPTS):
@@ -51,33 +73,32 @@ class Emulator:
             try:
                 self._process = self._started()
             except EmulatorFailed:
-                # Somebody else may have taken the port in the meantime: what else fails, fails again.
+                # Another program may have taken the port in the meantime: what else fails, fails again.
                 if attempt == _ATTEMPTS - 1 or "already in use" not in self._log.read_text(errors="replace"):
                     raise
             else:
                 return
 
     @property
-    def host(self) -> str:
-        """`127.0.0.1:port`."""
-        return f"127.0.0.1:{self._port}"
-
-    @property
     def pid(self) -> int:
-        """Of the Java process."""
+        """Return the id of the Java process."""
         return self._process.pid
 
+    def attachable(self) -> Emulator:
+        """Return it as other processes of this machine may use it."""
+        return Emulator(self._port, self.pid)
+
     def pause(self) -> None:
-        """Stop it in its tracks: its port still takes connections, nothing is answered."""
+        """Stop every thread: the port still takes connections, nothing is answered."""
         self._process.stand_still()
 
     def resume(self) -> None:
-        """Let it go on; it answers what has piled up."""
+        """Continue; what has piled up is answered."""
         self._process.send(signal.SIGCONT)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stand still for the length of the block."""
+        """Pause for the length of the block."""
         self.pause()
         try:
             yield
@@ -89,15 +110,21 @@ class Emulator:
         self._process.end()
 
     def kill(self) -> None:
-        """End it without a goodbye."""
+        """End it with SIGKILL."""
         self._process.kill()
 
     def start(self) -> None:
-        """Start it again, on the same port and with nothing in it, once it was stopped. Raises `EmulatorFailed`."""
+        """Start it again, on the same port and with nothing in it, once it was stopped.
+
+        Raises `EmulatorFailed`.
+        """
         self._process = self._started()
 
     def restart(self) -> None:
-        """Stop it and start it again on the same port, with nothing in it. Raises `EmulatorFailed`."""
+        """Stop it and start it again on the same port, with nothing in it.
+
+        Raises `EmulatorFailed`.
+        """
         self.stop()
         self.start()
 
@@ -120,7 +147,7 @@ class Emulator:
                     raise EmulatorFailed(f"the {self._program.name} emulator ended at its start: see {self._log}")
                 if time.monotonic() > end:
                     raise EmulatorFailed(f"the {self._program.name} emulator does not answer: see {self._log}")
-                time.sleep(_ASK_AGAIN_S)
+                time.sleep(_POLL_S)
 
     def _answers(self, http: httpx.Client) -> bool:
         try:
@@ -130,7 +157,7 @@ class Emulator:
 
 
 def _free_port() -> int:
-    """A port that nobody listens on."""
+    """Return an unused port."""
     for port in random.sample(_PORTS, 50):
         with socket.socket() as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

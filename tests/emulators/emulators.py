@@ -1,5 +1,6 @@
 """A pair of emulators, as a suite of services needs it."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -7,35 +8,49 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from tests.emulators.emulator import Emulator
 from tests.emulators.firestore import FirestoreEmulator
-from tests.emulators.jars import Jars
+from tests.emulators.jars import Jars, find_jars
 from tests.emulators.pubsub import PubSubEmulator
+from tests.shared import SharedResources
 
 
 @dataclass(frozen=True, slots=True)
 class Emulators:
     """Both, running."""
 
-    firestore: FirestoreEmulator
-    pubsub: PubSubEmulator
+    firestore: Emulator
+    pubsub: Emulator
 
     def environment(self) -> dict[str, str]:
         """The variables by which Google's libraries, and the services, find them."""
         return {"FIRESTORE_EMULATOR_HOST": self.firestore.host, "PUBSUB_EMULATOR_HOST": self.pubsub.host}
 
     def of_project(self, project: str) -> dict[str, str]:
-        """All that a service needs to keep its records and events in them."""
+        """Return the variables that a service needs to use the project on the emulators."""
         urls = {"AEX_STORE_URL": f"firestore://{project}", "AEX_BUS_URL": f"pubsub://{project}"}
         return {**self.environment(), **urls}
 
 
+@dataclass(frozen=True, slots=True)
+class OwnEmulators(Emulators):
+    """Both, started by this process."""
+
+    firestore: FirestoreEmulator
+    pubsub: PubSubEmulator
+
+    def attachable(self) -> Emulators:
+        """Return the pair as other processes of this machine may use it."""
+        return Emulators(self.firestore.attachable(), self.pubsub.attachable())
+
+
 def new_project() -> str:
-    """The id of a project that nobody else uses, so that there is nothing in it."""
+    """Return the id of a new, empty project."""
     return f"t-{uuid4().hex[:12]}"
 
 
 @contextmanager
-def started(jars: Jars, logs: Path) -> Iterator[Emulators]:
+def started(jars: Jars, logs: Path) -> Iterator[OwnEmulators]:
     """Both, started at once on free ports and stopped at the end; each writes a log into `logs`.
 
     Raises `EmulatorFailed`.
@@ -47,4 +62,14 @@ def started(jars: Jars, logs: Path) -> Iterator[Emulators]:
         for one in (firestore, pubsub):
             if one.exception() is None:
                 running.callback(one.result().stop)
-        yield Emulators(firestore.result(), pubsub.result())
+        yield OwnEmulators(firestore.result(), pubsub.result())
+
+
+@contextmanager
+def shared(resources: SharedResources) -> Iterator[Emulators]:
+    """A pair for all processes of a test run."""
+    with started(find_jars(os.environ), resources.folder) as pair:
+        yield pair.attachable()
+
+
+SHARED_EMULATORS = f"{__name__}:{shared.__name__}"

@@ -7,7 +7,7 @@ from typing import Literal
 
 import httpx
 
-from tests.emulators.emulator import SHORT_LIVED, Emulator, Program
+from tests.emulators.emulator import SHORT_LIVED, OwnEmulator, Program
 from tests.emulators.jars import Jars
 
 _MAIN = "com.google.cloud.datastore.emulator.firestore.CloudFirestore"
@@ -16,7 +16,7 @@ _JVM = (*SHORT_LIVED, "-Xmx1g", "-Duser.language=en")
 _COPY_S = 60.0
 
 
-class FirestoreEmulator(Emulator):
+class FirestoreEmulator(OwnEmulator):
     """Any project, any database: each of them is there, and empty, when it is first named."""
 
     def __init__(self, jars: Jars, logs: Path) -> None:
@@ -38,7 +38,7 @@ class FirestoreEmulator(Emulator):
                 made = f"{folder}/{project}/{project}.overall_export_metadata"
                 self._copy("import", project, {"export_directory": made})
 
-    def _copy(self, verb: Literal["export", "import"], project: str, places: dict[str, str]) -> None:
-        body = {"database": f"projects/{project}/databases/(default)", **places}
+    def _copy(self, verb: Literal["export", "import"], project: str, paths: dict[str, str]) -> None:
+        body = {"database": f"projects/{project}/databases/(default)", **paths}
         with httpx.Client(trust_env=False, timeout=_COPY_S) as http:
             http.post(f"http://{self.host}/emulator/v1/projects/{project}:{verb}", json=body).raise_for_status()

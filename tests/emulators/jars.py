@@ -1,4 +1,4 @@
-"""Where the emulators are on this machine."""
+"""Emulators on this machine."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_USUAL_PLACES = (
+_USUAL_FOLDERS = (
     Path("/usr/lib/google-cloud-sdk"),
     Path("/usr/share/google-cloud-sdk"),
     Path("/opt/google-cloud-sdk"),
@@ -20,7 +20,7 @@ _FIRESTORE, _PUBSUB = "AEX_FIRESTORE_EMULATOR_JAR", "AEX_PUBSUB_EMULATOR_JAR"
 
 
 class EmulatorsMissing(Exception):
-    """What is needed is not on this machine; the message names it and how to install it."""
+    """A missing requirement; the message names it and how to install it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Jars:
 
 
 def find_jars(environ: Mapping[str, str]) -> Jars:
-    """The emulators that the variables name, else those of the Google Cloud SDK. Raises `EmulatorsMissing`."""
+    """Return the emulators of the variables, else of the Google Cloud SDK. Raises `EmulatorsMissing`."""
     firestore = _named(environ, _FIRESTORE) or _found(environ, "cloud-firestore-emulator/cloud-firestore-emulator.jar")
     pubsub = _named(environ, _PUBSUB) or _found(environ, "pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar")
     java = shutil.which("java", path=environ.get("PATH"))
@@ -56,24 +56,24 @@ def _found(environ: Mapping[str, str], pattern: str) -> Path | None:
 
 
 def _sdk_roots(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where the SDK may be, the likeliest first; what is slow to ask is asked last."""
+    """Return the folders that may hold the SDK, the likeliest first and the slowest to find last."""
     if named := environ.get("CLOUDSDK_ROOT_DIR"):
         yield Path(named)
     gcloud = shutil.which("gcloud", path=environ.get("PATH"))
     if gcloud:
         yield Path(gcloud).resolve().parent.parent
-    yield from _USUAL_PLACES
+    yield from _USUAL_FOLDERS
     if gcloud:
-        yield from _asked(gcloud)
+        yield from _sdk_from_gcloud(gcloud)
 
 
-def _asked(gcloud: str) -> Iterable[Path]:
+def _sdk_from_gcloud(gcloud: str) -> Iterable[Path]:
     command = [gcloud, "info", "--format=value(installation.sdk_root)"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=True).stdout.strip()
+        reported = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):  # one that cannot say it is no help in finding them
         return ()
-    return (Path(said),) if said else ()
+    return (Path(reported),) if reported else ()
 
 
 def _advice(java: str | None, firestore: Path | None, pubsub: Path | None) -> Iterator[str]:

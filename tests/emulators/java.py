@@ -1,4 +1,4 @@
-"""One Java program as a process of its own that does not outlive this one."""
+"""A Java program as a process that does not outlive this one."""
 
 import os
 import signal
@@ -9,8 +9,16 @@ from pathlib import Path
 
 _STOP_S = 10
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -9 $$) & exec 3<&-; exec "$@"'
-"""The shell becomes the program; a child of it waits for the end of a pipe whose other end only this process holds, and
-kills the program then. Unlike a death signal it works on a Mac, from any thread, and on a program that is stopped."""
+"""Shell command that becomes the program, with a child that kills it when this process ends.
+
+The child waits for the end of a pipe whose other end only this process holds. Unlike a death signal it works on a Mac,
+from any thread, and on a program that is stopped.
+"""
+
+
+def guarded(command: Sequence[str]) -> list[str]:
+    """Return a command that is killed when the process that holds the other end of its stdin ends."""
+    return ["/bin/sh", "-c", _GUARDED, "sh", *command]
 
 
 class JavaProcess:
@@ -20,7 +28,7 @@ class JavaProcess:
         self.log = log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _GUARDED, "sh", *command],
+                guarded(command),
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -33,7 +41,7 @@ class JavaProcess:
         return self._process.pid
 
     def ended(self) -> bool:
-        """Whether it runs no more."""
+        """Return whether the process has ended."""
         return self._process.poll() is not None
 
     def send(self, number: signal.Signals) -> None:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tests.emulators.emulator import SHORT_LIVED, Emulator, Program
+from tests.emulators.emulator import SHORT_LIVED, OwnEmulator, Program
 from tests.emulators.jars import Jars
 
 _JVM = (*SHORT_LIVED, "-Xmx512m")
 
 
-class PubSubEmulator(Emulator):
+class PubSubEmulator(OwnEmulator):
     """Any project; topics and subscriptions are there once they are made."""
 
     def __init__(self, jars: Jars, logs: Path) -> None:

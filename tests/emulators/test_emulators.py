@@ -2,15 +2,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 
-from tests.emulators.emulator import Emulator, EmulatorFailed, Program
-from tests.emulators.emulators import Emulators, started
+from tests.emulators.emulator import EmulatorFailed, OwnEmulator, Program
+from tests.emulators.emulators import Emulators, OwnEmulators, started
 from tests.emulators.jars import Jars
 
 pytestmark = [pytest.mark.emulator, pytest.mark.slow]
@@ -67,11 +67,9 @@ def test_environment_names_them_as_google_does(emulators: Emulators) -> None:
     }
 
 
-@pytest.mark.parametrize("which", [lambda pair: pair.firestore, lambda pair: pair.pubsub], ids=["firestore", "pubsub"])
-def test_paused_one_answers_once_it_is_resumed(
-    emulators: Emulators, http: httpx.Client, which: Callable[[Emulators], Emulator]
-) -> None:
-    emulator = which(emulators)
+@pytest.mark.parametrize("name", ["firestore", "pubsub"])
+def test_paused_one_answers_once_it_is_resumed(own_emulators: OwnEmulators, http: httpx.Client, name: str) -> None:
+    emulator: OwnEmulator = getattr(own_emulators, name)
     with emulator.paused(), pytest.raises(httpx.ReadTimeout):
         http.get(f"http://{emulator.host}/", timeout=0.5)
     assert http.get(f"http://{emulator.host}/").text.strip() == "Ok"
@@ -116,5 +114,5 @@ def test_killed_parent_leaves_nothing_behind(jars: Jars, tmp_path: Path) -> None
 def test_one_that_cannot_start_says_where_its_log_is(jars: Jars, tmp_path: Path) -> None:
     program = Program("broken", (jars.java, "-jar", str(tmp_path / "no.jar")), "/")
     with pytest.raises(EmulatorFailed, match=f"ended at its start: see {tmp_path}/broken.log"):
-        Emulator(program, tmp_path)
+        OwnEmulator(program, tmp_path)
     assert "Unable to access jarfile" in (tmp_path / "broken.log").read_text()

@@ -10,11 +10,11 @@ FIRESTORE = "cloud-firestore-emulator/cloud-firestore-emulator.jar"
 PUBSUB = "pubsub-emulator/lib/cloud-pubsub-emulator-0.8.20-all.jar"
 
 
-def put(place: Path, mode: int = 0o644) -> Path:
+def put(folder: Path, mode: int = 0o644) -> Path:
     """An empty file, and the folders above it."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.touch(mode)
-    return place
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.touch(mode)
+    return folder
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Random and adversarial candidates with their references, and predictions with their ground truth. Seeded."""
+"""Random and adversarial texts and labels with their references, equal for equal seeds."""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Label = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class TextCase:
-    """One candidate, and one or more references."""
+    """A candidate with at least one reference."""
 
     candidate: str
     references: tuple[str, ...]
@@ -20,7 +20,7 @@ class TextCase:
 
 @dataclass(frozen=True, slots=True)
 class LabelCase:
-    """What the extractor is given, and the labels in one order, told apart by kind: what scikit-learn is given."""
+    """The extractor's input, and its labels in one order for scikit-learn."""
 
     ground_truth: list[Any]
     predictions: list[Any]
@@ -29,22 +29,22 @@ class LabelCase:
 
 
 def text_cases(seed: int, count: int) -> Iterator[TextCase]:
-    """Four in five of odd pieces, the others prose and revisions of it; first of all, a few of thousands of tokens."""
+    """Yield a few very long texts, then four in five adversarial ones, then prose and its revisions."""
     source = random.Random(seed)
-    long = (_very_long(seed) if count >= 1_000 else [])[:count]
-    odd = (count - len(long)) * 4 // 5
+    long = (_long_cases(seed) if count >= 1_000 else [])[:count]
+    adversarial = (count - len(long)) * 4 // 5
     yield from long
-    for candidate, references in pairs(seed, odd, longest=40):
+    for candidate, references in pairs(seed, adversarial, longest=40):
         yield TextCase(candidate, tuple(references))
-    for _ in range(count - len(long) - odd):
-        yield _of_prose(source)
+    for _ in range(count - len(long) - adversarial):
+        yield _prose_case(source)
 
 
-def _very_long(seed: int) -> list[TextCase]:
+def _long_cases(seed: int) -> list[TextCase]:
     text = prose(seed, 2_000)
     return [
         TextCase(text, (prose(seed + 1, 2_500),)),
-        TextCase(text, (_revised(text, random.Random(seed), 0.05), text[:3_000])),
+        TextCase(text, (_revise(text, random.Random(seed), 0.05), text[:3_000])),
         TextCase("a " * 3_000, ("a " * 2_000 + "b",)),
         TextCase("a b " * 1_500, ("b a " * 1_500,)),
         TextCase(text.replace(" ", "\n"), (text.upper(),)),
@@ -53,14 +53,14 @@ def _very_long(seed: int) -> list[TextCase]:
     ]
 
 
-def _of_prose(source: random.Random) -> TextCase:
+def _prose_case(source: random.Random) -> TextCase:
     text = prose(source.randrange(10**6), source.choice([1, 2, 3, 4, 5, 20, 60, 150]))
-    references = [_revised(text, source, source.random()) for _ in range(source.choice([1, 1, 2, 4]))]
+    references = [_revise(text, source, source.random()) for _ in range(source.choice([1, 1, 2, 4]))]
     return TextCase(text, tuple(references))
 
 
-def _revised(text: str, source: random.Random, share: float) -> str:
-    """The text with a share of its words dropped, doubled, swapped or shouted."""
+def _revise(text: str, source: random.Random, share: float) -> str:
+    """Return the text with a share of its words removed, doubled, swapped or changed."""
     words: list[str] = []
     for word in text.split():
         if source.random() >= share:
@@ -73,19 +73,19 @@ def _revised(text: str, source: random.Random, share: float) -> str:
 
 
 def label_cases(seed: int, count: int) -> Iterator[LabelCase]:
-    """Of every kind of label; by place or by id; with labels that nobody predicted, and such as do not exist."""
+    """Yield labels of every type, matched by position or id, some never predicted and some never true."""
     source = random.Random(seed)
     for _ in range(count):
-        classes, strangers = _classes(source)
+        classes, others = _draw_classes(source)
         size = source.choice([1, 1, 2, 3, 5, 10, 30, 100, 300])
         true = source.choices(classes, weights=[1 / (n + 1) for n in range(len(classes))], k=size)
         noise = source.choice([0.0, 0.1, 0.5, 1.0])
-        predicted = [source.choice([*classes, *strangers]) if source.random() < noise else each for each in true]
-        yield _dressed(source, true, predicted)
+        predicted = [source.choice([*classes, *others]) if source.random() < noise else each for each in true]
+        yield _format_labels(source, true, predicted)
 
 
-def _classes(source: random.Random) -> tuple[list[Label], list[Label]]:
-    """The true classes, and labels that only a prediction has."""
+def _draw_classes(source: random.Random) -> tuple[list[Label], list[Label]]:
+    """Return the true classes, and labels that only predictions have."""
     kinds: list[tuple[list[Label], list[Label]]] = [
         (["yes", "no"], ["", "maybe"]),
         (["é", "e\u0301", "日本", " ", "A", "a"], ["\u0000"]),
@@ -96,21 +96,21 @@ def _classes(source: random.Random) -> tuple[list[Label], list[Label]]:
         (["only"], ["other"]),
         ([True, 1, "1", "True", False, 0], ["0", 2]),
     ]
-    classes, strangers = source.choice(kinds)
-    return classes[: source.randint(1, len(classes))], strangers if source.random() < 0.5 else []
+    classes, others = source.choice(kinds)
+    return classes[: source.randint(1, len(classes))], others if source.random() < 0.5 else []
 
 
-def _dressed(source: random.Random, true: list[Label], predicted: list[Label]) -> LabelCase:
-    """As bare labels, as objects, or as objects with ids, the predictions then in an order of their own."""
+def _format_labels(source: random.Random, true: list[Label], predicted: list[Label]) -> LabelCase:
+    """Return bare labels, objects, or objects with ids and shuffled predictions."""
     style = source.choice(["bare", "objects", "mixed", "ids"])
     if style == "bare":
         return LabelCase(list(true), [_as_float(source, each) for each in predicted], true, predicted)
     if style == "ids":
         ids: list[Label] = [number if source.random() < 0.5 else f"item {number}" for number in range(len(true))]
         truth = [{"label": each, "id": name} for each, name in zip(true, ids, strict=True)]
-        answers = [{"label": each, "id": name} for each, name in zip(predicted, ids, strict=True)]
-        source.shuffle(answers)
-        return LabelCase(truth, answers, true, predicted)
+        predicted_objects = [{"label": each, "id": name} for each, name in zip(predicted, ids, strict=True)]
+        source.shuffle(predicted_objects)
+        return LabelCase(truth, predicted_objects, true, predicted)
     bare = 0.5 if style == "mixed" else 0.0
     return LabelCase(
         [each if source.random() < bare else {"label": each} for each in true],
@@ -121,6 +121,6 @@ def _dressed(source: random.Random, true: list[Label], predicted: list[Label]) -
 
 
 def _as_float(source: random.Random, label: Label) -> Any:
-    """1.0 is 1, as in canonical JSON."""
-    whole = isinstance(label, int) and not isinstance(label, bool)
-    return float(label) if whole and source.random() < 0.2 else label
+    """Return some integers as floats, which are equal in canonical JSON."""
+    is_integer = isinstance(label, int) and not isinstance(label, bool)
+    return float(label) if is_integer and source.random() < 0.2 else label

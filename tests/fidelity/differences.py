@@ -1,4 +1,4 @@
-"""What the extractors say beside what the reference libraries say: the largest difference of each metric."""
+"""Largest difference of each metric from its reference library."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -20,8 +20,8 @@ ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
 
 
 @dataclass(slots=True)
-class Row:
-    """One metric: over how many pairs, and how far apart the two were at most."""
+class FidelityRow:
+    """A metric, its number of pairs and its largest difference."""
 
     metric: str
     reference: str
@@ -29,43 +29,42 @@ class Row:
     pairs: int = 0
     largest: float = 0.0
 
-    def count(self, ours: Any, theirs: float) -> None:
-        """Take one pair into account. A value that is no finite number is infinitely far off."""
-        apart = abs(ours - theirs) if isinstance(ours, int | float) else math.inf
+    def count(self, own: Any, reference: float) -> None:
+        """Add a pair; a value that is no finite number has an infinite difference."""
+        difference = abs(own - reference) if isinstance(own, int | float) else math.inf
         self.pairs += 1
-        self.largest = max(self.largest, apart if math.isfinite(apart) else math.inf)
+        self.largest = max(self.largest, difference if math.isfinite(difference) else math.inf)
 
     @property
-    def ok(self) -> bool:
-        """Whether the bar is met, on at least one pair."""
+    def is_met(self) -> bool:
         return self.pairs > 0 and self.largest <= self.bar
 
 
-async def text_rows(cases: Iterable[TextCase], extractor: MetricExtractor | None = None) -> list[Row]:
-    """ROUGE against rouge-score, BLEU against sacrebleu."""
+async def text_rows(cases: Iterable[TextCase], extractor: MetricExtractor | None = None) -> list[FidelityRow]:
+    """Compare ROUGE with rouge-score and BLEU with sacrebleu."""
     extractor = extractor or TextQualityExtractor()
     scorer = RougeScorer(list(ROUGE_TYPES))
-    rows = {name: Row(name, "rouge-score", TEXT_BAR) for name in ROUGE_TYPES}
-    rows["bleu_score"] = Row("bleu_score", "sacrebleu", TEXT_BAR)
+    rows = {name: FidelityRow(name, "rouge-score", TEXT_BAR) for name in ROUGE_TYPES}
+    rows["bleu_score"] = FidelityRow("bleu_score", "sacrebleu", TEXT_BAR)
     for case in cases:
-        ours = await extractor.extract({"reference": list(case.references)}, {"text": case.candidate}, {})
+        own = await extractor.extract({"reference": list(case.references)}, {"text": case.candidate}, {})
         rouge = scorer.score_multi(list(case.references), case.candidate)
         for name in ROUGE_TYPES:
-            rows[name].count(ours[name], rouge[name].fmeasure)
+            rows[name].count(own[name], rouge[name].fmeasure)
         bleu = sacrebleu.corpus_bleu([case.candidate], [[each] for each in case.references])
-        rows["bleu_score"].count(ours["bleu_score"], bleu.score / 100)
+        rows["bleu_score"].count(own["bleu_score"], bleu.score / 100)
     return list(rows.values())
 
 
-async def label_rows(cases: Iterable[LabelCase], extractor: MetricExtractor | None = None) -> list[Row]:
-    """Accuracy, precision, recall and F1 against scikit-learn: weighted averages, zero_division 0."""
+async def label_rows(cases: Iterable[LabelCase], extractor: MetricExtractor | None = None) -> list[FidelityRow]:
+    """Compare accuracy, precision, recall and F1 with scikit-learn: weighted averages, zero_division 0."""
     extractor = extractor or ClassificationExtractor()
     names = ("accuracy", "precision", "recall", "f1_score")
-    rows = {name: Row(name, "scikit-learn", LABEL_BAR) for name in names}
+    rows = {name: FidelityRow(name, "scikit-learn", LABEL_BAR) for name in names}
     for case in cases:
-        ours = await extractor.extract({"ground_truth": case.ground_truth}, {"predictions": case.predictions}, {})
-        for name, theirs in _scikit_learn(case).items():
-            rows[name].count(ours.get(name), theirs)
+        own = await extractor.extract({"ground_truth": case.ground_truth}, {"predictions": case.predictions}, {})
+        for name, reference in _scikit_learn(case).items():
+            rows[name].count(own.get(name), reference)
     return list(rows.values())
 
 
@@ -76,16 +75,16 @@ def _scikit_learn(case: LabelCase) -> Mapping[str, float]:
 
 
 def _comparable(labels: list[Label]) -> list[str]:
-    """As text that names the kind: scikit-learn takes one kind at a time, and holds True for 1."""
+    """Return each label with its type: scikit-learn takes one type at a time, and treats True as 1."""
     return [f"{type(each).__name__} {each}" for each in labels]
 
 
-def table(rows: Iterable[Row]) -> str:
-    """A line for each metric."""
-    lines = [f"{'metric':12}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  ok"]
+def format_table(rows: Iterable[FidelityRow]) -> str:
+    """Return a head and a line per metric."""
+    lines = [f"{'metric':12}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  met"]
     lines += [
         f"{row.metric:12}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
-        f"{'yes' if row.ok else 'NO'}"
+        f"{'yes' if row.is_met else 'NO'}"
         for row in rows
     ]
     return "\n".join(lines)

@@ -1,5 +1,3 @@
-"""A slice of `make fidelity`, and a check that it would notice."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +8,11 @@ from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from tests.fidelity.__main__ import main
 from tests.fidelity.cases import label_cases, text_cases
-from tests.fidelity.differences import Row, label_rows, table, text_rows
+from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
 
 
-class Slightly:
-    """An extractor whose every score is a little off."""
+class ShiftedExtractor:
+    """An extractor that adds a small difference to every score."""
 
     def __init__(self, inner: TextQualityExtractor | ClassificationExtractor, by: float) -> None:
         self._inner = inner
@@ -25,52 +23,50 @@ class Slightly:
     async def extract(
         self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]
     ) -> dict[str, MetricValue]:
-        found = await self._inner.extract(task_input, task_output, metadata)
-        return {name: each + self._by if isinstance(each, int | float) else each for name, each in found.items()}
+        scores = await self._inner.extract(task_input, task_output, metadata)
+        return {name: each + self._by if isinstance(each, int | float) else each for name, each in scores.items()}
 
 
 async def test_text_metrics_equal_the_reference_libraries_on_300_pairs() -> None:
     rows = await text_rows(text_cases(seed=7, count=300))
-    assert {(row.metric, row.pairs, row.ok) for row in rows} == {
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
         (name, 300, True) for name in ("rouge1", "rouge2", "rougeL", "bleu_score")
     }
 
 
 async def test_classification_equals_scikit_learn_on_300_sets_of_labels() -> None:
     rows = await label_rows(label_cases(seed=7, count=300))
-    assert {(row.metric, row.pairs, row.ok) for row in rows} == {
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
         (name, 300, True) for name in ("accuracy", "precision", "recall", "f1_score")
     }
 
 
-async def test_scores_slightly_off_are_noticed() -> None:
-    texts = await text_rows(text_cases(7, 5), Slightly(TextQualityExtractor(), 2e-9))
-    labels = await label_rows(label_cases(7, 5), Slightly(ClassificationExtractor(), 2e-12))
-    assert [row.ok for row in (*texts, *labels)] == [False] * 8
-    assert table(texts).count(" NO") == 4
+async def test_small_differences_are_reported() -> None:
+    texts = await text_rows(text_cases(7, 5), ShiftedExtractor(TextQualityExtractor(), 2e-9))
+    labels = await label_rows(label_cases(7, 5), ShiftedExtractor(ClassificationExtractor(), 2e-12))
+    assert [row.is_met for row in (*texts, *labels)] == [False] * 8
+    assert format_table(texts).count(" NO") == 4
 
 
-@pytest.mark.parametrize("odd", [None, float("nan"), float("inf"), AgentFault("x", "y")])
-def test_what_is_no_number_is_infinitely_far_off(odd: Any) -> None:
-    row = Row("m", "r", 1e-9)
-    row.count(odd, 0.5)
-    assert not row.ok
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), AgentFault("x", "y")])
+def test_value_that_is_no_number_misses_the_bar(value: Any) -> None:
+    row = FidelityRow("m", "r", 1e-9)
+    row.count(value, 0.5)
+    assert not row.is_met
 
 
-def test_no_pairs_prove_nothing() -> None:
-    assert not Row("m", "r", 1e-9).ok
+def test_bar_is_missed_without_pairs() -> None:
+    assert not FidelityRow("m", "r", 1e-9).is_met
 
 
-def test_the_command_prints_a_line_for_each_metric_and_says_by_its_exit_code_that_all_is_well(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_command_prints_a_line_per_metric_and_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["20", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 9
     assert all(line.endswith(" yes") for line in lines[1:])
 
 
-def test_the_cases_are_as_varied_as_they_claim() -> None:
+def test_cases_cover_all_kinds_of_texts_and_labels() -> None:
     texts = list(text_cases(1, 1_000))
     assert len(texts) == 1_000
     assert max(len(case.candidate.split()) for case in texts) >= 2_000

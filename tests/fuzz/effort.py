@@ -1,4 +1,4 @@
-"""How much is tried: a little that is the same each time, or as much and as new as `make fuzz EXAMPLES=…` asks for."""
+"""Number of examples: few fixed ones by default, or as many new ones as `make fuzz EXAMPLES=…` asks."""
 
 import os
 import time
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from hypothesis import HealthCheck, settings
+
+from tests.examples import examples
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,11 +17,14 @@ _EACH_TIME = 100
 
 
 def effort() -> settings:
-    """Of one property. Unasked: few examples, always the same ones, so that a failure is of the change at hand."""
-    asked = os.environ.get(EXAMPLES)
+    """Return the settings of one property.
+
+    Deterministic by default, so that a failure concerns the change at hand.
+    """
+    requests = os.environ.get(EXAMPLES)
     return settings(
-        max_examples=int(asked or _EACH_TIME),
-        derandomize=asked is None,
+        max_examples=int(requests or examples(_EACH_TIME)),
+        derandomize=requests is None,
         database=None,
         deadline=None,
         print_blob=True,
@@ -28,10 +33,7 @@ def effort() -> settings:
 
 
 def soon(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the function answers or raises, which takes it less than a second of this thread's own time.
-
-    Its own, for machines have other things to do.
-    """
+    """Return the function's result, computed in less than a second of this thread's own time."""
     began = time.thread_time()
     try:
         return function(*args, **kwargs)

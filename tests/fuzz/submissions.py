@@ -1,4 +1,4 @@
-"""Works by the grammar of the specification: each metric under a type it takes, with a threshold that fits."""
+"""Works by the grammar of the specification: metrics with fitting types and thresholds."""
 
 from typing import Any
 
@@ -41,7 +41,6 @@ def _bounds(kind: MetricType) -> st.SearchStrategy[Any]:
 
 @st.composite
 def thresholds(draw: st.DrawFn, kind: MetricType, comparison: str) -> Any:
-    """One that fits the table of spec file 2."""
     if comparison.startswith("contains_"):
         return draw(_TERMS)
     if kind in (MetricType.BOOLEAN, MetricType.MATCHES_SCHEMA):
@@ -54,7 +53,6 @@ def thresholds(draw: st.DrawFn, kind: MetricType, comparison: str) -> Any:
 
 @st.composite
 def criteria(draw: st.DrawFn) -> dict[str, Any]:
-    """One criterion."""
     metric, kinds = draw(st.sampled_from(METRICS))
     kind = draw(st.sampled_from(sorted(kinds)))
     comparison = draw(st.sampled_from(sorted(COMPARISONS[kind])))

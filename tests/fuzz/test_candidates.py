@@ -1,5 +1,3 @@
-"""What an agent posts: one hash for one meaning, whatever the order of keys; another for any other; or a refusal."""
-
 import base64
 import copy
 from typing import Any
@@ -10,13 +8,13 @@ from pydantic import ValidationError
 
 from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.contract import Candidate
-from aex_outcomes.claim_texts import claims_restored, texts_to_keep
-from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.json_values import lossy_claim_texts, restore_claims
+from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.findings import problems_of
 from tests.fuzz.effort import effort, soon
-from tests.fuzz.problems import assert_told
+from tests.fuzz.problems import assert_reported
 from tests.fuzz.test_canonical import reordered
-from tests.fuzz.values import JSON, ODD, TEXT, mutated, places
+from tests.fuzz.values import INVALID, JSON, TEXT, mutated, positions
 
 CLAIMS = st.dictionaries(TEXT, st.sampled_from([11.17, 5, 0.1, None]), max_size=3)
 ARTIFACT = st.fixed_dictionaries(
@@ -45,7 +43,7 @@ def hashed(body: Any) -> str | None:
     try:
         return soon(candidate_hash, Candidate.model_validate(body))
     except ValidationError as refused:
-        assert_told(problems_of(refused, body), body)
+        assert_reported(problems_of(refused, body), body)
     except NotCanonical as refused:
         assert refused.problem  # noqa: PT017
     return None
@@ -53,13 +51,13 @@ def hashed(body: Any) -> str | None:
 
 @effort()
 @given(mutated(CANDIDATES))
-def test_a_candidate_with_one_thing_wrong_has_a_hash_or_is_refused_with_its_place(body: Any) -> None:
+def test_altered_candidate_is_hashed_or_refused_with_pointer(body: Any) -> None:
     hashed(body)
 
 
 @effort()
-@given(mutated(CANDIDATES, ODD))
-def test_what_no_json_reader_would_pass_on_has_a_hash_or_is_refused_too(body: Any) -> None:
+@given(mutated(CANDIDATES, INVALID))
+def test_candidate_outside_json_is_hashed_or_refused(body: Any) -> None:
     try:
         soon(candidate_hash, Candidate.model_validate(body))
     except (ValidationError, NotCanonical) as refused:
@@ -68,31 +66,31 @@ def test_what_no_json_reader_would_pass_on_has_a_hash_or_is_refused_too(body: An
 
 @effort()
 @given(st.data(), CANDIDATES)
-def test_the_order_of_keys_makes_no_new_candidate(data: st.DataObject, body: Any) -> None:
+def test_order_of_keys_keeps_the_hash(data: st.DataObject, body: Any) -> None:
     assert hashed(data.draw(reordered(body))) == hashed(body)
 
 
 @effort()
 @given(CANDIDATES, st.data())
-def test_another_value_anywhere_in_the_output_makes_a_new_candidate(body: Any, data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(list(places(body["output"]))))
+def test_another_value_in_the_output_changes_the_hash(body: Any, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(list(positions(body["output"]))))
     other = copy.deepcopy(body)
-    holder, steps = other, ("output", *path)
+    container, steps = other, ("output", *path)
     for step in steps[:-1]:
-        holder = holder[step]
-    holder[steps[-1]] = ["another value", holder[steps[-1]]]
+        container = container[step]
+    container[steps[-1]] = ["another value", container[steps[-1]]]
     before = hashed(body)
     assert before is None or hashed(other) != before
 
 
 @effort()
 @given(CANDIDATES)
-def test_a_candidate_that_was_stored_has_the_same_hash_once_its_claims_have_their_texts(body: Any) -> None:
+def test_stored_candidate_keeps_its_hash(body: Any) -> None:
     before = hashed(body)
     if before is None:
         return
     candidate = Candidate.model_validate(body)
-    kept = texts_to_keep(candidate.claimed_values)
+    kept = lossy_claim_texts(candidate.claimed_values)
     stored = Candidate.model_validate_json(canonical_bytes(candidate))
-    restored = stored.model_copy(update={"claimed_values": claims_restored(stored.claimed_values, kept)})
+    restored = stored.model_copy(update={"claimed_values": restore_claims(stored.claimed_values, kept)})
     assert candidate_hash(restored) == before

@@ -1,5 +1,3 @@
-"""Files of `aex lint` and configurations: whatever stands in them is read, or refused in words with its place."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,13 +7,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.offline.documents import Document, read_document
+from aex_cli.offline.documents import InputDocument, read_document
 from aex_cli.offline.linting import lint_files
 from aex_models.money import parse_amount
 from aex_models.numbers import text_of
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig, parse_config
-from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline import UserError
 from tests.fuzz.effort import effort, soon
 from tests.fuzz.submissions import CATALOG, SUBMISSIONS, SUCCESS_CRITERIA
 from tests.fuzz.values import JSON, mutated
@@ -46,14 +44,14 @@ def read(folder: Path, name: str, text: str) -> Any:
 def damaged_yaml(draw: st.DrawFn) -> str:
     text: str = yaml.safe_dump(draw(SUBMISSIONS), allow_unicode=True, default_flow_style=draw(st.booleans()))
     for _ in range(draw(st.integers(1, 3))):
-        place, length = draw(st.integers(0, len(text))), draw(st.integers(0, 3))
-        text = text[:place] + draw(PIECES | st.text(max_size=3)) + text[place + length :]
+        pointer, length = draw(st.integers(0, len(text))), draw(st.integers(0, 3))
+        text = text[:pointer] + draw(PIECES | st.text(max_size=3)) + text[pointer + length :]
     return text
 
 
 @effort()
 @given(damaged_yaml() | st.lists(PIECES, max_size=10).map("".join))
-def test_a_damaged_file_is_read_or_refused_by_its_name(folder: Path, text: str) -> None:
+def test_damaged_file_is_read_or_refused_by_name(folder: Path, text: str) -> None:
     value = read(folder, "work.yaml", text)
     if not isinstance(value, UserError):
         json.dumps(value, allow_nan=False).encode()
@@ -61,7 +59,7 @@ def test_a_damaged_file_is_read_or_refused_by_its_name(folder: Path, text: str) 
 
 @effort()
 @given(st.from_regex(r"\A[-+]?(0|[1-9][0-9]{0,12})?\.?[0-9]{0,9}([eE][-+]?[0-9]{1,2})?\Z"))
-def test_a_number_means_the_same_in_yaml_as_in_json(folder: Path, text: str) -> None:
+def test_number_is_equal_in_yaml_and_json(folder: Path, text: str) -> None:
     in_json, in_yaml = read(folder, "n.json", f'{{"n": {text}}}'), read(folder, "n.yaml", f"n: {text}")
     if isinstance(in_json, UserError):
         return  # YAML has texts where JSON has nothing
@@ -85,28 +83,17 @@ def without_trials(body: Any) -> Any:
 
 
 @effort()
-@given(mutated(SUBMISSIONS.map(without_trials)), st.booleans())
-def test_a_work_with_one_thing_wrong_is_linted_or_refused(body: Any, configured: bool) -> None:
-    document = Document("work.yaml", without_trials(body))
+@given(mutated(SUBMISSIONS.map(without_trials)) | mutated(SUCCESS_CRITERIA), st.booleans())
+def test_altered_file_is_linted_or_refused_by_name(body: Any, configured: bool) -> None:
+    document = InputDocument("work.yaml", without_trials(body))
     try:
         linted = soon(lint_files, document, None, CATALOG, configured=configured)
     except UserError as refused:
         assert "work.yaml" in str(refused)  # noqa: PT017 either of the two may happen
         return
-    assert linted.found.valid is not bool(linted.found.problems)
-    for problem in linted.found.problems:
-        assert "work.yaml" in linted.sources.told(problem.path, problem.message)
-
-
-@effort()
-@given(mutated(SUCCESS_CRITERIA))
-def test_criteria_alone_with_one_thing_wrong_are_linted_or_refused(body: Any) -> None:
-    try:
-        linted = soon(lint_files, Document("criteria.yaml", body), None, CATALOG, configured=False)
-    except UserError as refused:
-        assert "criteria.yaml" in str(refused)  # noqa: PT017 either of the two may happen
-        return
-    assert linted.found.valid is not bool(linted.found.problems)
+    assert linted.validation.valid is not bool(linted.validation.problems)
+    for problem in linted.validation.problems:
+        assert "work.yaml" in linted.sources.locate(problem.path, problem.message)
 
 
 CONFIG: dict[str, Any] = {
@@ -123,7 +110,7 @@ CONFIG: dict[str, Any] = {
 
 @effort()
 @given(mutated(st.just(CONFIG)) | JSON)
-def test_a_configuration_with_one_thing_wrong_is_used_or_refused_with_its_key(raw: Any) -> None:
+def test_altered_configuration_is_used_or_refused_with_its_key(raw: Any) -> None:
     try:
         config = soon(parse_config, raw)
         soon(Catalog.of, config)

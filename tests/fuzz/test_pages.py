@@ -1,8 +1,3 @@
-"""Pages answer any address and any form with a page, a way to another one or a refusal: never with a breakdown.
-
-They are in no OpenAPI document, so the requests that are generated from these do not come here.
-"""
-
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -13,51 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.repository.holds import hold_id_of
-from aex_governance.review.draft import Step
+from aex_governance.repository import hold_id_of
+from aex_governance.review.decision_form import FormStep
 from aex_models.governance import Decision
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from tests.fuzz.effort import effort
-from tests.services.governance.review.bureau import OLGA, ORIGIN, Bureau, a_flag, open_bureau
+from tests.services.governance.client import OLGA, ORIGIN, Client, make_flag, open_client
 from tests.services.settlement.counter import Counter, open_counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE, desk_over, open_store
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_over, open_store
 from tests.services.settlement.outcomes import NOON
 
 Pairs = Sequence[tuple[str, bytes]]
 HOLDS = 8
 _TRAPS = [
-    "",
-    " ",
-    "\0",
-    "\r\n",
-    "\u202e",
-    "٣",
-    "%",
-    "&=",
-    "..",
-    "../..",
-    "/entries",
-    "{{7*7}}",
-    "<script>",
-    "x" * 5_000,
+    *("", " ", "\0", "\r\n", "\u202e", "٣", "%", "&=", "..", "../..", "/entries"),
+    *("{{7*7}}", "<script>", "x" * 5_000),
 ]
 _DAYS = ["2025-03-01", "0001-01-01", "9999-12-31", "2025-02-29", "+2025-03-01", "2025-3-1", "0000-00-00", "20250301"]
 _WORDS = ["waiting", "decided", "settled", "USD", "XXX", "fraud_suspected", "self_dealing", "agent:bot", "ctr_1"]
 _DECISIONS = ["release", "reject", "check", "change", "record", "/review", "//elsewhere", "looked into it"]
 _NUMBERS = ["0", "-1", "1", "200", "201", "1e3", "9" * 30, "NaN", "1.0"]
 _FILTERS = [
-    "from",
-    "to",
-    "agent",
-    "consumer",
-    "domain",
-    "currency",
-    "status",
-    "cause",
-    "rule",
-    "limit",
-    "cursor",
-    "seen",
+    *("from", "to", "agent", "consumer", "domain", "currency"),
+    *("status", "cause", "rule", "limit", "cursor", "seen"),
 ]
 _FIELDS = ["decision", "reason", "step", "token", "next", "ended", "csrf"]
 
@@ -66,12 +39,12 @@ VALUES = (
     | st.text(max_size=20).map(str.encode)
     | st.binary(max_size=12)
 )
-ASKED = st.lists(st.tuples(st.sampled_from(_FILTERS) | st.text(max_size=4), VALUES), max_size=4)
+REQUESTS = st.lists(st.tuples(st.sampled_from(_FILTERS) | st.text(max_size=4), VALUES), max_size=4)
 SENT = st.lists(st.tuples(st.sampled_from(_FIELDS) | st.text(max_size=4), VALUES), max_size=5)
 DECIDED = st.tuples(
     st.tuples(st.just("decision"), st.sampled_from([each.encode() for each in Decision]) | VALUES),
     st.tuples(st.just("reason"), VALUES),
-    st.tuples(st.just("step"), st.sampled_from([each.encode() for each in Step]) | VALUES),
+    st.tuples(st.just("step"), st.sampled_from([each.encode() for each in FormStep]) | VALUES),
 )
 _THERE = [b"ctr_1", b"agent:bot", b"platform:fees", hold_id_of("att_1").encode()]
 PIECES = st.sampled_from(_THERE) | VALUES.map(lambda value: value[:200])
@@ -94,10 +67,9 @@ def below(prefix: str, *folders: str) -> st.SearchStrategy[str]:
 
 @pytest.fixture
 async def counter(tmp_path: Path) -> AsyncIterator[Counter]:
-    """The dashboard of eight settlements."""
     async with (
         open_store("memory", tmp_path) as store,
-        open_counter(desk_over(store, NOON), tmp_path / "data") as opened,
+        open_counter(ledger_kit_over(store, NOON), tmp_path / "data") as opened,
     ):
         await opened.settle_a_few()
         await opened.seal()
@@ -105,16 +77,15 @@ async def counter(tmp_path: Path) -> AsyncIterator[Counter]:
 
 
 @pytest.fixture
-async def bureau(tmp_path: Path) -> AsyncIterator[Bureau]:
-    """The review of so many holds."""
-    async with open_bureau(tmp_path / "data") as opened:
+async def review(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_client(tmp_path / "data") as opened:
         for number in range(HOLDS):
-            await opened.hold(number, a_flag())
+            await opened.hold(number, make_flag())
         yield opened
 
 
 def check(answer: httpx.Response) -> None:
-    """It is no breakdown, and what is shown is a page; only an address of two lines is none of the site's."""
+    """Assert a page without server error; an address of two lines is not found."""
     assert answer.status_code < 500, answer.text
     if "\n" in answer.request.url.path:
         assert answer.status_code == 404
@@ -123,38 +94,38 @@ def check(answer: httpx.Response) -> None:
 
 
 @effort()
-@given(READERS, below("/dashboard", "settlements", "accounts", "export", "static", "odd"), ASKED)
-async def test_the_dashboard_answers_any_address(counter: Counter, reader: Principal, path: str, asked: Pairs) -> None:
+@given(READERS, below("/dashboard", "settlements", "accounts", "export", "static", "odd"), REQUESTS)
+async def test_the_dashboard_answers_any_address(
+    counter: Counter, reader: Principal, path: str, requests: Pairs
+) -> None:
     headers = {"Authorization": f"Bearer {counter.issuer.mint(reader.id, reader.role)}"}
-    check(await counter.client.get(f"{path}?{encoded(asked)}", headers=headers))
+    check(await counter.client.get(f"{path}?{encoded(requests)}", headers=headers))
 
 
 @effort()
-@given(below("/review", "holds", "rules", "waiting", "static", "odd"), ASKED)
-async def test_the_review_answers_any_address(bureau: Bureau, path: str, asked: Pairs) -> None:
-    check(await bureau.client.get(f"{path}?{encoded(asked)}", headers=bureau.bearer(OLGA)))
+@given(below("/review", "holds", "rules", "waiting", "static", "odd"), REQUESTS)
+async def test_the_review_answers_any_address(review: Client, path: str, requests: Pairs) -> None:
+    check(await review.http.get(f"{path}?{encoded(requests)}", headers=review.bearer(OLGA)))
 
 
 @effort()
 @given(st.integers(0, HOLDS - 1), SENT, DECIDED)
 async def test_the_review_answers_any_form_about_a_hold(
-    bureau: Bureau, number: int, sent: Pairs, decided: Pairs
+    review: Client, number: int, sent: Pairs, decided: Pairs
 ) -> None:
-    """The first form that is in order decides the hold; those after it meet a hold that is decided."""
     hold_id = hold_id_of(f"att_{number}")
-    csrf = ("csrf", (await bureau.hold_form(hold_id))["csrf"].encode())
-    check(await posted(bureau.client, f"/review/holds/{hold_id}", [*decided, *sent, csrf], bureau.bearer(OLGA)))
+    csrf = ("csrf", (await review.hold_form(hold_id))["csrf"].encode())
+    check(await posted(review.http, f"/review/holds/{hold_id}", [*decided, *sent, csrf], review.bearer(OLGA)))
 
 
 @effort()
 @given(SENT)
-async def test_signing_in_answers_any_form(bureau: Bureau, sent: Pairs) -> None:
-    shown = await bureau.client.get("/review/sign-in")
-    csrf = ("csrf", re.findall(r'name="csrf" value="([0-9a-f]{64})"', shown.text)[0].encode())
-    check(await posted(bureau.client, "/review/sign-in", [*sent, csrf], {}))
+async def test_signing_in_answers_any_form(review: Client, sent: Pairs) -> None:
+    visible_text = await review.http.get("/review/sign-in")
+    csrf = ("csrf", re.findall(r'name="csrf" value="([0-9a-f]{64})"', visible_text.text)[0].encode())
+    check(await posted(review.http, "/review/sign-in", [*sent, csrf], {}))
 
 
 async def posted(client: httpx.AsyncClient, path: str, fields: Pairs, headers: dict[str, str]) -> httpx.Response:
-    """Sent by a page of the service, as far as its headers tell."""
     form = {"Origin": ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
     return await client.post(path, content=encoded(fields), headers=headers | form)

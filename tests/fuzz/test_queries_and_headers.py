@@ -1,5 +1,3 @@
-"""Days, instants and headers as strangers write them: read exactly, or refused by the name of the parameter."""
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,11 +6,11 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_runtime.artifacts.routes import _named_by
+from aex_runtime.artifacts import _matches_etag
 from aex_runtime.errors import InvalidRequest, TooLarge
-from aex_runtime.http.upload import check_announced
+from aex_runtime.http.upload import check_upload_headers
 from aex_runtime.periods import DAY_MICROS, parse_instant, parse_period
-from aex_verification.handlers.follow_contract import _number
+from aex_verification.handlers.follow_contract import _parse_event_id
 from tests.fuzz.effort import effort, soon
 
 DIGITS = st.text("0123456789٣²-", max_size=6)
@@ -35,7 +33,7 @@ HEADER = st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40
 
 @effort()
 @given(DAYS, DAYS)
-def test_a_period_is_whole_days_or_refused_by_name(first: str | None, last: str | None) -> None:
+def test_period_covers_full_days_or_is_refused_by_name(first: str | None, last: str | None) -> None:
     try:
         period = soon(parse_period, first, last)
     except InvalidRequest as refused:
@@ -49,7 +47,7 @@ def test_a_period_is_whole_days_or_refused_by_name(first: str | None, last: str 
 
 @effort()
 @given(INSTANTS)
-def test_an_instant_is_that_moment_or_refused_by_name(text: str) -> None:
+def test_instant_is_exact_or_refused_by_name(text: str) -> None:
     try:
         instant = soon(parse_instant, "as_of", text)
     except InvalidRequest as refused:
@@ -62,9 +60,9 @@ def test_an_instant_is_that_moment_or_refused_by_name(text: str) -> None:
 
 @effort()
 @given(st.none() | st.integers(0, 10**12).map(str) | DIGITS | HEADER)
-def test_the_last_event_is_a_number_or_refused_by_name(header: str | None) -> None:
+def test_last_event_is_a_number_or_refused_by_name(header: str | None) -> None:
     try:
-        assert soon(_number, header) >= 0
+        assert soon(_parse_event_id, header) >= 0
     except InvalidRequest as refused:
         assert [each.path for each in refused.errors] == ["header/Last-Event-ID"]  # noqa: PT017
 
@@ -89,15 +87,15 @@ ENCODINGS = st.sampled_from(["identity", " Identity", "gzip", ""]) | HEADER
     ENCODINGS,
     LENGTHS | HEADER,
 )
-def test_what_an_upload_announces_is_taken_or_refused(kind: str, encoding: str, length: str) -> None:
+def test_upload_headers_are_accepted_or_refused(kind: str, encoding: str, length: str) -> None:
     try:
-        soon(check_announced, request(content_type=kind, content_encoding=encoding, content_length=length), 1_000)
+        soon(check_upload_headers, request(content_type=kind, content_encoding=encoding, content_length=length), 1_000)
     except (InvalidRequest, TooLarge) as refused:
         assert refused.message  # noqa: PT017 either of the two may happen
 
 
 @effort()
 @given(st.none() | HEADER | st.sampled_from(['W/"abc"', '"abc"', "*", '"x", "abc"', '"abc']))
-def test_what_a_reader_has_already_is_named_or_not(header: str | None) -> None:
-    named = soon(_named_by, header, '"abc"')
+def test_any_if_none_match_is_compared(header: str | None) -> None:
+    named = soon(_matches_etag, header, '"abc"')
     assert named is False or (header is not None and ("*" in header or '"abc"' in header))

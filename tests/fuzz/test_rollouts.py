@@ -1,5 +1,3 @@
-"""Whatever calls itself a rollout has the score that the specification's chain gives it, or none; nothing is raised."""
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -7,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.rollouts.scoring import find_score
+from aex_outcomes.rollouts import find_score
 from tests.fuzz.effort import effort, soon
-from tests.fuzz.values import JSON, ODD, mutated
+from tests.fuzz.values import INVALID, JSON, mutated
 
 FIGURES = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53)
 METRICS = st.fixed_dictionaries(
@@ -35,7 +33,6 @@ def is_figure(value: Any) -> bool:
 
 
 def by_the_words(metrics: Any) -> float | None:
-    """The chain of file 4, told once more and otherwise."""
     found = metrics if isinstance(metrics, dict) else {}
     details, returns = found.get("details"), found.get("episode_returns")
     if is_figure(found.get("mean_return")):
@@ -49,7 +46,7 @@ def by_the_words(metrics: Any) -> float | None:
 
 @effort()
 @given(mutated(ROLLOUTS) | ROLLOUTS)
-def test_the_score_is_that_of_the_chain(payload: Any) -> None:
+def test_score_follows_the_specification(payload: Any) -> None:
     metrics = payload.get("metrics") if isinstance(payload, dict) and "metrics" in payload else None
     score, expected = soon(find_score, payload).value, by_the_words(metrics)
     if score is None or expected is None:
@@ -59,7 +56,7 @@ def test_the_score_is_that_of_the_chain(payload: Any) -> None:
 
 
 @effort()
-@given(ODD | JSON.map(lambda value: {"metrics": value}) | ODD.map(lambda value: {"rollout": value}))
-def test_whatever_it_is_nothing_is_raised(payload: Any) -> None:
+@given(INVALID | JSON.map(lambda value: {"metrics": value}) | INVALID.map(lambda value: {"rollout": value}))
+def test_any_payload_has_a_finite_score_or_none(payload: Any) -> None:
     score = soon(find_score, payload).value
     assert score is None or math.isfinite(score)

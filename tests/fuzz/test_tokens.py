@@ -1,6 +1,3 @@
-"""Tokens: forged, damaged, or signed with claims that nobody should sign. They name a principal or are refused."""
-
-import base64
 import json
 from typing import Any
 
@@ -13,12 +10,12 @@ from aex_models.audiences import Audience
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import configured_issuers, google_issuer
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.verifier import TokenVerifier
-from aex_runtime.settings import IssuerSettings
+from aex_runtime.setting_types import IssuerSettings
 from tests.fuzz.effort import effort
-from tests.fuzz.values import JSON, ODD, TEXT
-from tests.libs.runtime.identity.issuing import CLAIMS, NOW, Signer, signer, write_jwks
+from tests.fuzz.values import INVALID, JSON, TEXT
+from tests.libs.runtime.identity.issuing import CLAIMS, NOW, Signer, part, signer, write_jwks
 from tests.parts.google import ACCOUNTS
 
 CLAIM_NAMES = st.sampled_from([*sorted(CLAIMS), "org", "nbf", "jti"])
@@ -45,13 +42,9 @@ async def named(verifier: TokenVerifier, token: str) -> Principal | None:
         return None
 
 
-def part(value: Any) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
 @effort()
 @given(st.text(max_size=60) | st.lists(JSON.map(part) | TEXT, min_size=1, max_size=4).map(".".join))
-async def test_what_nobody_signed_names_nobody(verifier: TokenVerifier, token: str) -> None:
+async def test_unsigned_token_yields_no_principal(verifier: TokenVerifier, token: str) -> None:
     assert await named(verifier, token) is None
 
 
@@ -60,31 +53,30 @@ async def test_what_nobody_signed_names_nobody(verifier: TokenVerifier, token: s
     st.fixed_dictionaries({}, optional=dict.fromkeys(("alg", "kid", "typ", "crit", "b64", "jwk", "jku"), JSON)),
     st.sampled_from([CLAIMS, {"iss": CLAIMS["iss"]}, []]),
 )
-async def test_a_forged_header_names_nobody(verifier: TokenVerifier, header: dict[str, Any], claims: Any) -> None:
+async def test_forged_header_yields_no_principal(verifier: TokenVerifier, header: dict[str, Any], claims: Any) -> None:
+    head = part({"alg": "EdDSA", "kid": "k1", **header})
     for signature in ("", part("x")):
-        assert (
-            await named(verifier, f"{part({'alg': 'EdDSA', 'kid': 'k1', **header})}.{part(claims)}.{signature}") is None
-        )
+        assert await named(verifier, f"{head}.{part(claims)}.{signature}") is None
 
 
 @effort()
 @given(st.dictionaries(CLAIM_NAMES, JSON | st.floats() | st.integers(), max_size=3))
-async def test_odd_claims_under_a_good_signature_name_a_whole_principal_or_nobody(
+async def test_invalid_signed_claims_yield_a_complete_principal_or_none(
     verifier: TokenVerifier, signing: Signer, claims: dict[str, Any]
 ) -> None:
     payload = json.dumps({**CLAIMS, **claims}).encode()
     token = jwt.PyJWS().encode(payload, signing.private, "EdDSA", headers={"kid": "k1"})
     principal = await named(verifier, token)
     if principal is not None:
-        whole = {**CLAIMS, **claims}
-        assert (principal.id, principal.org, principal.role.value) == (whole["sub"], whole.get("org"), whole["role"])
+        sub, org, role = ({**CLAIMS, **claims}.get(name) for name in ("sub", "org", "role"))
+        assert (principal.id, principal.org, principal.role.value) == (sub, org, role)
         assert principal.expires_at is not None
         assert principal.expires_at > NOW
 
 
 @effort()
-@given(ODD.filter(lambda value: not isinstance(value, dict)))
-async def test_a_signed_payload_that_is_no_set_of_claims_names_nobody(
+@given(INVALID.filter(lambda value: not isinstance(value, dict)))
+async def test_signed_payload_without_claims_yields_no_principal(
     verifier: TokenVerifier, signing: Signer, value: Any
 ) -> None:
     payload = value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace")
@@ -94,26 +86,21 @@ async def test_a_signed_payload_that_is_no_set_of_claims_names_nobody(
 
 @effort()
 @given(st.integers(0, 10_000), st.integers(1, 255))
-async def test_a_good_token_changed_anywhere_names_nobody_new(
-    verifier: TokenVerifier, signing: Signer, place: int, change: int
+async def test_altered_token_yields_no_other_principal(
+    verifier: TokenVerifier, signing: Signer, index: int, change: int
 ) -> None:
     good = signing.sign()
     raw = bytearray(good.encode())
-    raw[place % len(raw)] ^= change
+    raw[index % len(raw)] ^= change
     principal = await named(verifier, raw.decode("latin-1"))
     assert principal in (None, await named(verifier, good))
 
 
 @pytest.fixture(scope="module")
-def google_keys() -> Signer:
-    return signer("RS256")
-
-
-@pytest.fixture(scope="module")
-def of_services(google_keys: Signer, tmp_path_factory: pytest.TempPathFactory) -> TokenVerifier:
-    jwks = write_jwks(tmp_path_factory.mktemp("google") / "jwks.json", google_keys)
-    clock = SetClock(NOW)
-    return TokenVerifier([google_issuer(ACCOUNTS, str(jwks), clock)], "settlement", clock)
+def google(tmp_path_factory: pytest.TempPathFactory) -> tuple[Signer, TokenVerifier]:
+    keys, clock = signer("RS256"), SetClock(NOW)
+    jwks = write_jwks(tmp_path_factory.mktemp("google") / "jwks.json", keys)
+    return keys, TokenVerifier([google_issuer(ACCOUNTS, str(jwks), clock)], "settlement", clock)
 
 
 @effort()
@@ -124,9 +111,10 @@ def of_services(google_keys: Signer, tmp_path_factory: pytest.TempPathFactory) -
         max_size=3,
     )
 )
-async def test_odd_claims_under_googles_signature_name_the_accounts_service_or_nobody(
-    of_services: TokenVerifier, google_keys: Signer, claims: dict[str, Any]
+async def test_invalid_google_claims_yield_the_account_or_none(
+    google: tuple[Signer, TokenVerifier], claims: dict[str, Any]
 ) -> None:
+    keys, verifier = google
     good = {
         "iss": "https://accounts.google.com",
         "aud": "aex:settlement",
@@ -135,10 +123,10 @@ async def test_odd_claims_under_googles_signature_name_the_accounts_service_or_n
         "email_verified": True,
         "exp": CLAIMS["exp"],
     }
-    whole = {**good, **claims}
-    token = jwt.PyJWS().encode(json.dumps(whole).encode(), google_keys.private, "RS256", headers={"kid": "k1"})
-    principal = await named(of_services, token)
+    complete = {**good, **claims}
+    token = jwt.PyJWS().encode(json.dumps(complete).encode(), keys.private, "RS256", headers={"kid": "k1"})
+    principal = await named(verifier, token)
     if principal is not None:
         assert (principal.role, principal.org) == (Audience.SERVICE, None)
-        assert whole["email_verified"] is True
-        assert ACCOUNTS[principal.id.removeprefix("service:")] == whole["email"]
+        assert complete["email_verified"] is True
+        assert ACCOUNTS[principal.id.removeprefix("service:")] == complete["email"]

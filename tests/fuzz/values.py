@@ -1,4 +1,4 @@
-"""JSON as nobody expects it, and a good document made bad at one place."""
+"""Unexpected JSON, and valid documents altered at one position."""
 
 import copy
 from collections.abc import Iterator
@@ -13,33 +13,12 @@ NUMBERS = st.sampled_from(
     [0, -0.0, 1, -1, 0.1, 1e-7, 5e-324, 1.7976931348623157e308, 1e16, 1e21, 100, 100.00000001, 2**53, -(2**63), 10**25]
 )
 _SIGNS = [
-    "",
-    " ",
-    "0",
-    "1e3",
-    "NaN",
-    "true",
-    "null",
-    "(",
-    "~0/~1",
-    "../..",
-    "$ref",
-    "é",
-    "e\u0301",
-    "\u202e",
-    "{kind}",
-    "😀",
+    *("", " ", "0", "1e3", "NaN", "true", "null", "(", "~0/~1", "../..", "$ref"),
+    *("é", "e\u0301", "\u202e", "{kind}", "😀"),
 ]
 _TERMS = [
-    "rougeL",
-    "accuracy",
-    "custom.x",
-    "stat.x",
-    "percentage",
-    "in_range",
-    "contains_all",
-    "weighted",
-    "on_success",
+    *("rougeL", "accuracy", "custom.x", "stat.x", "percentage"),
+    *("in_range", "contains_all", "weighted", "on_success"),
 ]
 WORDS = st.sampled_from([*_SIGNS, *_TERMS])
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20) | WORDS
@@ -55,59 +34,57 @@ SCALARS = (
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=8
 )
-"""What a body may hold once it has been read."""
-ODD_SCALARS = (
+"""Scalars of a body that was read."""
+INVALID_SCALARS = (
     SCALARS
     | st.floats()
     | st.integers()
     | st.text(max_size=5)
     | st.sampled_from([10**400, "\ud800", "\0", "x" * 100_000, b"x", 1j])
 )
-ODD = st.recursive(
-    ODD_SCALARS,
+INVALID = st.recursive(
+    INVALID_SCALARS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=8,
 )
-"""What else a caller from Python may put there."""
+"""Further scalars that a caller from Python may use."""
 
 
-def places(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Every place in a JSON value, the whole first."""
+def positions(value: Any, path: Path = ()) -> Iterator[Path]:
     yield path
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in parts:
-        yield from places(item, (*path, key))
+        yield from positions(item, (*path, key))
 
 
 @st.composite
-def mutated(draw: st.DrawFn, good: st.SearchStrategy[Any], odd: st.SearchStrategy[Any] = JSON) -> Any:
-    """A good document with one thing wrong, as typists and attackers make them."""
+def mutated(draw: st.DrawFn, good: st.SearchStrategy[Any], invalid: st.SearchStrategy[Any] = JSON) -> Any:
     body = draw(good)
-    path = draw(st.sampled_from(list(places(body))))
+    path = draw(st.sampled_from(list(positions(body))))
     if not path:
-        return draw(odd)
+        return draw(invalid)
     body = copy.deepcopy(body)
-    holder = body
+    container = body
     for step in path[:-1]:
-        holder = holder[step]
-    _change(draw, holder, path[-1], odd)
+        container = container[step]
+    _change(draw, container, path[-1], invalid)
     return body
 
 
-def _change(draw: st.DrawFn, holder: Any, key: Any, odd: st.SearchStrategy[Any]) -> None:
+def _change(draw: st.DrawFn, container: Any, key: Any, invalid: st.SearchStrategy[Any]) -> None:
     how = draw(st.sampled_from(["replace", "replace", "drop", "add", "rename", "wrap", "twice"]))
     if how == "drop":
-        del holder[key]
+        del container[key]
     elif how == "add":
-        if isinstance(holder, dict):
-            holder[draw(TEXT)] = draw(odd)
+        if isinstance(container, dict):
+            container[draw(TEXT)] = draw(invalid)
         else:
-            holder.insert(key, draw(odd))
-    elif how == "rename" and isinstance(holder, dict):
-        holder[draw(TEXT)] = holder.pop(key)
+            container.insert(key, draw(invalid))
+    elif how == "rename" and isinstance(container, dict):
+        container[draw(TEXT)] = container.pop(key)
     elif how == "wrap":
-        holder[key] = draw(st.sampled_from([[holder[key]], {"value": holder[key]}, str(holder[key])]))
-    elif how == "twice" and isinstance(holder, list):
-        holder.append(copy.deepcopy(holder[key]))
+        container[key] = draw(st.sampled_from([[container[key]], {"value": container[key]}, str(container[key])]))
+    elif how == "twice" and isinstance(container, list):
+        container.append(copy.deepcopy(container[key]))
     else:
-        holder[key] = draw(odd)
+        container[key] = draw(invalid)

@@ -1,1 +1,1 @@
-"""What the four OpenAPI documents promise, held against the running services by generated requests."""
+"""Generated requests that compare the services with their OpenAPI documents."""

@@ -1,12 +1,14 @@
-"""Who asks which service: between them, the roles come past the door of every operation."""
+"""Requests to each service in each role, so that every operation admits one of them."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from aex_models.audiences import Audience
-from tests.e2e.live import Live
-from tests.openapi.hostile import Answers, Scope, asked
+from tests.e2e.live import Live, live_suite
+from tests.openapi.hostile import Answers, Scope, send_requests
 from tests.openapi.objects import Objects
 
 ASKERS: Mapping[str, tuple[Audience, ...]] = {
@@ -15,71 +17,70 @@ ASKERS: Mapping[str, tuple[Audience, ...]] = {
     "governance": (Audience.OPERATOR, Audience.SERVICE),
     "settlement": (Audience.FINANCE,),
 }
-"""The first asks for all that a service has, each further one for what let none before it in."""
+"""The first role requests all operations, each further role those that refused the roles before."""
 FURTHER_READERS: Mapping[str, tuple[Audience, ...]] = {
     "verification": (Audience.OPERATOR, Audience.FINANCE),
     "settlement": (Audience.CONSUMER, Audience.AGENT),
 }
-"""Who is let in where others were already, and answered otherwise: what is shown depends on the audience."""
-NO_LIMITS = {"AEX_RATE_LIMIT_PER_S": "0"}
-"""Of the suite that is asked: a 429 would hide what else the answer would have been."""
-
-
+"""Further roles that see other fields of the same operations."""
 _MORE = 4
-"""Times the examples, of an operation that let nobody in before."""
+"""Factor of examples for operations that refused the roles before."""
+
+
+def unlimited_suite(folder: Path) -> AbstractContextManager[Live]:
+    """Start a suite without rate limits: a 429 would hide the answer that an operation gives."""
+    return live_suite(folder / ".aex", environment={"AEX_RATE_LIMIT_PER_S": "0"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What one role was answered by one service."""
+class RoleAnswers:
+    """Responses of one service to one role."""
 
     service: str
     role: Audience
     answers: Answers
 
 
-def all_asked(live: Live, scope: Scope) -> Iterator[Asked]:
-    """Every service, by its askers in turn, and then by its further readers: these ask for all of it, less often."""
+def request_all(live: Live, scope: Scope) -> Iterator[RoleAnswers]:
     for service, roles in ASKERS.items():
         shut: frozenset[str] | None = None
         for role in roles:
-            found = asked_as(live, service, role, scope, shut)
+            found = request_as(live, service, role, scope, shut)
             shut = found.answers.shut()
             yield found
         for role in FURTHER_READERS.get(service, ()):
-            yield asked_as(live, service, role, scope.reading())
+            yield request_as(live, service, role, scope.reading())
 
 
-def asked_as(live: Live, service: str, role: Audience, scope: Scope, only: frozenset[str] | None = None) -> Asked:
-    """One service by one role, with objects that nobody has used up."""
+def request_as(
+    live: Live, service: str, role: Audience, scope: Scope, only: frozenset[str] | None = None
+) -> RoleAnswers:
     objects = Objects(live)
     document: Mapping[str, Any] = live.http.get(live.url(service, "/openapi.json")).json()
     base, token = live.url(service, ""), objects.callers[role].token
     known = _of(document, objects)
-    if only is not None:  # few operations, of which nobody has seen an answer yet
+    if only is not None:  # few operations, which refused the roles before
         known, scope = _narrowed(known, only), replace(scope, examples=scope.examples * _MORE)
-    return Asked(service, role, asked(document, base, token, scope, known, only))
+    return RoleAnswers(service, role, send_requests(document, base, token, scope, known, only))
 
 
-def until(live: Live, requests: int, scope: Scope) -> Iterator[Asked]:
-    """Every service by each of its askers, again with other seeds until there were so many requests."""
+def until(live: Live, requests: int, scope: Scope) -> Iterator[RoleAnswers]:
     done = 0
     while done < requests:
-        for each in all_asked(live, scope):
+        for each in request_all(live, scope):
             done += each.answers.requests
             yield each
         scope = replace(scope, seed=scope.seed + 1)
 
 
-def table(rows: list[Asked]) -> str:
-    """Service, role, operations, requests and statuses, with a sum, for people."""
+def table(rows: list[RoleAnswers]) -> str:
     lines = [("service", "role", "operations", "requests", "statuses")]
     for each in rows:
         counts = ", ".join(f"{status}: {count}" for status, count in each.answers.by_status().items())
         operations = str(len(each.answers.operations()))
         lines.append((each.service, each.role.value, operations, str(each.answers.requests), counts))
     lines.append(("all", "", "", str(sum(each.answers.requests for each in rows)), ""))
-    widths = [max(len(line[place]) for line in lines) for place in range(4)]
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[4]]).rstrip()
         for line in lines
@@ -87,7 +88,6 @@ def table(rows: list[Asked]) -> str:
 
 
 def _of(document: Mapping[str, Any], objects: Objects) -> dict[str, list[str]]:
-    """Those of the known values that the document has parameters for: schemathesis refuses a name without one."""
     operations = [
         (f"{method.upper()} {path}", operation)
         for path, methods in document["paths"].items()
@@ -95,14 +95,10 @@ def _of(document: Mapping[str, Any], objects: Objects) -> dict[str, list[str]]:
     ]
     names = {each["name"] for _, operation in operations for each in operation.get("parameters", ())}
     labels = {label for label, _ in operations}
-    return {
-        name: list(values)
-        for name, values in objects.known.items()
-        if name in names or name.partition("#")[0] in labels
-    }
+    known = objects.known.items()
+    return {name: list(values) for name, values in known if name in names or name.partition("#")[0] in labels}
 
 
 def _narrowed(known: Mapping[str, list[str]], only: frozenset[str]) -> dict[str, list[str]]:
-    """For some operations: what one of them wants of a parameter, all get. A binding to one would have all asked."""
-    wanted = {name.partition("#")[2]: values for name, values in known.items() if name.partition("#")[0] in only}
-    return {name: values for name, values in known.items() if "#" not in name} | wanted
+    bound = {name.partition("#")[2]: values for name, values in known.items() if name.partition("#")[0] in only}
+    return {name: values for name, values in known.items() if "#" not in name} | bound

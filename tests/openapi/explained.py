@@ -1,4 +1,4 @@
-"""Refusals of requests that are in keeping with a document: what no JSON Schema can say, each with its reason."""
+"""Refusals that no JSON Schema can express, each with its reason."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,14 +34,12 @@ SHAPES: Mapping[str, str] = {
 
 
 def filter_failure(_context: HookContext, failure: Failure, _case: Case[Any], response: Response) -> bool:
-    """Whether a failure is one: a hook of schemathesis, called by this name."""
     return not (isinstance(failure, RejectedPositiveData) and is_explained(response.json()))
 
 
 def is_explained(problem: Mapping[str, object]) -> bool:
-    """Whether a problem document tells of nothing but what a schema cannot say."""
     if problem.get("code") in SEMANTIC:
         return True
     errors = problem.get("errors")
-    told = {each["code"] for each in errors} if isinstance(errors, list) else set()
-    return bool(told) and told <= SHAPES.keys()
+    codes = {each["code"] for each in errors} if isinstance(errors, list) else set()
+    return bool(codes) and codes <= SHAPES.keys()

@@ -1,4 +1,4 @@
-"""schemathesis over one document: its own engine with all of its checks, and a count of what was answered."""
+"""Requests that schemathesis generates from one document, with counts of the responses."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,61 +12,56 @@ from schemathesis.engine import Status, events, from_schema
 from tests.openapi.explained import filter_failure
 
 REQUEST_S = 30.0
-"""No answer takes longer, whatever it was asked: a stream that does not end is a failure."""
+"""Time limit of any answer; a stream that does not end is a failure."""
 KNOWN_SHARE = 0.7
-"""How often a parameter is one of the ids that there are."""
-_SHUT = {401, 403, 405}
+"""Probability that a parameter is an existing id."""
+SHUT = {401, 403, 405}
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """How much is asked: `examples` of each operation, besides those that its schema's `limits` lead to."""
+    """Extent of the requests: `examples` of each operation, and the `limits` of its schemas."""
 
     examples: int
     seed: int = 1
     chained: bool = False
-    """Whether ids from answers are also used in further requests: slow."""
+    """True if ids from answers are used in further requests, which is slow."""
     limits: bool = True
-    """Whether the limits of the schemas are tried, too."""
+    """True if values at the limits of the schemas are sent, too."""
 
     def reading(self) -> "Scope":
-        """No limits, which are most of the requests: refusals are the same for everybody, answers are not."""
         return replace(self, limits=False)
 
 
 @dataclass(slots=True)
 class Answers:
-    """What came back: how often each status of each operation, and in which ways a promise was broken."""
+    """Counted statuses of each operation, and violations of the document."""
 
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     failures: dict[str, str] = field(default_factory=dict)
-    """What is wrong, by operation and kind; the first of each kind is told in full."""
+    """Violations by operation and kind; the first of each kind in full."""
 
     @property
     def requests(self) -> int:
-        """How many were answered."""
         return self.statuses.total()
 
     def by_status(self) -> Mapping[int, int]:
-        """Over all operations."""
         counts: Counter[int] = Counter()
         for (_, status), count in self.statuses.items():
             counts[status] += count
         return dict(sorted(counts.items()))
 
     def shut(self) -> frozenset[str]:
-        """The operations that let nobody in: a 403 for all that was asked of them by the method that they have."""
-        return frozenset(name for name, statuses in self.operations().items() if statuses <= _SHUT)
+        return frozenset(name for name, statuses in self.operations().items() if statuses <= SHUT)
 
     def operations(self) -> Mapping[str, set[int]]:
-        """The statuses that each operation answered with."""
         found: dict[str, set[int]] = {}
         for operation, status in self.statuses:
             found.setdefault(operation, set()).add(status)
         return found
 
 
-def asked(
+def send_requests(
     document: Mapping[str, Any],
     base_url: str,
     token: str,
@@ -107,16 +102,13 @@ def _count(event: events.ScenarioFinished, answers: Answers) -> None:
                 continue
             operation = recorder.cases[case_id].value.operation.label
             failed = check.failure_info
-            told = "the check itself broke" if failed is None else f"{failed.failure}\n{failed.code_sample}"
-            answers.failures.setdefault(f"{operation}: {check.name}", told)
+            text = "the check itself broke" if failed is None else f"{failed.failure}\n{failed.code_sample}"
+            answers.failures.setdefault(f"{operation}: {check.name}", text)
 
 
 def _config(base_url: str, token: str, scope: Scope, known: Mapping[str, Sequence[str]]) -> SchemathesisConfig:
-    dictionaries = {f"known{place}": {"values": list(values)} for place, values in enumerate(known.values())}
-    bound = {
-        name: {"dictionary": dictionary, "probability": KNOWN_SHARE}
-        for name, dictionary in zip(known, dictionaries, strict=True)
-    }
+    dictionaries = {f"known {name}": {"values": list(values)} for name, values in known.items()}
+    bound = {name: {"dictionary": f"known {name}", "probability": KNOWN_SHARE} for name in known}
     narrowed = [
         {"include-name": name.partition("#")[0], "parameters": {name.partition("#")[2]: binding}}
         for name, binding in bound.items()

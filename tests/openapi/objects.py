@@ -18,13 +18,13 @@ _CLAIMABLE = 12
 
 
 class Objects:
-    """Two parties and staff, with works, contracts, attempts, holds, settlements and files in every state."""
+    """Parties with works, contracts, attempts, holds, settlements and files in every state."""
 
     def __init__(self, live: Live) -> None:
         self.parties: Parties = parties_of(live)
-        staff = caller(live, Audience.SERVICE, fresh("service:probe"))
-        everybody = (self.parties.consumer, self.parties.agent, self.parties.finance, self.parties.operator, staff)
-        self.callers: Mapping[Audience, Caller] = dict(zip(Audience, everybody, strict=True))
+        service = caller(live, Audience.SERVICE, fresh("service:probe"))
+        callers = (self.parties.consumer, self.parties.agent, self.parties.finance, self.parties.operator, service)
+        self.callers: Mapping[Audience, Caller] = dict(zip(Audience, callers, strict=True))
         self.known: Known = self._made()
 
     def _made(self) -> Known:

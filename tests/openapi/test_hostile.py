@@ -1,5 +1,3 @@
-"""The check of the checker: services that do not keep their word are found out."""
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +10,11 @@ from fastapi import FastAPI, Response
 from tests.e2e.jobs import eventually
 from tests.libs.cli.suites import free_ports
 from tests.openapi.explained import is_explained
-from tests.openapi.hostile import Answers, Scope, asked
+from tests.openapi.hostile import Answers, Scope, send_requests
 
 
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
-    """Where the application answers."""
     port = free_ports(1)
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run)
@@ -31,7 +28,6 @@ def served(app: FastAPI) -> Iterator[str]:
 
 
 def answers_of(answer: Response, **described: Any) -> Answers:
-    """What a service is found to do whose one operation always answers this."""
     app = FastAPI()
 
     @app.get("/thing", responses={200: {"content": {"application/json": {"schema": described}}}})
@@ -39,10 +35,10 @@ def answers_of(answer: Response, **described: Any) -> Answers:
         return answer
 
     with served(app) as url:
-        return asked(app.openapi(), url, "none", Scope(examples=2))
+        return send_requests(app.openapi(), url, "none", Scope(examples=2))
 
 
-def test_a_service_that_keeps_its_word_passes() -> None:
+def test_conforming_service_passes() -> None:
     found = answers_of(Response("{}", media_type="application/json"), type="object")
     assert found.failures == {}
     assert found.by_status()[200] > 0
@@ -58,12 +54,12 @@ def test_a_service_that_keeps_its_word_passes() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_one_that_does_not_is_found_out(answer: Response, check: str) -> None:
+def test_violations_are_detected(answer: Response, check: str) -> None:
     found = answers_of(answer, type="object")
     assert f"GET /thing: {check}" in found.failures
 
 
-def test_only_what_a_schema_cannot_say_is_explained() -> None:
+def test_only_semantic_refusals_are_explained() -> None:
     assert is_explained({"code": "invalid_cursor", "errors": []})
     assert is_explained({"code": "invalid_shape", "errors": [{"code": "int_type"}]})
     assert not is_explained({"code": "invalid_shape", "errors": [{"code": "int_type"}, {"code": "string_too_long"}]})

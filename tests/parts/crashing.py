@@ -24,21 +24,20 @@ class HookedStore(PassingStore):
         return await super().transact(fn)
 
 
-class CrashingStore(HookedStore):
-    """Before each commit the next of `fates` is asked: None goes well, "before" and "after" end the process there."""
+class CrashingStore(PassingStore):
+    """Store that ends the process "before" or "after" a commit, as the next of `fates` says."""
 
     def __init__(self, store: Store, fates: Iterator[str | None]) -> None:
-        super().__init__(store, self._survive)
+        super().__init__(store)
         self._fates = fates
+        self.commits = 0
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         fate = next(self._fates, None)
         if fate == "before":
             raise Crash(f"before commit {self.commits}")
+        self.commits += 1
         result = await super().transact(fn)
         if fate == "after":
             raise Crash(f"after commit {self.commits}")
         return result
-
-    async def _survive(self, _commit: int) -> None:
-        """Its fates are all that happens to it."""

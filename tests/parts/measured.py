@@ -1,4 +1,4 @@
-"""What was measured, for tests to read."""
+"""Measures recorded for tests."""
 
 from collections import Counter
 

@@ -29,21 +29,20 @@ ACCEPTING: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as it came: the JSON body, and the headers by their names in lower case."""
+class ChatRequest:
+    """Request as received: the JSON body, and the headers by their names in lower case."""
 
     body: dict[str, Any]
     headers: dict[str, str]
 
     @property
     def prompt(self) -> str:
-        """All that the model is told, system and user messages together."""
         return "\n".join(str(message["content"]) for message in self.body["messages"] if message.get("content"))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is sent back. `hangs`: nothing is, until the stub closes."""
+    """Response of the stub; with `hangs` none is sent until the stub closes."""
 
     body: bytes = b""
     status: int = 200
@@ -51,33 +50,27 @@ class Reply:
     hangs: bool = False
 
 
-Behaviour = Callable[[Asked], Reply]
+Behaviour = Callable[[ChatRequest], Reply]
 
 
 def says(text: str) -> Behaviour:
-    """Plain content, whatever form was asked for."""
-    return lambda asked: _completion(asked, {"role": "assistant", "content": text}, "stop")
+    return lambda request: _completion(request, {"role": "assistant", "content": text}, "stop")
 
 
 def calls_tool(arguments: str) -> Behaviour:
-    """A call of the first tool that was offered, with this text as its arguments; plain content where none was."""
-
-    def reply(asked: Asked) -> Reply:
-        tools = asked.body.get("tools")
+    def reply(request: ChatRequest) -> Reply:
+        tools = request.body.get("tools")
         if not tools:
-            return says(arguments)(asked)
-        call = {
-            "id": "call_1",
-            "type": "function",
-            "function": {"name": tools[0]["function"]["name"], "arguments": arguments},
-        }
-        return _completion(asked, {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+            return says(arguments)(request)
+        function = {"name": tools[0]["function"]["name"], "arguments": arguments}
+        call = {"id": "call_1", "type": "function", "function": function}
+        return _completion(request, {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
 
     return reply
 
 
 def reviews(**changed: Any) -> Behaviour:
-    """The accepting review with these fields changed, in the form that was asked for."""
+    """The accepting review with these fields changed, in the form that was request for."""
     return calls_tool(json.dumps(ACCEPTING | changed))
 
 
@@ -88,45 +81,40 @@ HANGS: Behaviour = lambda _: Reply(hangs=True)  # noqa: E731 a value beside the 
 
 def fails(status: int, **headers: str) -> Behaviour:
     """An error of this status, in OpenAI's form; header names with `_` for `-`."""
-    body = json.dumps({"error": {"message": "The stub was told to fail", "type": "stub", "code": None}}).encode()
+    body = json.dumps({"error": {"message": "The stub fails on request", "type": "stub", "code": None}}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _: Reply(body, status, named)
 
 
 def sends(body: bytes) -> Behaviour:
-    """These bytes in the place of a completion."""
     return lambda _: Reply(body)
 
 
 def in_turn(*behaviours: Behaviour) -> Behaviour:
-    """One after the other; the last stays."""
     coming: Iterator[Behaviour] = chain(behaviours, repeat(behaviours[-1]))
 
-    def reply(asked: Asked) -> Reply:
-        return next(coming)(asked)
+    def reply(request: ChatRequest) -> Reply:
+        return next(coming)(request)
 
     return reply
 
 
-class OpenAIStub:
-    """A running stub. `behave` changes what it says from now on; `asked` holds every request so far."""
+class OpenAIStub(ThreadingHTTPServer):
+    """A running stub. `behave` changes what it says from now on; `requests` holds every request so far."""
+
+    daemon_threads = True
 
     def __init__(self, behaviour: Behaviour) -> None:
-        self.asked: list[Asked] = []
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[ChatRequest] = []
         self.closing = threading.Event()
-        self._behaviour = behaviour
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.stub = self
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
+        self.behave(behaviour)
 
     @property
     def base_url(self) -> str:
-        """What `AEX_REVIEW_BASE_URL` is set to."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"http://127.0.0.1:{self.server_port}/v1"
 
     def environment(self) -> dict[str, str]:
-        """The settings of a verification service that asks this stub."""
         return {
             "AEX_REVIEW_MODEL": "stub-1",
             "AEX_REVIEW_BASE_URL": self.base_url,
@@ -134,61 +122,42 @@ class OpenAIStub:
         }
 
     def behave(self, behaviour: Behaviour) -> None:
-        """Say this from now on."""
-        self._behaviour = behaviour
-
-    def answer(self, asked: Asked) -> Reply:
-        """Note the request and say what it was told to."""
-        self.asked.append(asked)
-        return self._behaviour(asked)
-
-    def close(self) -> None:
-        """End it, and whoever hangs."""
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-@contextmanager
-def openai_stub(behaviour: Behaviour = ACCEPTS) -> Iterator[OpenAIStub]:
-    """A stub that runs for as long as the block does."""
-    stub = OpenAIStub(behaviour)
-    try:
-        yield stub
-    finally:
-        stub.close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    stub: OpenAIStub
+        self.behaviour = behaviour
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever asked may go before it has its answer; anything else is told."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
 
+@contextmanager
+def openai_stub(behaviour: Behaviour = ACCEPTS) -> Iterator[OpenAIStub]:
+    with OpenAIStub(behaviour) as stub:
+        thread = threading.Thread(target=stub.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield stub
+        finally:
+            stub.closing.set()
+            stub.shutdown()
+            thread.join()
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: OpenAIStub
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", "0"))
-        body = json.loads(self.rfile.read(length))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        if self.path != "/v1/chat/completions":
-            reply = fails(404)(Asked(body, headers))
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
+        request = ChatRequest(body, {name.lower(): value for name, value in self.headers.items()})
+        if self.path == "/v1/chat/completions":
+            self.server.requests.append(request)
+            reply = self.server.behaviour(request)
         else:
-            reply = self.server.stub.answer(Asked(body, headers))
+            reply = fails(404)(request)
         if reply.hangs:
-            self.server.stub.closing.wait()
+            self.server.closing.wait()
             self.close_connection = True
             return
-        self._send(reply)
-
-    def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():
             self.send_header(name, value)
@@ -197,15 +166,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, *_: Any) -> None:
-        """Tests read `asked`; nothing goes to stderr."""
+        """Tests read `request`; nothing goes to stderr."""
 
 
-def _completion(asked: Asked, message: dict[str, Any], reason: str) -> Reply:
+def _completion(request: ChatRequest, message: dict[str, Any], reason: str) -> Reply:
     completion = {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": asked.body.get("model", "stub"),
+        "model": request.body.get("model", "stub"),
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }

@@ -6,8 +6,6 @@ from aex_runtime.store.port import Collection, Document, Query, Store, T, Transa
 
 
 class PassingStore:
-    """The port, as the store below keeps it."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
 

@@ -4,21 +4,17 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from aex_runtime.store.firestore_indexes import Shape, shape_of
 from aex_runtime.store.port import Document, Query, Store
 from tests.parts.passing import PassingStore
+from tests.parts.query_shapes import Shape, shape_of
 
 
 class RecordingStore(PassingStore):
-    """Any store. Shapes are noted once each, in `shapes` and, where a file is given, as a line of JSON there.
-
-    Processes may share a file: a line is appended in one write.
-    """
+    """Store that notes each shape of a query once, in `shapes` and in a file that processes may share."""
 
     def __init__(self, store: Store, shapes: set[Shape], file: Path | None = None) -> None:
         super().__init__(store)
-        self._shapes = shapes
-        self._file = file
+        self._shapes, self._file = shapes, file
 
     async def query(self, query: Query) -> list[Document]:
         shape = shape_of(query)
@@ -30,13 +26,11 @@ class RecordingStore(PassingStore):
 
 
 def append_shape(file: Path, shape: Shape) -> None:
-    """Add a line to a file of shapes."""
     with file.open("a") as lines:
         lines.write(json.dumps(asdict(shape)) + "\n")
 
 
 def read_shapes(file: Path) -> set[Shape]:
-    """The shapes in a file; none where there is no file."""
     if not file.exists():
         return set()
     lines = [json.loads(line) for line in file.read_text().splitlines()]

@@ -1,45 +1,26 @@
-"""Peer reviewers that ask nobody, for tests that need no model."""
+"""Scripted peer reviewers, for tests without a model."""
 
 from typing import Any
 
-from aex_models.science import (
-    OutcomeVerdict,
-    Recommendation,
-    Reviewer,
-    ReviewFailure,
-    ScientificReview,
-    ScientificValidity,
-)
-from aex_outcomes.science.review.port import ReviewBrief, Reviewed
+from aex_models.science import Reviewer, ReviewFailure, ScientificReview
+from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed
+from tests.parts.openai_stub import ACCEPTING
 
 REVIEWER = Reviewer(model="scripted", prompt_version="0")
 
 
 def accepting(**changed: Any) -> ScientificReview:
-    """The review of a reviewer that accepts whatever it is shown, with these fields changed."""
-    review = ScientificReview(
-        outcome_verdict=OutcomeVerdict.ANSWERS_QUESTION,
-        scientific_validity=ScientificValidity.VALID,
-        confidence=0.97,
-        answers_original_question=True,
-        values_plausible=True,
-        values_consistent=True,
-        reasoning_sound=True,
-        recommendation=Recommendation.ACCEPT,
-        reasoning="Everything is in order.",
-    )
-    return review.model_copy(update=changed)
+    return ScientificReview.model_validate(ACCEPTING).model_copy(update=changed)
 
 
 def says(answer: ScientificReview | ReviewFailure) -> Reviewed:
-    """The same, as a reviewer hands it over."""
     if isinstance(answer, ReviewFailure):
         return Reviewed(REVIEWER, failure=answer, detail="scripted")
     return Reviewed(REVIEWER, review=answer)
 
 
 class ScriptedReviewer:
-    """Implements `PeerReviewer`: says `answer` until told otherwise, and keeps what it was shown in `briefs`."""
+    """`PeerReviewer` that returns `answer` and keeps its `briefs`."""
 
     def __init__(self, answer: ScientificReview | ReviewFailure | None = None) -> None:
         self.answer: ScientificReview | ReviewFailure = answer or accepting()

@@ -1,8 +1,7 @@
-"""Verification's handlers over a store in memory, with governance's real rules and the real engine beside them."""
+"""Verification's handlers over a memory store, with the real engine and governance's real rules."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,62 +10,59 @@ from aex_governance.deps import Deps as GovernanceDeps
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.rules.config import load_rules
 from aex_models.canonical import canonical_bytes
-from aex_models.contract import Artifact, Award, Terms
+from aex_models.contract import Award, Terms
 from aex_models.events import ContractAwarded, Event
 from aex_models.examination import Examination
 from aex_models.governance import Party, ValidationDecision, ValidationRequest
-from aex_models.science import DataFile, Science
+from aex_models.science import Science
 from aex_models.work import Budget, EvaluationRef, Work, WorkStatus
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.candidate import Case
+from aex_outcomes.engine.job import _verification_input
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import Context, Limits, Returned
-from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest, examination_payload
+from aex_outcomes.science.confined import DataLimits, ExaminationLost, ExaminationRequest, examination_payload
 from aex_outcomes.science.job import examine_candidate
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.source import SourceFile
 from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.blobs.port import Blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
+from aex_runtime.records import Timer, timers_table
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import Timer, timers_table
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.deps import Deps
-from aex_verification.judge import job_payload
+from aex_verification.grading import make_job_payload
+from aex_verification.limits import InFlightAttempts
+from aex_verification.notifier import Notifier
 from aex_verification.ports import (
     FoundAward,
     GovernanceRefused,
     GovernanceUnavailable,
-    Judgement,
-    JudgeRequest,
+    Grade,
+    GradeRequest,
     TrialLost,
     TrialRequest,
     TrialUnavailable,
 )
-from aex_verification.rules.checks import Findings
-from aex_verification.rules.policy import Policy
-from aex_verification.rules.records import Facts
+from aex_verification.rules.checks import TrialFindings
+from aex_verification.rules.records import GovernanceFacts, Policy
 from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
-from aex_verification.turnstile import Turnstile
-from aex_verification.under_way import UnderWay
-from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.handlers.read_work import get_awarded_contract
-from tests.parts.verifiers import VerifiersInHand
+from tests.parts.verifiers import Breakable, VerifiersInHand
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+WORDS = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
 NO_KEY = IdempotentRequest("test", None, "")
 
 
 class SimulatedSandbox:
-    """Starts nothing: whatever the code, it counts the candidate's words, or `meets` what keeps it from that."""
+    """Sandbox that counts words instead of running code, or raises what `meets` returns."""
 
     def __init__(self) -> None:
         self.meets: Callable[[str], Exception | None] = lambda _: None
@@ -79,55 +75,33 @@ class SimulatedSandbox:
         return Returned(len(str(context.output["text"]).split()), {})
 
 
-class EngineJudge:
-    """The real engine in this process. `breaks`: whether the next judgement breaks down."""
+class EngineGrader(Breakable):
+    """The real engine in this process."""
 
     def __init__(self) -> None:
-        self.failures = 0
-        self.judged = 0
-        self.breaks: Callable[[], bool] = self._next_failure
+        super().__init__()
+        self.graded = 0
         self.sandbox = SimulatedSandbox()
         self._engine = VerificationEngine(sandbox=self.sandbox)
 
-    async def judge(self, request: JudgeRequest) -> Judgement:
-        self.judged += 1
+    async def grade(self, request: GradeRequest) -> Grade:
+        self.graded += 1
         if self.breaks():
-            return Judgement(None, Facts(), error="JobTimeout")
-        assessment = await self._engine.assess(_case(request))
-        return Judgement(assessment.result, Facts.model_validate(assessment.facts, from_attributes=True))
-
-    def _next_failure(self) -> bool:
-        self.failures -= 1
-        return self.failures >= 0
+            return Grade(None, error="JobTimeout")
+        payload = make_job_payload(request, {}) | {"verified_at": START.isoformat()}
+        assessment = await self._engine.assess(_verification_input(payload))
+        return Grade(assessment.result, GovernanceFacts.model_validate(assessment.facts, from_attributes=True))
 
 
-def _case(request: JudgeRequest) -> Case:
-    payload = job_payload(request, {})
-    return Case(
-        contract_id=request.contract_id,
-        work_input=payload["work_input"],
-        work_output=payload["output"],
-        success_criteria=request.success_criteria,
-        execution_metadata=payload["execution_metadata"],
-        evaluation=payload["evaluation"] or {},
-        verification_id=payload["verification_id"],
-        verified_at=START,
-        platform_latency_ms=request.platform_latency_ms,
-        reasoning=payload["reasoning"],
-        earlier=payload["earlier"],
-        science=request.science,
-    )
-
-
-class ExaminerInHand:
-    """The real examination in this process. `breaks`: whether the next one breaks down."""
+class ExaminerInHand(Breakable):
+    """The real examination in this process."""
 
     def __init__(self) -> None:
-        self.breaks: Callable[[], bool] = lambda: False
-        self.asked: list[ExaminationRequest] = []
+        super().__init__()
+        self.requests: list[ExaminationRequest] = []
 
     async def examine(self, request: ExaminationRequest) -> Examination:
-        self.asked.append(request)
+        self.requests.append(request)
         if self.breaks():
             raise ExaminationLost("WorkersUnavailable")
         payload = examination_payload(request, DataLimits())
@@ -135,33 +109,19 @@ class ExaminerInHand:
         return Examination.model_validate(json.loads(json.dumps(answer["examination"])))
 
 
-class PassingSpool:
-    """The real spool, anew for each candidate: nothing of it has to be closed at the end."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
-
-    @asynccontextmanager
-    async def files(
-        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
-    ) -> AsyncIterator[tuple[SourceFile, ...]]:
-        async with Spool(self._blobs) as spool, spool.files(data, artifacts) as files:
-            yield files
-
-
 class TrialsInHand:
-    """Dry runs that find what the test says. `down`: the sandbox is away; `lost`: so many workers die first."""
+    """Dry runs with scripted findings; `down`: no sandbox; `lost`: workers that die first."""
 
     def __init__(self) -> None:
-        self.found = Findings()
+        self.found = TrialFindings()
         self.down: Callable[[], bool] = lambda: False
         self.lost = 0
-        self.asked: list[TrialRequest] = []
+        self.requests: list[TrialRequest] = []
 
-    async def dry_run(self, request: TrialRequest) -> Findings:
+    async def dry_run(self, request: TrialRequest) -> TrialFindings:
         if self.down():
             raise TrialUnavailable("SandboxUnavailable")
-        self.asked.append(request)
+        self.requests.append(request)
         self.lost -= 1
         if self.lost >= 0:
             raise TrialLost("JobCrashed")
@@ -169,18 +129,18 @@ class TrialsInHand:
 
 
 class DirectGovernance:
-    """Governance's real handler, called without a network. `down`: nobody answers. `refusing`: it does, in vain."""
+    """Governance's real handler without a network; `down`: no answer; `refusing`: 422."""
 
     def __init__(self, deps: GovernanceDeps) -> None:
         self.deps = deps
         self.down: Callable[[], bool] = lambda: False
         self.refusing: Callable[[], bool] = lambda: False
-        self.asked: list[ValidationRequest] = []
+        self.requests: list[ValidationRequest] = []
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
         if self.down():
             raise GovernanceUnavailable("no answer")
-        self.asked.append(request)
+        self.requests.append(request)
         if self.refusing():
             raise GovernanceRefused("422")
         return await validate_outcome(self.deps, request)
@@ -188,11 +148,8 @@ class DirectGovernance:
 
 @dataclass
 class AwardsInHand:
-    """Awards that work-publisher has, whether or not their event has come."""
-
     awards: dict[str, ContractAwarded] = field(default_factory=dict)
     traceparent: str | None = None
-    """Of all of them."""
 
     async def get(self, contract_id: str) -> FoundAward | None:
         found = self.awards.get(contract_id)
@@ -200,8 +157,6 @@ class AwardsInHand:
 
 
 class AwardsFrom:
-    """Work-publisher's real handler, called without a network."""
-
     def __init__(self, deps: PublisherDeps) -> None:
         self._deps = deps
 
@@ -219,7 +174,7 @@ class VerificationBench:
         self.clock = SetClock(START)
         self.store: Store = store or MemoryStore()
         self.blobs = open_blobs("memory:")
-        self.judge = EngineJudge()
+        self.grader = EngineGrader()
         self.verifiers = VerifiersInHand(self.clock)
         self.trials = TrialsInHand()
         self.examiner = ExaminerInHand()
@@ -234,16 +189,16 @@ class VerificationBench:
             blobs=self.blobs,
             clock=self.clock,
             ids=SeededIds(seed),
-            judge=self.judge,
+            grader=self.grader,
             examiner=self.examiner,
-            spool=PassingSpool(self.blobs),
+            spool=Spool(self.blobs),
             verifiers=self.verifiers,
             trials=self.trials,
-            slow_places=Turnstile(3, 6),
+            slow_limiter=ConcurrencyLimiter(3, 6, "verifications", "verifier_busy"),
             governance=self.governance,
             awards=self.awards,
-            waits=Waits(),
-            under_way=UnderWay(),
+            notifier=Notifier(),
+            in_flight=InFlightAttempts(),
             policy=policy or Policy(),
             catalog=Catalog.of(),
         )
@@ -251,7 +206,6 @@ class VerificationBench:
         self.rewire(self.deps)
 
     def rewire(self, deps: Deps) -> None:
-        """Handlers over these dependencies."""
         self.deps = deps
         self.handlers = subscriptions(deps)
         leases = Leases("verification", self.store, self.clock, holder="bench")
@@ -259,14 +213,12 @@ class VerificationBench:
         self.sweeper = TimerSweeper("verification", self.store, leases, self.clock, timers(deps), ids)
 
     async def timers(self) -> list[Timer]:
-        """What waits for its time."""
         return [each.record for each in await timers_table("verification").find(self.store, order="due_at")]
 
     def _committed(self, committed: Committed) -> None:
         self.events.extend(committed.events)
 
     def emitted(self, event_type: str) -> list[Event]:
-        """What was committed for this topic."""
         return [event for event in self.events if event.type == event_type]
 
     async def award(self, contract_id: str = "ctr_1", **changes: Any) -> ContractAwarded:
@@ -277,7 +229,6 @@ class VerificationBench:
         return awarded
 
     async def deliver(self, event_type: str) -> None:
-        """Deliver every event of a topic that was committed so far, once more."""
         for event in self.emitted(event_type):
             await self.handlers[event_type](event)
 
@@ -294,15 +245,8 @@ class VerificationBench:
 
 
 def event_of(event_type: str, subject: str, data: Any) -> Event:
-    """An event as it would arrive."""
-    return Event(
-        id=f"evt_{event_type}_{subject}",
-        type=event_type,
-        source="/test",
-        subject=subject,
-        time=START,
-        data=data.model_dump(mode="json"),
-    )
+    event_id, body = f"evt_{event_type}_{subject}", data.model_dump(mode="json")
+    return Event(id=event_id, type=event_type, source="/test", subject=subject, time=START, data=body)
 
 
 async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> ContractAwarded:
@@ -310,21 +254,18 @@ async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> Contract
     evaluation, science = changes.pop("evaluation", None), changes.pop("science", None)
     terms = changes.pop("terms", {"cpc_rate": "0.10"})
     consumer = changes.pop("consumer", Party(id="acme"))
-    blob = None
-    secrets = {"evaluation": evaluation, "science": science}
-    if any(secrets.values()):
-        blob = await deps.blobs.put("evaluation", canonical_bytes({"salt": "0" * 64, **secrets}))
+    ref = None
+    if evaluation or science:
+        secrets = {"salt": "0" * 64, "evaluation": evaluation, "science": science}
+        blob = await deps.blobs.put("evaluation", canonical_bytes(secrets))
+        ref = EvaluationRef(digest=blob.digest, size=blob.size)
     plain: dict[str, Any] = {
         "work_id": f"work_{contract_id}",
         "consumer_id": consumer.id,
         "title": "Summarise",
         "domain": "general",
         "budget": Budget(max_cpc="0.10"),
-        "success_criteria": {
-            "criteria": [
-                {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
-            ]
-        },
+        "success_criteria": {"criteria": [WORDS]},
         "science": Science.model_validate(science).without_secrets() if science else None,
         "status": WorkStatus.AWARDED,
         "created_at": START,
@@ -341,5 +282,4 @@ async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> Contract
         deadline=START + timedelta(seconds=work.verification.deadline_s),
         awarded_at=START,
     )
-    ref = EvaluationRef(digest=blob.digest, size=blob.size) if blob else None
     return ContractAwarded(award=award, work=work, terms=frozen, evaluation=ref)

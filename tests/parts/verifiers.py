@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from aex_outcomes.clock import Clock
+from aex_models.clock import Clock
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import Ruling
@@ -14,8 +14,6 @@ from aex_verification.ports import VerifierLost, VerifierRequest
 
 
 class Summary(BaseModel):
-    """The output that these verifiers take."""
-
     text: str
 
 
@@ -37,13 +35,10 @@ def verify_nothing(output: Summary) -> None:
 
 
 class Titled(Summary):
-    """An output with a title beside its text."""
-
     title: str
 
 
 def verify_titled(output: Titled) -> str:
-    """Takes what has a title, and returns that."""
     return output.title
 
 
@@ -54,18 +49,29 @@ VERIFIERS: dict[str, Callable[..., Any]] = {
 }
 
 
-class VerifiersInHand:
-    """The real checks of real functions. `breaks`: whether the next verifier crashes, whatever it is given."""
+class Breakable:
+    """Part that breaks down `failures` times, or whenever `breaks` says so."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.breaks: Callable[[], bool] = self._next_failure
+
+    def _next_failure(self) -> bool:
+        self.failures -= 1
+        return self.failures >= 0
+
+
+class VerifiersInHand(Breakable):
+    """Real verifiers in this process."""
 
     def __init__(self, clock: Clock) -> None:
-        self.failures = 0
-        self.asked: list[VerifierRequest] = []
-        self.breaks: Callable[[], bool] = self._next_failure
-        self.by_name = {name: CheckedVerifier.annotated(verify) for name, verify in VERIFIERS.items()}
+        super().__init__()
+        self.requests: list[VerifierRequest] = []
+        self.by_name = {name: CheckedVerifier.from_annotation(verify) for name, verify in VERIFIERS.items()}
         self._clock = clock
 
     async def rule(self, request: VerifierRequest) -> Ruling:
-        self.asked.append(request)
+        self.requests.append(request)
         if request.name not in self.by_name:
             raise VerifierLost("UnknownVerifier")
         if self.breaks():
@@ -82,7 +88,3 @@ class VerifiersInHand:
             return await self.by_name[request.name].rule(request.candidate, request.agent, context)
         except Exception as error:  # noqa: BLE001 a verifier may raise anything
             raise VerifierLost(type(error).__name__) from None
-
-    def _next_failure(self) -> bool:
-        self.failures -= 1
-        return self.failures >= 0

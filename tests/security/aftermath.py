@@ -1,4 +1,4 @@
-"""What is left after the canary's story: answers, events, logs, records and blobs, as places to scan."""
+"""Answers, events, logs, records and blobs left by the canary's story, as locations to scan."""
 
 import json
 import sqlite3
@@ -11,16 +11,16 @@ from functools import cache, partial
 from pathlib import Path
 
 from tests.e2e.live import Live, clean_environment
-from tests.parts.openai_stub import Asked
+from tests.parts.openai_stub import ChatRequest
 from tests.security.apps import all_guards
 from tests.security.broken_input import send_broken_events, send_wrong_works
 from tests.security.crawling import crawl, pester
-from tests.security.recorded.spans import SUFFIX
+from tests.security.recorded import SUFFIX
 from tests.security.story import Played, play, readers_of
 from tests.security.tape import Tape
 
 KEPT_AS_SENT = "%-dead-letter-messages"
-"""The collections that hold broken messages exactly as somebody sent them."""
+"""The collections that hold broken messages exactly as sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,14 @@ class Aftermath:
     live: Live
     events: Path
     tape: Tape
-    asked: Sequence[Asked]
-    """What the reviewer was sent."""
+    requested: Sequence[ChatRequest]
+    """Requests to the reviewer."""
     played: list[Played]
     refused: Mapping[str, int]
     dead_letters: int
     tokens: set[str] = field(repr=False)
 
     def rows(self, unlike: str = "") -> Iterator[tuple[str, str]]:
-        """The documents of all stores and the messages that still lie in queues."""
         for path in sorted(self.live.data_dir.rglob("*.sqlite3")):
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
                 tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
@@ -51,35 +50,31 @@ class Aftermath:
                     yield from ((f"{path.name}: {topic}", text) for topic, text in connection.execute(query))
 
     def logs(self) -> list[tuple[str, str]]:
-        """All log files, and what `aex up` wrote."""
+        """Return the log files and the output of `aex up`."""
         files = sorted((self.live.data_dir / "logs").iterdir())
         running = self.live.running
         return [*((each.name, each.read_text()) for each in files), ("aex up", "\n".join([*running.out, *running.err]))]
 
     def wire(self) -> list[tuple[str, str]]:
-        """Every event that was published."""
         return [(f"event of {each.name}", each.read_text()) for each in sorted(self.events.glob("*.jsonl"))]
 
     def spans(self) -> list[tuple[str, str]]:
-        """Every span that was made, as an exporter is given it."""
         files = sorted(self.events.glob(f"*{SUFFIX}"))
         return [(f"spans of {each.name}", each.read_text()) for each in files]
 
     def letters(self) -> list[tuple[str, str]]:
-        """What `aex deadletters list` shows of what died."""
+        """Return what `aex deadletters list` prints."""
         command = ["deadletters", "list", "--limit", "10000", "--data-dir", str(self.live.data_dir)]
-        return [(f"aex deadletters list {' '.join(form)}", _told_by(*command, *form)) for form in ([], ["--json"])]
+        return [(f"aex deadletters list {' '.join(form)}", _output_of(*command, *form)) for form in ([], ["--json"])]
 
     def prompts(self) -> list[tuple[str, str]]:
-        """What the reviewer was asked."""
-        return [(f"prompt {number}", json.dumps(each.body)) for number, each in enumerate(self.asked)]
+        return [(f"prompt {number}", json.dumps(each.body)) for number, each in enumerate(self.requested)]
 
-    def places_of(self, kind: str) -> list[tuple[str, str]]:
-        """One kind of `places`."""
+    def locations_of(self, kind: str) -> list[tuple[str, str]]:
         return list(self._readers()[kind]())
 
-    def places(self) -> dict[str, list[tuple[str, str]]]:
-        """By kind, whatever leaves the platform or stays behind, but for answers, evaluation data and what was sent."""
+    def locations(self) -> dict[str, list[tuple[str, str]]]:
+        """Return by kind what leaves the platform or stays in it, without evaluation data and requests."""
         return {kind: list(read()) for kind, read in self._readers().items()}
 
     def _readers(self) -> dict[str, Callable[[], Iterable[tuple[str, str]]]]:
@@ -94,7 +89,7 @@ class Aftermath:
         }
 
     def blobs(self) -> list[tuple[str, str]]:
-        """All blobs but the evaluation data themselves, and the consumers' own raw data."""
+        """Return every blob except evaluation data and the consumers' raw data."""
         root = self.live.data_dir / "blobs"
         files = [
             each
@@ -104,21 +99,23 @@ class Aftermath:
         return [(str(each.relative_to(root)), each.read_bytes().decode(errors="replace")) for each in files]
 
     def evaluation_blobs(self) -> dict[str, str]:
-        """The salt of each evaluation blob, by its digest."""
         files = [each for each in (self.live.data_dir / "blobs" / "evaluation").rglob("*") if each.is_file()]
         return {each.name: str(json.loads(each.read_text())["salt"]) for each in files}
 
 
 @cache
-def _told_by(*arguments: str) -> str:
-    """What `aex` prints. Asked once: the story is over."""
+def _output_of(*arguments: str) -> str:
+    """Return the output of an `aex` command; it runs once, since the story is over."""
     command = [sys.executable, "-m", "aex_cli", *arguments]
     done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True)
     return done.stdout + done.stderr
 
 
-def play_all(live: Live, events: Path, tape: Tape, asked: Sequence[Asked], apps: Path) -> Aftermath:
-    """The whole story on a taped client, all of it read by everybody; `apps`: where applications may be built."""
+def play_all(live: Live, events: Path, tape: Tape, requested: Sequence[ChatRequest], apps: Path) -> Aftermath:
+    """Play the story on a recording client, with every answer read in every role.
+
+    `apps` is the folder in which applications may be built.
+    """
     routes = list(all_guards(apps))
     played = play(live)
     tokens: set[str] = set()
@@ -131,4 +128,4 @@ def play_all(live: Live, events: Path, tape: Tape, asked: Sequence[Asked], apps:
     refused = send_wrong_works(played[0].parties)
     dead_letters = send_broken_events(live)
     crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
-    return Aftermath(live, events, tape, asked, played, refused, dead_letters, tokens)
+    return Aftermath(live, events, tape, requested, played, refused, dead_letters, tokens)

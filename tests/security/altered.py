@@ -1,4 +1,4 @@
-"""Applications with one guard taken away, for the check of the checker. Nothing of the real ones is touched."""
+"""Applications with one guard removed, to check the checker; the real ones are not changed."""
 
 import asyncio
 import copy
@@ -18,9 +18,8 @@ from structlog.testing import capture_logs
 from aex_models.audiences import Audience
 from aex_runtime.errors import Forbidden, Unauthenticated
 from aex_runtime.http.auth import ANYONE, Allow, Principal
-from aex_runtime.http.routing import allow_of
-from aex_runtime.pages.guards import AllowSession
-from aex_runtime.pages.sessions import Session
+from aex_runtime.http.routing import find_dependency
+from aex_runtime.pages.sessions import AllowSession, Session
 from aex_runtime.service import open_backends
 from aex_runtime.settings import RuntimeSettings
 from tests.security.apps import MAKERS
@@ -29,16 +28,14 @@ from tests.security.matrix import Route
 from tests.security.probing import bearer, request_of
 
 Replacement = Callable[[Allow], Allow]
-"""What stands in a guard's place."""
+"""Function from a guard to its replacement."""
 
 
 def for_every_role(guard: Allow) -> Allow:
-    """A guard that asks who is there, and lets every role in."""
     return AllowSession(guard.site, *ANYONE) if isinstance(guard, AllowSession) else Allow(*ANYONE)
 
 
-def for_nobody_in_particular(guard: Allow) -> Allow:
-    """No guard: whoever has no good token is taken for somebody in a role that is let in."""
+def without_guard(guard: Allow) -> Allow:
     return _OpenPage(guard) if isinstance(guard, AllowSession) else _Open(*guard.roles)
 
 
@@ -65,33 +62,32 @@ class _OpenPage(AllowSession):
 
 
 def _somebody(roles: frozenset[Audience]) -> Principal:
-    return Principal("nobody-in-particular", min(roles, key=list(Audience).index))
+    return Principal("unknown-caller", min(roles, key=list(Audience).index))
 
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """The four applications on a suite's data, not started: they answer, and do nothing behind the answers."""
+    """The four applications on a suite's data, answering without background tasks."""
 
     apps: Mapping[str, FastAPI]
     runner: asyncio.Runner
 
-    def send(self, service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
+    def send(self, service: str, expected: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
         """A `Send` that reaches them."""
-        return self.runner.run(self._send(service, wanted, query, token))
+        return self.runner.run(self._send(service, expected, query, token))
 
-    async def _send(self, service: str, wanted: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
-        if wanted.path == "/v1/verify":
-            wanted = replace(wanted, body={})  # a sound one starts confined workers, which nobody here ends
+    async def _send(self, service: str, expected: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
+        if expected.path == "/v1/verify":
+            expected = replace(expected, body={})  # a valid one would start confined workers
         base, credential = f"http://{service}", bearer(token)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.apps[service])) as client:
             page = None
-            if wanted.page:
-                page = (await client.get(base + wanted.page, headers=credential)).text
-            return await client.send(request_of(client.build_request, wanted, base, query, credential, page))
+            if expected.page:
+                page = (await client.get(base + expected.page, headers=credential)).text
+            return await client.send(request_of(client.build_request, expected, base, query, credential, page))
 
     @contextmanager
     def without_guard(self, route: Route, instead: Replacement) -> Iterator[None]:
-        """Until the block ends, the route is answered by a copy that has something else in its guard's place."""
         routes = self.apps[route.service].router.routes
         routes.insert(0, _reguarded(self.apps[route.service], route, instead))
         try:
@@ -102,7 +98,6 @@ class InProcess:
 
 @contextmanager
 def in_process(data_dir: Path) -> Iterator[InProcess]:
-    """The applications, on backends that are closed in the end."""
     settings = RuntimeSettings(data_dir=data_dir)
     backends = {service: open_backends(settings, service) for service in MAKERS}
     with asyncio.Runner() as runner, capture_logs():
@@ -112,20 +107,19 @@ def in_process(data_dir: Path) -> Iterator[InProcess]:
             runner.run(each.store.close())
 
 
-def _reguarded(app: FastAPI, wanted: Route, instead: Replacement) -> APIRoute:
-    """A copy of the route, as whole as it was but for its guard, wherever in its dependencies that stands."""
+def _reguarded(app: FastAPI, expected: Route, instead: Replacement) -> APIRoute:
     for context in iter_route_contexts(app.routes):
         original = context.original_route
-        if isinstance(original, APIRoute) and (context.path, wanted.method) in {
-            (wanted.path, method) for method in original.methods or ()
+        if isinstance(original, APIRoute) and (context.path, expected.method) in {
+            (expected.path, method) for method in original.methods or ()
         }:
             changed = copy.copy(original)
-            changed.path_regex, changed.path_format, changed.param_convertors = compile_path(wanted.path)
+            changed.path_regex, changed.path_format, changed.param_convertors = compile_path(expected.path)
             changed.dependant = _with(original.dependant, instead)
             changed.app = request_response(changed.get_route_handler())
-            assert allow_of(changed) is not allow_of(original)
+            assert find_dependency(changed, Allow) is not find_dependency(original, Allow)
             return changed
-    raise LookupError(f"no route {wanted}")
+    raise LookupError(f"no route {expected}")
 
 
 def _with(dependant: Dependant, instead: Replacement) -> Dependant:

@@ -15,7 +15,8 @@ import aex_verification.settings
 import aex_work_publisher.main
 import aex_work_publisher.settings
 from aex_models.audiences import Audience
-from aex_runtime.http.routing import allow_of
+from aex_runtime.http.auth import Allow
+from aex_runtime.http.routing import find_dependency
 from aex_runtime.service import Backends
 from tests.security.matrix import Route
 
@@ -41,13 +42,12 @@ def guards_of(service: str, app: FastAPI) -> Iterator[tuple[Route, frozenset[Aud
     """Each route with the roles of its `Allow`; None for one without. HEAD is GET without a body."""
     for context in iter_route_contexts(app.routes):
         original = context.original_route
-        allow = allow_of(original) if isinstance(original, APIRoute) else None
+        allow = find_dependency(original, Allow) if isinstance(original, APIRoute) else None
         for method in sorted(set(context.methods or ()) - {"HEAD"}):
             yield Route(service, method, str(context.path)), allow.roles if allow else None
 
 
 def all_guards(data_dir: Path) -> dict[Route, frozenset[Audience] | None]:
-    """The routes of all four applications."""
     return {
         route: roles for service, make in MAKERS.items() for route, roles in guards_of(service, make(data_dir, None))
     }

@@ -1,11 +1,11 @@
-"""The requests that the recipes come to, about one's own object, somebody else's, or both at once."""
+"""Requests made from the recipes, about an own object, a foreign one, or both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from aex_models.audiences import Audience
-from aex_runtime.pages.assets import Assets
+from aex_runtime.pages.site import Assets
 from tests.security.matrix import RowKey
 from tests.security.recipes import RECIPES, Recipe
 from tests.security.sides import Ids, Side
@@ -13,7 +13,7 @@ from tests.security.sides import Ids, Side
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request."""
+    """A request."""
 
     method: str
     path: str
@@ -26,23 +26,22 @@ class Ask:
 
 
 def ask(row: RowKey, side: Side, role: Audience, *, own: bool) -> Ask:
-    """The row's request about an object of the side, from a caller in the role."""
     recipe = RECIPES[_name(row)]
     kind = recipe.kind if own else recipe.strange or recipe.kind
-    return _asked(row, recipe, {**side.ids(kind), **_names(side, role, row.variant)}, kind)
+    return _request_of(row, recipe, {**side.ids(kind), **_names(side, role, row.variant)}, kind)
 
 
-def ask_crossed(row: RowKey, mine: Side, theirs: Side, role: Audience) -> Ask | None:
-    """The row's request about one's own object, with something of somebody else's; None for a row that has no such."""
+def ask_crossed(row: RowKey, owner: Side, foreign: Side, role: Audience) -> Ask | None:
+    """Return the row's request about an own object with a foreign part, or None."""
     recipe = RECIPES[_name(row)]
     if not recipe.crossed:
         return None
-    ids = {**mine.ids(recipe.kind), **_names(mine, role, row.variant)}
-    strange = theirs.ids(recipe.kind)
-    return _asked(row, recipe, {**ids, **{name: strange[name] for name in recipe.crossed}}, recipe.kind)
+    ids = {**owner.ids(recipe.kind), **_names(owner, role, row.variant)}
+    strange = foreign.ids(recipe.kind)
+    return _request_of(row, recipe, {**ids, **{name: strange[name] for name in recipe.crossed}}, recipe.kind)
 
 
-def _asked(row: RowKey, recipe: Recipe, ids: Ids, kind: str) -> Ask:
+def _request_of(row: RowKey, recipe: Recipe, ids: Ids, kind: str) -> Ask:
     query = {name: value.format(**ids) if isinstance(value, str) else value for name, value in recipe.query.items()}
     return Ask(
         row.route.method,
@@ -61,7 +60,7 @@ def _names(side: Side, role: Audience, variant: str) -> Mapping[str, str]:
     name = side.callers[party].id
     account = "platform:fees" if variant == "platform" else f"{party.value}:{name}"
     agent, consumer = side.callers[Audience.AGENT].id, side.callers[Audience.CONSUMER].id
-    digest, file = _style_sheet() if variant == "file" else ("0" * 16, "none.css")
+    digest, file = _css_file() if variant == "file" else ("0" * 16, "none.css")
     return {
         "party": name,
         "account_id": account,
@@ -73,8 +72,8 @@ def _names(side: Side, role: Audience, variant: str) -> Mapping[str, str]:
     }
 
 
-def _style_sheet() -> tuple[str, str]:
-    """Where a file that all pages load is, below `static/`."""
+def _css_file() -> tuple[str, str]:
+    """Return the path of a file below `static/` that all pages load."""
     _, digest, name = Assets("", ("aex_runtime.pages",)).url("pages.css").split("/")
     return digest, name
 

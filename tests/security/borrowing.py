@@ -1,4 +1,4 @@
-"""What a caller has of somebody else's beside ids: a cursor, an idempotency key. It must be of no use."""
+"""Cursors and idempotency keys of other parties: they must be useless."""
 
 import re
 from collections.abc import Iterator
@@ -20,31 +20,31 @@ _PARTIES = (Audience.CONSUMER, Audience.AGENT)
 
 
 def use_of_cursors(prober: Prober, expected: Matrix) -> tuple[int, list[str]]:
-    """How many cursors were lent to others who may ask the same question, and where one was taken."""
-    for side in (prober.mine, prober.theirs):
+    """Return how many cursors were used by others with the same query, and where one was accepted."""
+    for side in (prober.own_parties, prober.foreign):
         for kind in ("awarded", "settled", "unpaid", "held"):
             side.ids(kind)
     lent, taken = 0, []
     for key, cells in expected.items():
         for role in (each for each in ROLES if cells[each.value].split("/")[0] in _ANSWERED):
-            wanted = _first_of_many(ask(key, prober.mine, role, own=True))
-            own = prober.mine.callers[role].token
-            cursor = _cursor_in(prober.send(key.route.service, wanted, wanted.query, own))
+            expected_row = _first_of_many(ask(key, prober.own_parties, role, own=True))
+            own = prober.own_parties.callers[role].token
+            cursor = _cursor_in(prober.send(key.route.service, expected_row, expected_row.query, own))
             if cursor is None:
                 continue
-            resumed = {**wanted.query, "cursor": cursor}
-            if not prober.send(key.route.service, wanted, resumed, own).is_success:
+            resumed = {**expected_row.query, "cursor": cursor}
+            if not prober.send(key.route.service, expected_row, resumed, own).is_success:
                 taken.append(f"{key}, {role}: a cursor does not serve its own reader")
             for name, token in _others(prober, key, cells, role):
                 lent += 1
-                answer = prober.send(key.route.service, wanted, resumed, token)
+                answer = prober.send(key.route.service, expected_row, resumed, token)
                 if answer.status_code != httpx.codes.BAD_REQUEST:
                     taken.append(f"{key}, {role}'s cursor, lent to {name}: {answer.status_code}")
     return lent, taken
 
 
-def _first_of_many(wanted: Ask) -> Ask:
-    return replace(wanted, query={**wanted.query, "limit": 1})
+def _first_of_many(expected_row: Ask) -> Ask:
+    return replace(expected_row, query={**expected_row.query, "limit": 1})
 
 
 def _cursor_in(answer: httpx.Response) -> str | None:
@@ -53,29 +53,28 @@ def _cursor_in(answer: httpx.Response) -> str | None:
 
 
 def _others(prober: Prober, key: RowKey, cells: Cells, role: Audience) -> Iterator[tuple[str, str]]:
-    """Tokens of others whom the same address answers."""
     own, strange = cells[role.value].split("/")
     general = "{" not in key.route.path
     if general or own == strange:
-        yield "another of this role", prober.theirs.callers[role].token
+        yield "another of this role", prober.foreign.callers[role].token
     for other in _PARTIES:
         if general and role in _PARTIES and other is not role and cells[other.value].split("/")[0] in _ANSWERED:
-            yield f"a {other} of the same name", namesake(prober.live, prober.mine, other)
+            yield f"a {other} of the same name", namesake(prober.live, prober.own_parties, other)
 
 
 def use_of_keys(prober: Prober, expected: Matrix) -> tuple[int, list[str]]:
-    """How many idempotency keys were used again by others, with the same request, and where one replayed for them."""
+    """Return how many idempotency keys were reused by others, and where one replayed."""
     lent, taken = 0, []
     for key, cells in expected.items():
         if key.route.method not in _WRITES:
             continue
         for role in (each for each in ROLES if cells[each.value].startswith(("20", "shown"))):
-            wanted = ask(key, prober.mine, role, own=True)
-            keyed = replace(wanted, headers={**wanted.headers, "Idempotency-Key": fresh("key")})
-            own = prober.mine.callers[role].token
+            expected_row = ask(key, prober.own_parties, role, own=True)
+            keyed = replace(expected_row, headers={**expected_row.headers, "Idempotency-Key": fresh("key")})
+            own = prober.own_parties.callers[role].token
             answers = [prober.send(key.route.service, keyed, keyed.query, own) for _ in range(2)]
-            if wanted.spends:
-                prober.mine.use_up(wanted.spends)
+            if expected_row.spends:
+                prober.own_parties.use_up(expected_row.spends)
             if "Idempotent-Replayed" not in answers[1].headers:
                 continue
             for name, token in _others_of(prober, role):
@@ -87,6 +86,6 @@ def use_of_keys(prober: Prober, expected: Matrix) -> tuple[int, list[str]]:
 
 
 def _others_of(prober: Prober, role: Audience) -> Iterator[tuple[str, str]]:
-    yield "another of this role", prober.theirs.callers[role].token
+    yield "another of this role", prober.foreign.callers[role].token
     if role in _PARTIES:
-        yield "somebody of the other party's name", namesake(prober.live, prober.mine, role)
+        yield "a caller with the other party's name", namesake(prober.live, prober.own_parties, role)

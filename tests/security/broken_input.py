@@ -85,7 +85,7 @@ def send_wrong_works(parties: Parties) -> dict[str, int]:
 
 
 def send_broken_events(live: Live) -> int:
-    """Events that nobody can handle, full of evaluation data; how many."""
+    """Publish unprocessable events full of evaluation data; return how many."""
     secrets = {"evaluation": EVALUATION, "science": SCIENCE}
     work = {"work_id": fresh("work"), "consumer_id": "acme", **secrets, "domain": _SECRET}
     wrong: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""One suite for the whole folder, with a partner's issuer beside its own; it logs everything."""
+"""Suite shared by the folder, with a partner's issuer beside its own; it logs everything."""
 
 import json
 from collections.abc import Iterator
@@ -7,22 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from aex_models.events import SERVICES
 from tests.e2e.live import Live, live_suite
 from tests.libs.runtime.identity.issuing import Signer, signer, write_jwks
 from tests.parts.openai_stub import OpenAIStub, openai_stub, reviews
 from tests.security.aftermath import Aftermath, play_all
 from tests.security.markers import REVIEW_MARKS, REVIEWER_KEY
-from tests.security.recorded.bus import FOLDER
+from tests.security.recorded import FOLDER
 from tests.security.tape import Tape
 
 PARTNER = "https://partner.example"
-RECORDED = {service: f"tests.security.recorded.{service.replace('-', '_')}" for service in SERVICES}
+RECORDED = "tests.security.recorded:recorded"
 
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """The running suite, where its events are copied to, and the key of a partner that may grant only `agent`."""
+    """The running suite, the copies of its events, and a partner's key that may grant only `agent`."""
 
     live: Live
     events: Path
@@ -32,37 +31,34 @@ class Attacked:
 
 @pytest.fixture(scope="session")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    """A suite for the session."""
-    place = tmp_path_factory.mktemp("security")
+    location = tmp_path_factory.mktemp("security")
     partner = signer()
     trusted = {
         "iss": PARTNER,
         "roles": ["agent"],
-        "jwks": str(write_jwks(place / "partner.jwks.json", partner)),
+        "jwks": str(write_jwks(location / "partner.jwks.json", partner)),
         "algorithms": ["EdDSA"],
     }
-    events = place / "events"
+    events = location / "events"
     events.mkdir()
-    said = reviews(reasoning=REVIEW_MARKS["reasoning"], issues=[REVIEW_MARKS["issue"]])
-    with openai_stub(said) as reviewer:
+    reported = reviews(reasoning=REVIEW_MARKS["reasoning"], issues=[REVIEW_MARKS["issue"]])
+    with openai_stub(reported) as reviewer:
         asking = {**reviewer.environment(), "AEX_REVIEW_API_KEY": REVIEWER_KEY}
         traced = {"AEX_LOG_LEVEL": "debug", FOLDER: str(events)}
         environment = {**asking, **traced, "AEX_ISSUERS": json.dumps([trusted])}
-        with live_suite(place / ".aex", environment=environment, replaced=RECORDED) as live:
+        with live_suite(location / ".aex", environment=environment, alter=RECORDED) as live:
             yield Attacked(live, events, partner, reviewer)
 
 
 @pytest.fixture(scope="session")
 def live(attacked: Attacked) -> Live:
-    """The suite alone."""
     return attacked.live
 
 
 @pytest.fixture(scope="session")
 def aftermath(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
-    """The suite once the canary's story is over."""
     tape = Tape()
     with tape.client() as client:
         live = replace(attacked.live, http=client)
         apps = tmp_path_factory.mktemp("apps") / ".aex"
-        yield play_all(live, attacked.events, tape, attacked.reviewer.asked, apps)
+        yield play_all(live, attacked.events, tape, attacked.reviewer.requests, apps)

@@ -1,4 +1,4 @@
-"""Reads whatever can be read of a contract, and posts nonsense to whatever can be posted to, in every role."""
+"""Reads of every readable part of a contract, and invalid posts to every endpoint, in every role."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -25,15 +25,15 @@ _QUERIES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "/v1/settlements/export": ({"format": "csv"}, {"format": "jsonl"}),
     "/v1/outcomes/export": ({"format": "jsonl"}, {"format": "rollouts"}),
 }
-"""How routes are asked that want more than their path: settlement refuses what a route does not take."""
+"""Queries of routes that need more than their path."""
 _WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
 
 
 def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, str], *, lists: bool) -> None:
     """Each GET route about the contract, as each reader; with `lists` those that are about no object, too."""
-    wanted = [route for route in routes if route.method == "GET" and (lists or "{" in route.path)]
+    expected = [route for route in routes if route.method == "GET" and (lists or "{" in route.path)]
     for reader in readers:
-        for route in wanted:
+        for route in expected:
             path = _path(route, reader, ids)
             if path is not None and not path.startswith(_STATIC):
                 for query in _QUERIES.get(route.path, ({},)):
@@ -41,7 +41,6 @@ def crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, 
 
 
 def pester(routes: Iterable[Route], reader: Caller, ids: Mapping[str, str]) -> None:
-    """Each POST route about the contract, with bodies that it cannot take."""
     for route in routes:
         path = _path(route, reader, ids)
         if route.method == "POST" and path is not None:

@@ -1,9 +1,7 @@
 """Tokens that no service may take, each made from one that all would."""
 
-import base64
 import hashlib
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,19 +15,19 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import LOCAL_ISS, LocalKey, local_key
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
-from tests.libs.runtime.identity.issuing import Signer
+from tests.libs.runtime.identity.issuing import Signer, base64url, part
 
 HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Forger:
-    """What an attacker has: the installation's public key, keys of its own, a partner's key, and good tokens to alter.
+    """Keys and tokens of an attacker: public key, other keys, a partner's key, good tokens to alter.
 
-    `own` signs as the installation does, and is there to make the tokens that are to be altered.
+    `own` signs as the installation does, to make the tokens that are altered.
     """
 
     own: LocalKey
@@ -41,34 +39,31 @@ class Forger:
         """The claims of a good token; a change to None leaves a claim out."""
         now = int(WallClock().now().timestamp())
         times = {"iat": now, "exp": now + 600}
-        whole = {"iss": LOCAL_ISS, "sub": "acme", "aud": list(SERVICES), "role": "consumer", **times, **changes}
-        return {name: value for name, value in whole.items() if value is not None}
+        complete = {"iss": LOCAL_ISS, "sub": "acme", "aud": list(SERVICES), "role": "consumer", **times, **changes}
+        return {name: value for name, value in complete.items() if value is not None}
 
     def signed(self, **changes: Any) -> str:
         """Signed by the installation's own key: as good as its claims are."""
         return jwt.encode(self.claims(**changes), self.own.private, "EdDSA", headers={"kid": self.own.kid})
 
     def foreign(self, headers: Mapping[str, Any] | None = None, **changes: Any) -> str:
-        """Signed by a key that nobody trusts, under the id of one that is trusted."""
         key = Ed25519PrivateKey.generate()
-        own_key = {"kty": "OKP", "crv": "Ed25519", "x": _base64url(key.public_key().public_bytes_raw())}
+        own_key = {"kty": "OKP", "crv": "Ed25519", "x": base64url(key.public_key().public_bytes_raw())}
         given = {name: own_key if value is _OWN_KEY else value for name, value in (headers or {}).items()}
         return jwt.encode(self.claims(**changes), key, "EdDSA", headers={"kid": self.own.kid, **given})
 
     def by_hand(self, algorithm: str, key: bytes | None) -> str:
-        """With a header of one's choice and an HMAC, or nothing, for a signature."""
-        head = _segment({"alg": algorithm, "typ": "JWT", "kid": self.own.kid})
-        signed = f"{head}.{_segment(self.claims(role='finance'))}"
+        head = part({"alg": algorithm, "typ": "JWT", "kid": self.own.kid})
+        signed = f"{head}.{part(self.claims(role='finance'))}"
         mac = b"" if key is None else hmac.new(key, signed.encode(), hashlib.sha256).digest()
-        return f"{signed}.{_base64url(mac)}"
+        return f"{signed}.{base64url(mac)}"
 
     def tampered(self, **changes: Any) -> str:
-        """A good token whose claims were changed after it was signed."""
         head, _, signature = self.signed().split(".")
-        return f"{head}.{_segment(self.claims(**changes))}.{signature}"
+        return f"{head}.{part(self.claims(**changes))}.{signature}"
 
     def of_another_installation(self) -> str:
-        """What `aex token` prints on another data directory."""
+        """Return what `aex token` prints on another data directory."""
         issuer = LocalIssuer(local_key(self.elsewhere), WallClock(), RandomIds())
         return issuer.mint("acme", Audience.CONSUMER)
 
@@ -81,7 +76,6 @@ _OWN_KEY = object()
 
 
 def forgeries(forger: Forger) -> dict[str, str]:
-    """Every attack by name."""
     public = forger.own.private.public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     raw = public.public_bytes_raw()
@@ -91,11 +85,11 @@ def forgeries(forger: Forger) -> dict[str, str]:
         **{f"algorithm {each}": forger.by_hand(each, None) for each in ("none", "None", "nOnE", "")},
         "HS256 with the public key's PEM": forger.by_hand("HS256", pem),
         "HS256 with the public key's bytes": forger.by_hand("HS256", raw),
-        "HS256 with the public key's text": forger.by_hand("HS256", _base64url(raw).encode()),
+        "HS256 with the public key's text": forger.by_hand("HS256", base64url(raw).encode()),
         "HS256 said to be EdDSA": forger.by_hand("EdDSA", raw),
-        "for somebody else": forger.signed(aud=["billing"]),
+        "for another audience": forger.signed(aud=["billing"]),
         "for a service with a longer name": forger.signed(aud=[f"{each}-2" for each in SERVICES]),
-        "for nobody": forger.signed(aud=None),
+        "for no audience": forger.signed(aud=None),
         "for an empty list": forger.signed(aud=[]),
         "another issuer": forger.signed(iss="https://elsewhere.example"),
         "the issuer in capitals": forger.signed(iss=LOCAL_ISS.upper()),
@@ -106,7 +100,7 @@ def forgeries(forger: Forger) -> dict[str, str]:
         "not valid yet": forger.signed(nbf=now + 3_600),
         "issued tomorrow": forger.signed(iat=now + 86_400, exp=now + 90_000),
         "role tampered with": forger.tampered(role="finance"),
-        "sub tampered with": forger.tampered(sub="somebody-else"),
+        "sub tampered with": forger.tampered(sub="another-principal"),
         "no sub": forger.signed(sub=None),
         "an empty sub": forger.signed(sub=""),
         "a sub that is no name": forger.signed(sub="acme\n{}"),
@@ -133,15 +127,6 @@ def forgeries(forger: Forger) -> dict[str, str]:
 
 
 def _with_header(forger: Forger, **headers: Any) -> str:
-    """Rightly signed, under a strange header."""
-    head = _segment({"alg": "EdDSA", "typ": "JWT", "kid": forger.own.kid, **headers})
-    signed = f"{head}.{_segment(forger.claims())}"
-    return f"{signed}.{_base64url(forger.own.private.sign(signed.encode()))}"
-
-
-def _segment(content: Mapping[str, Any]) -> str:
-    return _base64url(json.dumps(content).encode())
-
-
-def _base64url(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+    head = part({"alg": "EdDSA", "typ": "JWT", "kid": forger.own.kid, **headers})
+    signed = f"{head}.{part(forger.claims())}"
+    return f"{signed}.{base64url(forger.own.private.sign(signed.encode()))}"

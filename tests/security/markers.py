@@ -50,13 +50,13 @@ DATA_MARKS: Mapping[str, str] = {"cell": "zqxcellbird", "column": "zqxcolumnbird
 """A canary for each part of the consumer's own data."""
 DATA = f"{DATA_MARKS['column']},votes\n{DATA_MARKS['cell']},{DATA_MARKS['number']}\nplain,7353.94628013\n".encode()
 DATA_MEAN = "7352.946"
-"""How the mean of its votes begins, which is recomputed from it."""
+"""First digits of the recomputed mean of its votes."""
 CLAIMED: Mapping[str, float] = {"mean_votes": 7353}
-"""What an honest agent says of it."""
+"""Claims of an honest agent."""
 REVIEW_MARKS: Mapping[str, str] = {"reasoning": "zqxreasonbird", "issue": "zqxissuebird"}
 """A canary in each kind of thing that the reviewer says in words."""
 REVIEWER_KEY = "zqxreviewerkeybird"
-"""What the reviewer is asked with."""
+"""Key of the reviewer's server."""
 PREDICTIONS = ["yes", "no", "no"]
 _PLAIN = {"bonus": "0.01", "penalty": "0.01"}
 CRITERIA: Mapping[str, Any] = {
@@ -77,7 +77,7 @@ CRITERIA: Mapping[str, Any] = {
         )
     ],
 }
-"""One criterion for each kind of evaluation data, and one that has none. A decent text meets most of them."""
+"""Criteria for each kind of evaluation data, and one without. A decent text meets most of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +85,23 @@ class Found:
     """A mark where none may be."""
 
     mark: str
-    place: str
+    location: str
     near: str
 
     def __str__(self) -> str:
-        return f"{self.mark} in {self.place}: …{self.near}…"
+        return f"{self.mark} in {self.location}: …{self.near}…"
 
 
-def scan(places: Iterable[tuple[str, str]], marks: Mapping[str, str]) -> list[Found]:
+def scan(locations: Iterable[tuple[str, str]], marks: Mapping[str, str]) -> list[Found]:
     """Every mark in every place (name, text): as it is, in any case, in hex, and in base64 at any offset."""
     forms = [(name, form) for name, mark in marks.items() for form in _forms(mark)]
     found = []
-    for place, text in places:
+    for location, text in locations:
         folded = text.casefold()
         for name, form in forms:
             at = folded.find(form)
             if at >= 0:
-                found.append(Found(name, place, text[max(at - 60, 0) : at + len(form) + 20]))
+                found.append(Found(name, location, text[max(at - 60, 0) : at + len(form) + 20]))
     return found
 
 
@@ -112,6 +112,6 @@ def _forms(mark: str) -> set[str]:
 
 
 def _inner_base64(raw: bytes, offset: int) -> str:
-    """What base64 makes of the mark behind `offset` other bytes, less the characters that its neighbours decide."""
-    whole = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
-    return whole[(0, 2, 3)[offset] : len(whole) - (1 if (offset + len(raw)) % 3 else 0)]
+    """Return the base64 of the mark after `offset` bytes, without characters that depend on neighbours."""
+    complete = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
+    return complete[(0, 2, 3)[offset] : len(complete) - (1 if (offset + len(raw)) % 3 else 0)]

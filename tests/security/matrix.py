@@ -22,7 +22,7 @@ _PARTY_CELL = re.compile(rf"(\d{{3}}|shown|hidden|{FORGED}|{SIGN_IN})/(\d{{3}}|s
 
 @dataclass(frozen=True, order=True, slots=True)
 class Route:
-    """One method on one path of one service."""
+    """A method on a path of a service."""
 
     service: str
     method: str
@@ -84,12 +84,11 @@ def _checked(key: RowKey, values: Sequence[str]) -> Cells:
 
 
 def admitted(cells: Cells) -> frozenset[Audience]:
-    """The roles that a row lets in, whatever they then find."""
     return frozenset(role for role in ROLES if not cells[role.value].startswith("403"))
 
 
 def is_public(cells: Cells) -> bool:
-    """Whether the row's route answers without a token; to be sent to sign in is no answer."""
+    """Return whether the row's route answers without a token; a redirect to sign-in is no answer."""
     return cells["anonymous"] not in {"401", SIGN_IN}
 
 
@@ -100,24 +99,3 @@ def uncovered(rows: Iterable[RowKey], routes: Iterable[Route]) -> list[str]:
         *(f"no row for {RowKey(route)}" for route in sorted(there - in_table)),
         *(f"no route for {RowKey(route)}" for route in sorted(in_table - there)),
     ]
-
-
-def differences(expected: Matrix, found: Matrix) -> list[str]:
-    """Each cell that is not as expected, and each row that only one of the two has."""
-    told = [f"not probed: {key}" for key in sorted(set(expected) - set(found))]
-    told += [f"not expected: {key}" for key in sorted(set(found) - set(expected))]
-    for key in sorted(set(expected) & set(found)):
-        for column in COLUMNS:
-            wanted, got = expected[key][column], found[key].get(column)
-            if wanted != got:
-                told.append(f"{key}, {column}: expected {wanted}, got {got}")
-    return told
-
-
-def rendered(matrix: Matrix) -> str:
-    """The matrix as a table for people."""
-    lines = [("route", *COLUMNS), *((str(key), *(row[column] for column in COLUMNS)) for key, row in matrix.items())]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(COLUMNS) + 1)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )

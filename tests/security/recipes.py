@@ -1,4 +1,4 @@
-"""How each route is called: about which object, with which body, and what a list shows where it shows the object."""
+"""Request of each route: its object, its body, and how a list shows the object."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,11 @@ from tests.security.sides import Ids
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """`kind` and `strange`: the object that is the caller's own, and in which state it asks for somebody else's.
+    """Recipe of a route's request.
 
-    `shows`: what of the object an answer holds where it holds the object. `spends`: a success changes its state.
-    `page`: where the form is that is filled in with `body`. `crossed`: of somebody else's object these alone are
-    named, in a request about one's own.
-    Texts in `query` may name `{ids}`.
+    `kind` and `strange` are the own object and the state for foreign requests. `shows` is the part of the object that
+    an answer contains. `spends`: a success changes the object's state. `page` has the form for `body`. `crossed`
+    lists the foreign parts in a request about an own object. Texts in `query` may name `{ids}`.
     """
 
     kind: str = "nothing"

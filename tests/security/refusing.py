@@ -19,21 +19,21 @@ _SEEN_BY: Mapping[str, tuple[tuple[str, str, Audience], ...]] = {
     ),
     "hold_id": (("governance", "/v1/holds/{hold_id}", Audience.OPERATOR),),
 }
-"""Where those whose object it is see what became of it."""
+"""Paths at which the owner of an object reads its state."""
 
 
 def traces_of_refused_writes(prober: Prober, expected: Matrix) -> tuple[int, list[str]]:
-    """How many writes to somebody else's object were sent, and which of them changed it although they were refused."""
+    """Return how many writes to foreign objects were sent, and which refused ones changed them."""
     sent, traces = 0, []
     for key, cells in expected.items():
         recipe = RECIPES[str(key).partition(" ")[2]]
         if not recipe.spends:
             continue
         for role in (each for each in ROLES if cells[each.value].rpartition("/")[2] in _REFUSED):
-            for side, wanted, token in _strangers(prober, key, role):
+            for side, expected_row, token in _strangers(prober, key, role):
                 ids = side.ids(recipe.strange or recipe.kind)
                 before = _seen(side, ids)
-                answer = prober.send(key.route.service, wanted, wanted.query, token)
+                answer = prober.send(key.route.service, expected_row, expected_row.query, token)
                 sent += 1
                 if answer.is_success or _seen(side, ids) != before:
                     traces.append(f"{key}, {role}: {answer.status_code}, and the object has changed")
@@ -42,13 +42,16 @@ def traces_of_refused_writes(prober: Prober, expected: Matrix) -> tuple[int, lis
 
 
 def _strangers(prober: Prober, key: RowKey, role: Audience) -> Iterator[tuple[Side, Ask, str]]:
-    yield prober.theirs, ask(key, prober.theirs, role, own=False), prober.mine.callers[role].token
+    yield prober.foreign, ask(key, prober.foreign, role, own=False), prober.own_parties.callers[role].token
     if role in {Audience.CONSUMER, Audience.AGENT}:
-        yield prober.mine, ask(key, prober.mine, role, own=False), namesake(prober.live, prober.mine, role)
+        yield (
+            prober.own_parties,
+            ask(key, prober.own_parties, role, own=False),
+            namesake(prober.live, prober.own_parties, role),
+        )
 
 
 def _seen(side: Side, ids: Ids) -> list[str]:
-    """The object as its parties see it, by the suite itself."""
-    places = [place for name in ids for place in _SEEN_BY.get(name, ())]
-    found = [side.callers[role].get(service, path.format(**ids)) for service, path, role in places]
+    locations = [location for name in ids for location in _SEEN_BY.get(name, ())]
+    found = [side.callers[role].get(service, path.format(**ids)) for service, path, role in locations]
     return [each.text if each.is_success else str(each.status_code) for each in found]

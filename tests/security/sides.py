@@ -1,10 +1,11 @@
-"""Two sides of parties that have nothing to do with each other, with the objects that routes are about."""
+"""Two unrelated sides of parties, with the objects of the routes."""
 
 from collections.abc import Callable, Mapping
 from random import randint
 from typing import Any
 
 from aex_models.audiences import Audience
+from tests.e2e.holds import waiting_hold
 from tests.e2e.jobs import (
     GOOD,
     POOR,
@@ -23,11 +24,11 @@ from tests.e2e.parties import Parties, caller, fresh, parties_of
 
 Ids = Mapping[str, str]
 _ELEMENT = "<verification_rejected"
-"""What feedback begins with."""
+"""First characters of feedback."""
 
 
 class Side:
-    """A consumer, an agent and staff, and their objects: made when first needed, kept until an answer used them up."""
+    """A consumer, an agent and operators, with objects made on demand until a request uses them up."""
 
     def __init__(self, live: Live) -> None:
         self.parties: Parties = parties_of(live)
@@ -37,18 +38,15 @@ class Side:
         self._kept: dict[str, Ids] = {}
 
     def ids(self, kind: str) -> Ids:
-        """The ids of an object of this kind."""
         if kind not in self._kept:
             self._kept[kind] = MAKERS[kind](self.parties)
         return self._kept[kind]
 
     def use_up(self, kind: str) -> None:
-        """Its state has changed: the next caller gets another."""
         self._kept.pop(kind, None)
 
 
 def namesake(live: Live, side: Side, role: Audience) -> str:
-    """A token of someone who bears the name of the side's other party."""
     name = side.parties.agent.id if role is Audience.CONSUMER else side.parties.consumer.id
     return caller(live, role, name).token
 
@@ -76,10 +74,10 @@ def _judged(parties: Parties) -> Ids:
 
 
 def _settled(parties: Parties) -> Ids:
-    said = fresh("said")
+    reported = fresh("said")
     awarded = _awarded(parties, fresh("news"))
-    attempt = deliver(parties, awarded["contract_id"], f"{GOOD} {said}")
-    ids = {**awarded, "attempt_id": str(attempt["attempt_id"]), "said": said}
+    attempt = deliver(parties, awarded["contract_id"], f"{GOOD} {reported}")
+    ids = {**awarded, "attempt_id": str(attempt["attempt_id"]), "said": reported}
     until_settled(parties.finance, ids["contract_id"])
 
     def counted() -> bool | None:
@@ -92,18 +90,11 @@ def _settled(parties: Parties) -> Ids:
 
 
 def _held(parties: Parties) -> Ids:
-    """A claim far from what was measured is held for an operator."""
     ids = _attempted(parties, GOOD, wait_s=0, claimed_metrics={"word_count": 14})
-
-    def look() -> str | None:
-        found = parties.operator.read("governance", "/v1/holds", status="waiting", limit=200)["items"]
-        return next((str(each["hold_id"]) for each in found if each["contract_id"] == ids["contract_id"]), None)
-
-    return {**ids, "hold_id": eventually(look, what="a hold")}
+    return {**ids, "hold_id": str(waiting_hold(parties.operator, ids["contract_id"])["hold_id"])}
 
 
 def _filed(parties: Parties) -> Ids:
-    """A file that the consumer gave, and that the agent delivered, each to its service; the contract is settled."""
     digest = _uploaded_by_both(parties)
     ids = _attempted(parties, GOOD, artifacts=[_named(digest)])
     until_settled(parties.finance, ids["contract_id"])
@@ -111,27 +102,25 @@ def _filed(parties: Parties) -> Ids:
 
 
 def _uploaded(parties: Parties) -> Ids:
-    """A file of both parties, and a contract for which nothing was delivered."""
     return {**_awarded(parties), "sha256": _uploaded_by_both(parties), "valid": '"valid":true'}
 
 
 def _unpaid(parties: Parties) -> Ids:
-    """A delivery with a file that failed, and costs its consumer nothing; its feedback tells what no other tells."""
-    said, wanted = fresh("said"), randint(10**6, 10**9)
+    reported, expected = fresh("said"), randint(10**6, 10**9)
     digest = _uploaded_by_both(parties)
     body = plain_work(
         budget={"max_cpc": "0.50", "base_policy": "on_success"},
         verification={"max_attempts": 1, "feedback": "full"},
-        success_criteria={"criteria": [{**WORDS["criteria"][0], "threshold": wanted}]},
+        success_criteria={"criteria": [{**WORDS["criteria"][0], "threshold": expected}]},
     )
     work_id = str(parties.consumer.post("work-publisher", "/v1/work", body).json()["work_id"])
     contract_id = award(parties, work_id)
-    attempt = deliver(parties, contract_id, said, artifacts=[_named(digest)], execution_metadata={"note": said})
+    attempt = deliver(parties, contract_id, reported, artifacts=[_named(digest)], execution_metadata={"note": reported})
     until_status(parties.agent, contract_id, "exhausted")
     until_settled(parties.finance, contract_id)
     ids = {"work_id": work_id, "contract_id": contract_id, "attempt_id": str(attempt["attempt_id"]), "sha256": digest}
     seen = {"message": '"message"', "feedback": _ELEMENT, "hash": str(attempt["candidate_hash"])}
-    return {**ids, **seen, "said": said, "told": str(wanted)}
+    return {**ids, **seen, "said": reported, "told": str(expected)}
 
 
 def _uploaded_by_both(parties: Parties) -> str:

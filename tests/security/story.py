@@ -1,4 +1,4 @@
-"""The canary's way through the suite: contracts at every feedback level that end in every way, and broken input."""
+"""The canary's contracts: every feedback level, every end, and broken input."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from typing import Any
 
 from aex_models.audiences import Audience
 from aex_models.work import FeedbackLevel
-from tests.e2e.jobs import GOOD, POOR, award, eventually, until_settled, until_status, work_body
+from tests.e2e.holds import decided, waiting_hold
+from tests.e2e.jobs import GOOD, POOR, award, until_settled, until_status, work_body
 from tests.e2e.live import Live
 from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
 from tests.e2e.science import upload
@@ -19,7 +20,7 @@ DEFICIENT: dict[str, Any] = {
     "claimed_values": CLAIMED,
 }
 SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
-"""It claims words that it does not have: major, held."""
+"""Output that claims words it does not have: severity major, held."""
 
 
 _STRANGERS = (Audience.AGENT, Audience.CONSUMER)
@@ -27,17 +28,16 @@ _STRANGERS = (Audience.AGENT, Audience.CONSUMER)
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One contract of the story, over."""
+    """A finished contract of the story."""
 
     level: FeedbackLevel
     parties: Parties
     ids: dict[str, str]
     last: bool
-    """Of its parties: their lists are complete."""
+    """True for the last contract of its parties, whose lists are then complete."""
 
 
 def play(live: Live) -> list[Played]:
-    """All contracts."""
     played = []
     for level in FeedbackLevel:
         parties = parties_of(live)
@@ -102,14 +102,9 @@ def _held(parties: Parties, ids: dict[str, str], decision: str, end: str) -> dic
     until_status(parties.agent, ids["contract_id"], "held")
     crawl_as_agent(parties.agent, ids)
 
-    def look() -> str | None:
-        found = parties.operator.read("governance", "/v1/holds", status="waiting", limit=200)["items"]
-        return next((str(each["hold_id"]) for each in found if each["contract_id"] == ids["contract_id"]), None)
-
-    ids["hold_id"] = eventually(look, what="a hold")
-    body = {"decision": decision, "reason": "looked into it"}
-    answer = parties.operator.post("governance", f"/v1/holds/{ids['hold_id']}/decision", body)
-    assert answer.is_success, answer.text
+    hold = waiting_hold(parties.operator, ids["contract_id"])
+    ids["hold_id"] = str(hold["hold_id"])
+    decided(parties.operator, hold, decision)
     until_status(parties.agent, ids["contract_id"], end)
     until_settled(parties.finance, ids["contract_id"])
     return ids
@@ -144,14 +139,14 @@ def _cancelled(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
 
 
 def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
-    """What an agent sees of a contract while it is under way (its events are read once it is over: they stay)."""
+    """Read a contract as its agent while it is open; events are read after its end."""
     contract = f"/v1/contracts/{ids['contract_id']}"
     for path in (contract, f"{contract}/attempts", f"{contract}/attempts/{ids['attempt_id']}"):
         assert agent.get("verification", path).is_success
 
 
 def readers_of(played: Played) -> list[Caller]:
-    """One of each role that has to do with the contract; with a party's last, two strangers as well."""
+    """Return one reader of each role of the contract; for the last one two foreign parties as well."""
     live = played.parties.agent.live
     strangers = [caller(live, role, fresh("stranger")) for role in _STRANGERS if played.last]
     service = caller(live, Audience.SERVICE, fresh("service:probe"))

@@ -1,4 +1,4 @@
-"""Everything that the services answered to whom."""
+"""Recorded answers of the services, with their readers."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _REFUSED = 300
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer, with the role of its reader and what was asked."""
+    """An answer with its reader's role and its request."""
 
     role: str
     method: str
@@ -33,7 +33,6 @@ class Tape:
     answers: list[Answer] = field(default_factory=list)
 
     def client(self, transport: httpx.BaseTransport | None = None) -> httpx.Client:
-        """A client whose answers are taken down, headers included."""
         hooks = {"response": [self._take]}
         return httpx.Client(timeout=ANSWER_S, trust_env=False, event_hooks=hooks, transport=transport)
 
@@ -46,11 +45,10 @@ class Tape:
         self.answers.append(Answer(role, request.method, request.url.path, response.status_code, text))
 
     def to(self, *roles: str) -> Iterator[tuple[str, str]]:
-        """What readers in these roles were answered, as places for `scan`."""
+        """Return the answers to readers in these roles, as locations for `scan`."""
         return ((str(each), each.text) for each in self.answers if each.role in roles)
 
     def at(self, *beginnings: str) -> list[Answer]:
-        """What was answered, and not refused, at addresses that begin so."""
         return [each for each in self.answers if each.path.startswith(beginnings) and each.status < _REFUSED]
 
 

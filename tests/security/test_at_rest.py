@@ -1,4 +1,4 @@
-"""What lies on the disk is its owner's alone, and nothing listens but on loopback."""
+"""Files on the disk are private to their owner, and sockets listen on loopback only."""
 
 import os
 import stat
@@ -21,26 +21,20 @@ OPEN_TO_ALL = {"version", "local-issuer.jwks.json"}
 
 
 @pytest.mark.e2e
-def test_folders_are_closed_to_others_and_files_too(aftermath: Aftermath) -> None:
+def test_files_and_folders_are_private(aftermath: Aftermath) -> None:
     data_dir = aftermath.live.data_dir
     modes = dict(modes_below(data_dir))
     assert {name for name in modes if name.endswith(".sqlite3")} >= {"work-publisher/store.sqlite3"}
     assert any(name.startswith("blobs/evaluation/") for name in modes)
     loose = {name: oct(mode) for name, mode in modes.items() if mode & 0o077 and Path(name).name not in OPEN_TO_ALL}
     assert loose == {}
-
-
-@pytest.mark.e2e
-def test_the_private_key_and_the_data_directory_are_their_owners(live: Live) -> None:
-    data_dir = live.data_dir
-    assert mode_of(data_dir) == 0o700
-    assert mode_of(data_dir / "keys") == 0o700
+    assert (mode_of(data_dir), mode_of(data_dir / "keys")) == (0o700, 0o700)
     assert mode_of(data_dir / "keys" / "local-issuer.pem") == 0o600
 
 
 @pytest.mark.e2e
-def test_a_token_can_be_minted_first_and_leaves_nothing_open(tmp_path: Path) -> None:
-    """`aex token` before the first `aex up`, under a generous umask: the directory is made private all the same."""
+def test_minting_before_the_first_start_leaves_private_files(tmp_path: Path) -> None:
+    """`aex token` before the first `aex up`, under a permissive umask, makes a private directory."""
     data_dir = tmp_path / "new" / ".aex"
     command = ["-m", "aex_cli", "token", "--role", "consumer", "--sub", "acme", "--data-dir", str(data_dir)]
     done = subprocess.run(
@@ -53,9 +47,9 @@ def test_a_token_can_be_minted_first_and_leaves_nothing_open(tmp_path: Path) -> 
 
 
 @pytest.mark.e2e
-def test_everything_listens_on_loopback_alone(aftermath: Aftermath) -> None:
+def test_sockets_listen_on_loopback_only(aftermath: Aftermath) -> None:
     """After the story: a socket that sends is bound by its first datagram."""
-    family = aftermath.live.running.below()
+    family = aftermath.live.running.descendants()
     listening = [
         (each.name(), connection.laddr.ip)
         for each in family
@@ -66,7 +60,7 @@ def test_everything_listens_on_loopback_alone(aftermath: Aftermath) -> None:
     assert {ip for _, ip in listening} <= {"127.0.0.1", "::1"}
 
 
-def test_loopback_is_what_is_bound_unless_said_otherwise() -> None:
+def test_loopback_is_bound_by_default() -> None:
     assert (HOST, RuntimeSettings.model_fields["host"].default) == ("127.0.0.1", "127.0.0.1")
 
 
@@ -74,23 +68,23 @@ def test_loopback_is_what_is_bound_unless_said_otherwise() -> None:
 def test_no_secret_is_in_a_command_line_or_an_environment(live: Live) -> None:
     """Others on the machine may read command lines; children inherit environments."""
     pem = (live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
-    for process in live.running.below():
-        shown = " ".join([*process.cmdline(), *process.environ().values()])
-        assert pem not in shown
-        assert "eyJ" not in shown
+    for process in live.running.descendants():
+        visible = " ".join([*process.cmdline(), *process.environ().values()])
+        assert pem not in visible
+        assert "eyJ" not in visible
 
 
 @pytest.mark.e2e
-def test_what_the_reviewer_is_asked_with_is_in_no_command_line_and_in_no_worker(aftermath: Aftermath) -> None:
+def test_reviewer_key_is_in_no_command_line_and_no_worker(aftermath: Aftermath) -> None:
     """After the story: every pool has its workers, and their candidates are hostile."""
-    family = aftermath.live.running.below()
+    family = aftermath.live.running.descendants()
     workers = [each for each in family if "-I" in each.cmdline()[:3]]
     assert len(workers) >= 3
     for each in family:
         assert REVIEWER_KEY not in " ".join(each.cmdline())
     for each in workers:
-        told = {name: value for name, value in each.environ().items() if "AEX" in name or REVIEWER_KEY in value}
-        assert told == {}
+        reported = {name: value for name, value in each.environ().items() if "AEX" in name or REVIEWER_KEY in value}
+        assert reported == {}
 
 
 def modes_below(root: Path) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Marked evaluation data and secrets pass through the whole suite; they come out where they may, and nowhere else."""
+"""Marked evaluation data and secrets pass through the suite and appear only where they may."""
 
 import base64
 import json
@@ -19,12 +19,12 @@ from tests.security.aftermath import Aftermath
 from tests.security.apps import all_guards
 from tests.security.markers import CRITERIA, DATA_MARKS, DATA_MEAN, MARKS, REVIEW_MARKS, REVIEWER_KEY, scan
 from tests.security.planting import with_a_leak
-from tests.security.recorded.spans import EXPORTED
+from tests.security.recorded import EXPORTED
 from tests.security.story import Played
 from tests.security.tape import Answer, Tape
 
 pytestmark = pytest.mark.e2e
-TOLD_TOPICS = {
+VISIBLE_TOPICS = {
     *("work.submitted", "contract.awarded", "output.submitted", "output.rejected", "outcome.held"),
     *("outcome.reviewed", "outcome.verified", "contract.cancelled", "settlement.completed"),
     "settlement.adjusted",
@@ -41,8 +41,7 @@ _RENDERS_WORK = re.compile(r"/v1/work(/work_\w+(/cancel)?)?")
 _JWT = re.compile(r"eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}")
 
 
-def test_the_story_went_everywhere(aftermath: Aftermath) -> None:
-    """Without this the others could pass because nothing happened."""
+def test_story_reaches_every_status_and_topic(aftermath: Aftermath) -> None:
     assert set(aftermath.refused.values()) == {400, 422}, aftermath.refused
     statuses = {
         each.parties.operator.read("verification", f"/v1/contracts/{each.ids['contract_id']}")["status"]
@@ -51,27 +50,26 @@ def test_the_story_went_everywhere(aftermath: Aftermath) -> None:
     assert statuses == {"passed", "exhausted", "failed", "expired", "finalised", "cancelled"}
     counted = sum(aftermath.live.metric(service, "aex_dead_letters") for service in SERVICES)
     assert counted >= aftermath.dead_letters
-    assert {json.loads(line)[0] for _, text in aftermath.wire() for line in text.splitlines()} >= TOLD_TOPICS
+    assert {json.loads(line)[0] for _, text in aftermath.wire() for line in text.splitlines()} >= VISIBLE_TOPICS
 
 
-def test_its_consumer_reads_the_evaluation_data(aftermath: Aftermath) -> None:
+def test_consumer_reads_its_evaluation_data(aftermath: Aftermath) -> None:
     played = aftermath.played[0]
     text = played.parties.consumer.get("work-publisher", f"/v1/work/{played.ids['work_id']}").text
     assert {each.mark for each in scan([("work", text)], MARKS)} == set(MARKS)
 
 
-def test_nobody_else_is_answered_with_evaluation_data(aftermath: Aftermath) -> None:
-    assert scan(aftermath.tape.to(*OTHERS), MARKS) == []
+def test_other_readers_get_no_evaluation_data(aftermath: Aftermath) -> None:
+    assert scan([("criteria", json.dumps(CRITERIA)), *aftermath.tape.to(*OTHERS)], MARKS) == []
 
 
-def test_consumers_meet_evaluation_data_in_their_works_alone(aftermath: Aftermath) -> None:
-    places = [(str(each), each.text) for each in aftermath.tape.answers if not _renders_work(each)]
-    assert len(places) < len(aftermath.tape.answers)
-    assert scan(places, MARKS) == []
+def test_consumer_reads_evaluation_data_in_works_only(aftermath: Aftermath) -> None:
+    locations = [(str(each), each.text) for each in aftermath.tape.answers if not _renders_work(each)]
+    assert len(locations) < len(aftermath.tape.answers)
+    assert scan(locations, MARKS) == []
 
 
 def _matches(route: str, path: str) -> bool:
-    """Whether an address is one of the route's."""
     return re.fullmatch(re.sub(r"\{\w+\}", "[^?]+", route), path) is not None
 
 
@@ -81,57 +79,54 @@ def _renders_work(answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_place_holds_evaluation_data(aftermath: Aftermath, kind: str) -> None:
-    """But for the evaluation blobs, and for broken messages as they were sent: those hold what was sent."""
-    places = aftermath.places_of(kind)
-    assert any(text for _, text in places)
-    assert scan(places, MARKS) == []
+def test_no_location_holds_evaluation_data(aftermath: Aftermath, kind: str) -> None:
+    locations = aftermath.locations_of(kind)
+    assert any(text for _, text in locations)
+    assert scan(locations, MARKS) == []
 
 
-def test_nothing_was_left_unread(aftermath: Aftermath, tmp_path: Path) -> None:
-    """Without this an address that refuses all its readers would count as one that tells nothing."""
+def test_every_route_was_read(aftermath: Aftermath, tmp_path: Path) -> None:
     read = {each.path for each in aftermath.tape.answers if each.method == "GET" and each.status == 200}
     routes = {route.path.replace(":path", "") for route in all_guards(tmp_path / ".aex") if route.method == "GET"}
     assert {path for path in routes - UNREAD if not any(_matches(path, each) for each in read)} == set()
 
 
-def test_spans_were_scanned_as_they_are_made_and_as_they_are_exported(aftermath: Aftermath) -> None:
-    """What is exported has less: no path and no query, which callers write."""
-    exported = {place: text for place, text in aftermath.spans() if place.endswith(EXPORTED)}
+def test_recorded_and_exported_spans_are_scanned(aftermath: Aftermath) -> None:
+    exported = {location: text for location, text in aftermath.spans() if location.endswith(EXPORTED)}
     assert len(exported) == len(aftermath.spans()) - len(exported) == len(SERVICES)
     assert all('"name":"process ' in text for text in exported.values())
-    assert "url.path" in "".join(text for place, text in aftermath.spans() if place not in exported)
+    assert "url.path" in "".join(text for location, text in aftermath.spans() if location not in exported)
     assert not [name for name in ("url.path", "url.query", "exception") if name in "".join(exported.values())]
 
 
 @pytest.mark.parametrize(
     "beginning", ["/dashboard", "/review", "/metrics", "/v1/outcomes/export", "/v1/settlements/export", "/v1/contracts"]
 )
-def test_pages_figures_files_and_streams_were_scanned(aftermath: Aftermath, beginning: str) -> None:
+def test_pages_metrics_exports_and_streams_are_scanned(aftermath: Aftermath, beginning: str) -> None:
     answers = aftermath.tape.at(beginning)
     assert {each.role for each in answers} > {"operator"} or beginning != "/metrics"
     assert scan([(str(each), each.text) for each in answers], MARKS) == []
     assert sum(len(each.text) for each in answers) > 1_000
 
 
-def test_what_the_reviewer_says_is_read_by_consumers_and_operators_alone(aftermath: Aftermath) -> None:
+def test_reviews_are_read_by_consumers_and_operators_only(aftermath: Aftermath) -> None:
     assert {each.mark for each in scan(aftermath.tape.to("operator"), REVIEW_MARKS)} == set(REVIEW_MARKS)
     assert scan(aftermath.tape.to("agent", "finance", "service", "anonymous"), REVIEW_MARKS) == []
     for kind in ("events", "logs", "spans", "dead letters"):
-        assert scan(aftermath.places_of(kind), REVIEW_MARKS) == []
+        assert scan(aftermath.locations_of(kind), REVIEW_MARKS) == []
 
 
-def test_the_consumers_own_data_are_read_by_the_consumer_alone(aftermath: Aftermath) -> None:
+def test_raw_data_are_read_by_their_consumer_only(aftermath: Aftermath) -> None:
     own = [each for each in aftermath.tape.answers if each.path.startswith("/v1/artifacts/") and each.status == 200]
     assert {each.role for each in own} == {"consumer"}
     assert {each.mark for each in scan([(str(each), each.text) for each in own], DATA_MARKS)} == set(DATA_MARKS)
     others = [(str(each), each.text) for each in aftermath.tape.answers if each not in own]
     assert scan(others, DATA_MARKS) == []
-    for places in aftermath.places().values():
-        assert scan(places, DATA_MARKS) == []
+    for locations in aftermath.locations().values():
+        assert scan(locations, DATA_MARKS) == []
 
 
-def test_what_is_computed_from_the_consumers_own_data_reaches_agents_at_full_feedback_alone(
+def test_values_from_raw_data_reach_agents_at_full_feedback_only(
     aftermath: Aftermath,
 ) -> None:
     figure = {"mean": DATA_MEAN}
@@ -144,17 +139,18 @@ def test_what_is_computed_from_the_consumers_own_data_reaches_agents_at_full_fee
     assert scan(aftermath.logs(), figure) == []
 
 
-def test_the_scan_of_the_stores_reaches_their_content(aftermath: Aftermath) -> None:
+def test_scan_of_the_stores_finds_their_content(aftermath: Aftermath) -> None:
     assert {each.mark for each in scan(aftermath.rows(), MARKS)} == set(MARKS)  # the broken messages
     contract_id = aftermath.played[0].ids["contract_id"]
-    holders = {each.place.partition(":")[0] for each in scan(aftermath.rows(), {"contract": contract_id})}
-    assert holders == {"work-publisher", "verification", "governance", "settlement"}
+    owners = {each.location.partition(":")[0] for each in scan(aftermath.rows(), {"contract": contract_id})}
+    assert owners == {"work-publisher", "verification", "governance", "settlement"}
 
 
-def test_values_from_evaluation_data_reach_agents_at_full_feedback_alone(aftermath: Aftermath) -> None:
-    told = 0
+def test_values_from_evaluation_data_reach_agents_at_full_feedback_only(aftermath: Aftermath) -> None:
+    reported, every = 0, dict[str, str]()
     for played in aftermath.played:
         values = _secret_values(aftermath.live, played)
+        every |= values
         contract_id = played.ids["contract_id"]
         answers = [
             (str(each), each.text)
@@ -162,14 +158,15 @@ def test_values_from_evaluation_data_reach_agents_at_full_feedback_alone(afterma
             if each.role == "agent" and (contract_id in each.text or contract_id in each.path)
         ]
         found = scan(answers, values)
-        told += played.level is FeedbackLevel.FULL and len(found)
+        reported += played.level is FeedbackLevel.FULL and len(found)
         if played.level is not FeedbackLevel.FULL:
             assert found == []
-    assert told > 0
+    assert reported > 0
+    assert len(every) > 4
+    assert scan(aftermath.logs(), every) == []
 
 
 def _secret_values(live: Live, played: Played) -> dict[str, str]:
-    """Values of secret metrics that no other number begins like, as an operator reads them."""
     parties, path = parties_of(live), f"/v1/contracts/{played.ids['contract_id']}/attempts"
     catalog = parties.operator.read("verification", "/v1/metrics/catalog")["items"]
     secret = {each["name"] for each in catalog if each["secret"]}
@@ -183,17 +180,9 @@ def _secret_values(live: Live, played: Played) -> dict[str, str]:
     }
 
 
-def test_values_from_evaluation_data_are_in_no_log(aftermath: Aftermath) -> None:
-    values: dict[str, str] = {}
-    for played in aftermath.played:
-        values |= _secret_values(aftermath.live, played)
-    assert len(values) > 4
-    assert scan(aftermath.logs(), values) == []
-
-
-def test_no_answer_event_log_or_record_holds_a_credential(aftermath: Aftermath) -> None:
-    kinds = aftermath.places().values()
-    places = [*((str(each), each.text) for each in aftermath.tape.answers), *aftermath.rows(), *chain(*kinds)]
+def test_no_location_holds_a_credential(aftermath: Aftermath) -> None:
+    kinds = aftermath.locations().values()
+    locations = [*((str(each), each.text) for each in aftermath.tape.answers), *aftermath.rows(), *chain(*kinds)]
     key = local_key(aftermath.live.data_dir)
     seed = key.private.private_bytes_raw()
     pem = (aftermath.live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
@@ -201,15 +190,15 @@ def test_no_answer_event_log_or_record_holds_a_credential(aftermath: Aftermath) 
         "seed in hex": seed.hex(),
         "seed in base64": base64.urlsafe_b64encode(seed).decode().rstrip("="),
         "key file": pem,
-        "cursor key": key.secret_for("page cursors").hex(),
+        "cursor key": key.derive_secret("page cursors").hex(),
         "reviewer's key": REVIEWER_KEY,
     }
-    assert scan(places, secrets) == []
+    assert scan(locations, secrets) == []
     assert all(_JWT.search(token) for token in aftermath.tokens)
-    assert [place for place, text in places if _JWT.search(text)] == []
+    assert [location for location, text in locations if _JWT.search(text)] == []
 
 
-def test_the_salt_stays_in_its_blob_and_the_digest_among_services(aftermath: Aftermath) -> None:
+def test_salt_stays_in_its_blob_and_digest_among_services(aftermath: Aftermath) -> None:
     blobs = aftermath.evaluation_blobs()
     assert len(blobs) >= len(aftermath.played)
     salts = {f"salt {digest}": salt for digest, salt in blobs.items()}
@@ -222,30 +211,25 @@ def test_the_salt_stays_in_its_blob_and_the_digest_among_services(aftermath: Aft
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_leak_that_is_planted_is_found(aftermath: Aftermath, tmp_path: Path, kind: str) -> None:
+def test_planted_leak_is_found(aftermath: Aftermath, tmp_path: Path, kind: str) -> None:
     """A check of the checker: a mark written where each kind of place is read from."""
     leaking = with_a_leak(aftermath, tmp_path, kind, MARKS["keyword"])
-    assert {each.mark for each in scan(leaking.places_of(kind), MARKS)} == {"keyword"}
+    assert {each.mark for each in scan(leaking.locations_of(kind), MARKS)} == {"keyword"}
 
 
-def test_a_leak_in_an_answer_is_found() -> None:
-    """Also one in a header, or in a refusal."""
+def test_leak_in_a_response_is_found() -> None:
     tape = Tape()
-    leaks = iter(
-        (
-            httpx.Response(200, json={"told": MARKS["keyword"]}),
-            httpx.Response(204, headers={"X-Told": MARKS["keyword"]}),
-            httpx.Response(422, text=f"<li>{MARKS['keyword'].upper()}</li>"),
-        )
-    )
-    with tape.client(httpx.MockTransport(lambda _: next(leaks))) as client:
+    mark = MARKS["keyword"]
+    header, refusal = {"X-Mark": mark}, f"<li>{mark.upper()}</li>"
+    leaks = [httpx.Response(200, json=[mark]), httpx.Response(204, headers=header), httpx.Response(422, text=refusal)]
+    with tape.client(httpx.MockTransport(lambda _: leaks.pop())) as client:
         for _ in range(3):
             client.get("http://planted/")
     assert len(scan(tape.to("anonymous"), MARKS)) == 3
 
 
-def test_the_scanner_finds_what_is_planted(aftermath: Aftermath, tmp_path: Path) -> None:
-    """A check of the checker, in a copy of a log: as it is, in capitals, in hex and in base64 behind other text."""
+def test_scanner_finds_encoded_marks(aftermath: Aftermath, tmp_path: Path) -> None:
+    """Check the scanner on a log copy with the mark: plain, in capitals, in hex and in base64."""
     log = Path(shutil.copy(aftermath.live.data_dir / "logs" / "verification.log", tmp_path))
     assert scan([("log", log.read_text())], MARKS) == []
     mark = MARKS["keyword"]
@@ -256,7 +240,3 @@ def test_the_scanner_finds_what_is_planted(aftermath: Aftermath, tmp_path: Path)
             file.write(f'{{"event": "planted", "detail": "{planted}"}}\n')
         assert [each.mark for each in scan([("log", log.read_text())], MARKS)] == ["keyword"], planted
         log.write_text(text)
-
-
-def test_criteria_are_open_but_hold_no_mark() -> None:
-    assert scan([("criteria", json.dumps(CRITERIA))], MARKS) == []

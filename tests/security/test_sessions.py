@@ -1,4 +1,4 @@
-"""Signing in to the pages: whose token makes a session, and what a form of somebody else's session is worth."""
+"""Sign-in to the pages: tokens that make a session, and forms of another session."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ import pytest
 from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import ANSWER_S, Live
 from tests.e2e.pages import parsed
@@ -47,7 +47,7 @@ def test_the_roles_of_a_site_sign_in_and_no_others(live: Live, service: str, rol
 
 
 @pytest.mark.parametrize("service", SITES)
-def test_a_token_for_other_services_signs_nobody_in(live: Live, service: str) -> None:
+def test_token_for_other_services_does_not_sign_in(live: Live, service: str) -> None:
     issuer = LocalIssuer(local_key(live.data_dir), WallClock(), RandomIds())
     role = min(SITES[service][1], key=list(Audience).index)
     token = issuer.mint(fresh("visitor"), role, audiences=[each for each in SERVICES if each != service])
@@ -60,10 +60,10 @@ def test_a_token_for_other_services_signs_nobody_in(live: Live, service: str) ->
 def test_a_form_of_somebody_elses_session_is_not_taken(live: Live, service: str) -> None:
     prefix, roles = SITES[service]
     role = min(roles, key=list(Audience).index)
-    with browser(live, service) as mine, browser(live, service) as theirs:
-        for client in (mine, theirs):
+    with browser(live, service) as own, browser(live, service) as foreign:
+        for client in (own, foreign):
             sign_in(client, service, caller(live, role, fresh("visitor")).token)
-        form = parsed(theirs.get(prefix).text).hidden
-        assert mine.post(f"{prefix}/sign-out", data=form).status_code == 403
-        assert mine.get(prefix).status_code == 200
-        assert theirs.post(f"{prefix}/sign-out", data=form).status_code == 303
+        form = parsed(foreign.get(prefix).text).hidden
+        assert own.post(f"{prefix}/sign-out", data=form).status_code == 403
+        assert own.get(prefix).status_code == 200
+        assert foreign.post(f"{prefix}/sign-out", data=form).status_code == 303

@@ -16,26 +16,26 @@ from tests.simulation.runs.running import STEPS, Broken, RunResult, result_of
 from tests.simulation.runs.shrinking import shrunk
 from tests.simulation.world import WEIGHTS
 
-_TELL_EVERY_S = 5.0
+_REPORT_EVERY_S = 5.0
 _ENOUGH = 3
-"""Broken seeds after which nobody needs to see more."""
+"""Broken seeds after which the report stops."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 where every promise was kept, 1 where one was broken, 2 for a plan that is none."""
-    wanted = _arguments(arguments)
-    if wanted.plant == "list":
+    expected = _arguments(arguments)
+    if expected.plant == "list":
         _say(*(f"{name:<32}{plant.story}" for name, plant in PLANTS.items()))
         return 0
-    plant = PLANTS[wanted.plant] if wanted.plant else NOTHING
-    if wanted.plan:
+    plant = PLANTS[expected.plant] if expected.plant else NOTHING
+    if expected.plan:
         try:
-            plan = Plan.from_json(Path(wanted.plan).read_text(encoding="utf-8"), WEIGHTS)
+            plan = Plan.from_json(Path(expected.plan).read_text(encoding="utf-8"), WEIGHTS)
         except (OSError, ValueError) as error:
-            sys.stderr.write(f"{wanted.plan} cannot be run: {error}; a plan is what a broken seed prints\n")
+            sys.stderr.write(f"{expected.plan} cannot be run: {error}; a plan is what a broken seed prints\n")
             return 2
         return _one(plan, plant)
-    return _many(range(wanted.first, wanted.first + wanted.seeds), wanted.steps, wanted.jobs, plant)
+    return _many(range(expected.first, expected.first + expected.seeds), expected.steps, expected.jobs, plant)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -61,7 +61,7 @@ def _one(plan: Plan, plant: Plant) -> int:
 
 def _many(seeds: range, steps: int, jobs: int, plant: Plant) -> int:
     began, totals = time.monotonic(), Totals()
-    spoken, enough = began, _ENOUGH if plant is NOTHING else 1
+    printed_at, enough = began, _ENOUGH if plant is NOTHING else 1
     broken: list[tuple[RunResult, Broken]] = []
     for result in results_in_turn(seeds, steps, jobs, plant.name):
         totals.add(result)
@@ -70,12 +70,12 @@ def _many(seeds: range, steps: int, jobs: int, plant: Plant) -> int:
             sys.stderr.write(f"seed {result.plan.seed} broke a promise: {result.broken.detail}\n")
         if len(broken) >= enough:
             break
-        if time.monotonic() - spoken > _TELL_EVERY_S:
-            spoken = time.monotonic()
+        if time.monotonic() - printed_at > _REPORT_EVERY_S:
+            printed_at = time.monotonic()
             sys.stderr.write(f"{totals.seeds:,} of {len(seeds):,} seeds, {len(broken)} broken\n")
     _say(table_of(totals, time.monotonic() - began, jobs))
     for each, promise in broken:
-        _say("", _shown(each, promise, plant))
+        _say("", _printed(each, promise, plant))
     _say("", _verdict(totals, broken, plant))
     return 1 if broken else 0
 
@@ -88,7 +88,7 @@ def _verdict(totals: Totals, broken: Sequence[tuple[RunResult, Broken]], plant: 
     return f"planted bug {plant.name} ({plant.story}): {caught}"
 
 
-def _shown(result: RunResult, broken: Broken, plant: Plant) -> str:
+def _printed(result: RunResult, broken: Broken, plant: Plant) -> str:
     """The failure with the smallest plan that breaks the same promise; that is kept in a file."""
 
     def breaks_the_same(plan: Plan) -> bool:

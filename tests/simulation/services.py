@@ -1,4 +1,4 @@
-"""The four services as the simulator runs them: real handlers, outbox, consumers and timers over faulty stores."""
+"""The four services in the simulator: real handlers, outbox, consumers and timers over faulty stores."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -11,22 +11,21 @@ from aex_runtime.blobs.port import Blobs
 from aex_runtime.bus.consumer import OUTAGES, Consumer
 from aex_runtime.clock import SetClock
 from aex_runtime.deadletters import DeadLetters
-from aex_runtime.handlers import EventHandler, Poison, RetryLater, TimerHandler
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPump
+from aex_runtime.records import EventHandler, Poison, RetryLater, Timer, TimerHandler
 from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import Timer
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from tests.simulation.engine.blobs import SimulatedBlobs
-from tests.simulation.engine.chronicle import Chronicle, telling
+from tests.simulation.engine.commit_log import CommitLog, commit_reporter
 from tests.simulation.engine.dice import ActDice, ActIds
 from tests.simulation.engine.interleaving import InterleavingStore, Pauses
 from tests.simulation.engine.processes import Process, ProcessBus, ProcessStore
 from tests.simulation.faults.blobs import FaultyBlobs
 from tests.simulation.faults.bus import SimulatedBus
 from tests.simulation.faults.clock import SkewedClock
-from tests.simulation.faults.fate import Crash, Fate, Odds, Outages
+from tests.simulation.faults.fate import Crash, Fate, FaultRates, Outages
 from tests.simulation.faults.store import FaultyStore
 from tests.simulation.planted.plant import NOTHING, Plant
 
@@ -34,50 +33,50 @@ Subscriptions = Mapping[str, EventHandler]
 
 
 @dataclass(slots=True)
-class Around:
-    """What all four share."""
+class Environment:
+    """Environment that the four services share."""
 
     clock: SetClock
     dice: random.Random
     ids: ActIds
     pauses: Pauses
-    odds: Callable[[], Odds]
+    rates: Callable[[], FaultRates]
     bus: SimulatedBus
     blobs: Blobs
     fee_rate: Decimal
     watched: Callable[[Store], Store]
-    """Puts something between each service and its store."""
+    """Wrapper of each service's store."""
     plant: Plant
     fate: Fate
     outages: Outages
-    chronicle: Chronicle
+    commit_log: CommitLog
 
 
-class Lasting:
-    """What a service has that outlives its processes, one for all replicas."""
+class DurableState:
+    """State of a service that outlives its processes, shared by its replicas."""
 
-    def __init__(self, name: str, around: Around) -> None:
-        self.memory = InterleavingStore(around.pauses, around.dice)
-        """What is there, whatever a service sees of it."""
-        self.memory.tell = telling(around.chronicle, name)
-        self.store = around.watched(FaultyStore(f"store of {name}", around.fate, self.memory))
-        self.planted = around.plant.store(name, self.store, around.dice)
-        """What the service itself sees."""
+    def __init__(self, name: str, environment: Environment) -> None:
+        self.memory = InterleavingStore(environment.pauses, environment.dice)
+        """Actual content of the store, without faults."""
+        self.memory.report = commit_reporter(environment.commit_log, name)
+        self.store = environment.watched(FaultyStore(f"store of {name}", environment.fate, self.memory))
+        self.planted = environment.plant.store(name, self.store, environment.dice)
+        """Store as the service sees it, with faults and the planted bug."""
 
 
 class Service:
-    """One replica of one service: a store that lasts, and a process that can be restarted."""
+    """A replica of a service: a durable_states store and a process that can be restarted."""
 
-    def __init__(self, name: str, replica: int, around: Around, lasting: Lasting) -> None:
+    def __init__(self, name: str, replica: int, environment: Environment, durable_states: DurableState) -> None:
         self.name = name
         self.replica = replica
-        self.around = around
-        self.clock = SkewedClock(around.clock)
-        self.memory = lasting.memory
+        self.environment = environment
+        self.clock = SkewedClock(environment.clock)
+        self.memory = durable_states.memory
         self.process = Process(self._remember_nothing)
-        self.store: Store = ProcessStore(lasting.planted, self.process)
-        self.bus = around.plant.bus(name, ProcessBus(around.bus, self.process, around.pauses))
-        self.ids = around.ids
+        self.store: Store = ProcessStore(durable_states.planted, self.process)
+        self.bus = ProcessBus(environment.bus, self.process, environment.pauses)
+        self.ids = environment.ids
         self.leases = self._new_leases()
         self.dead_letters = DeadLetters(name, self.store, self.clock)
         self.unit_of_work = UnitOfWork(name, self.store, self.clock, self._committed)
@@ -89,14 +88,14 @@ class Service:
 
     def wire(self, subscriptions: Subscriptions, timers: Mapping[str, TimerHandler] | None = None) -> None:
         """Give the process its handlers."""
-        around = self.around
-        self.subscriptions = self._noted(around.plant.handlers(self, subscriptions))
-        self.timers = self._noted_timers(around.plant.timers(self, timers or {}))
+        environment = self.environment
+        self.subscriptions = self._noted(environment.plant.handlers(self, subscriptions))
+        self.timers = self._noted_timers(environment.plant.timers(self, timers or {}))
         self.consumer = Consumer(self.name, self.bus, self.dead_letters, self.clock, self.ids, self.subscriptions)
         self.sweeper = TimerSweeper(self.name, self.store, self.leases, self.clock, self.timers, self.ids)
 
     def restart(self) -> None:
-        """What was in memory alone is gone, and so is all that was under way."""
+        """Discard everything in memory and in progress."""
         self.process.end()
 
     def _remember_nothing(self) -> None:
@@ -112,7 +111,7 @@ class Service:
 
     def _noted(self, handlers: Subscriptions) -> Subscriptions:
         """The same handlers; what they return from is written down."""
-        handled = self.around.chronicle.handled
+        handled = self.environment.commit_log.handled
 
         def noting(handle: EventHandler) -> EventHandler:
             async def handle_and_note(event: Event) -> None:
@@ -136,35 +135,35 @@ class Service:
 
     @contextmanager
     def _astonished(self, what: str) -> Iterator[None]:
-        """Whoever runs handlers tries again whatever was raised: a defect would show as a delay alone."""
+        """Report unexpected errors, which retries would otherwise hide as delays."""
         try:
             yield
         except (Crash, *OUTAGES, Poison, RetryLater, UnreadableEvent):
             raise
         except Exception as error:
-            self.around.chronicle.astonished.append(f"{self.name}: {what}: {type(error).__name__} {error}")
+            self.environment.commit_log.unexpected_errors.append(f"{self.name}: {what}: {type(error).__name__} {error}")
             raise
 
     def _committed(self, committed: Committed) -> None:
         self.outbox.notify(committed.events)
 
 
-def around(
+def environment(
     dice: ActDice,
     clock: SetClock,
-    odds: Callable[[], Odds],
+    rates: Callable[[], FaultRates],
     watched: Callable[[Store], Store],
     plant: Plant = NOTHING,
-) -> Around:
+) -> Environment:
     """A world for one run."""
     pauses, outages = Pauses(dice), Outages()
-    fate = Fate(dice, odds, outages)
-    return Around(
+    fate = Fate(dice, rates, outages)
+    return Environment(
         clock=clock,
         dice=dice,
         ids=ActIds(),
         pauses=pauses,
-        odds=odds,
+        rates=rates,
         bus=SimulatedBus(fate),
         blobs=FaultyBlobs(fate, SimulatedBlobs(pauses)),
         fee_rate=Decimal("0.05"),
@@ -172,5 +171,5 @@ def around(
         plant=plant,
         fate=fate,
         outages=outages,
-        chronicle=Chronicle(),
+        commit_log=CommitLog(),
     )

@@ -1,4 +1,4 @@
-"""One replica of each of the four services, wired as in production but for the network."""
+"""A replica of each of the four services, wired as in production except for the network."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,20 +10,18 @@ from aex_governance.subscriptions import subscriptions as governance_subscriptio
 from aex_models.events import SERVICES
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
+from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_settlement.deps import Deps as SettlementDeps
 from aex_settlement.subscriptions import subscriptions as settlement_subscriptions
 from aex_verification.deps import Deps as VerificationDeps
-from aex_verification.followers import Followers
-from aex_verification.replay_limit import ReplayLimit
-from aex_verification.rules.policy import Policy
+from aex_verification.limits import EventSubscribers, InFlightAttempts, ReplayLimit
+from aex_verification.notifier import Notifier
+from aex_verification.rules.records import Policy
 from aex_verification.subscriptions import subscriptions as verification_subscriptions
 from aex_verification.subscriptions import timers as verification_timers
-from aex_verification.turnstile import Turnstile
-from aex_verification.under_way import UnderWay
-from aex_verification.waits import Waits
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.subscriptions import subscriptions as publisher_subscriptions
-from tests.parts.verification import EngineJudge, ExaminerInHand
+from tests.parts.verification import EngineGrader, ExaminerInHand
 from tests.parts.verifiers import VERIFIERS, VerifiersInHand
 from tests.simulation.engine.dice import REPLICAS
 from tests.simulation.faults.partners import (
@@ -34,12 +32,12 @@ from tests.simulation.faults.partners import (
     SimulatedTrials,
     code_meets,
 )
-from tests.simulation.services import Around, Lasting, Service
+from tests.simulation.services import DurableState, Environment, Service
 
 
 @cache
 def _catalog() -> Catalog:
-    """One for all runs: it never changes, and reading its domains takes longer than half a run."""
+    """Return the catalog of all runs; reading its domains takes longer than half a run."""
     return Catalog.of()
 
 
@@ -50,18 +48,18 @@ def _rules() -> Mapping[str, RuleConfig]:
 
 
 class Suite:
-    """One replica of each of the four, wired as in production but for the network."""
+    """A replica of each of the four services, wired as in production except for the network."""
 
-    def __init__(self, around: Around, lasting: Mapping[str, Lasting], replica: int) -> None:
+    def __init__(self, environment: Environment, durable_states: Mapping[str, DurableState], replica: int) -> None:
         self.publisher, self.verification, self.governance, self.settlement = (
-            Service(name, replica, around, lasting[name]) for name in SERVICES
+            Service(name, replica, environment, durable_states[name]) for name in SERVICES
         )
-        self.around = around
+        self.environment = environment
         self.publisher_deps = self._publisher()
         self.governance_deps = GovernanceDeps(
             self.governance.unit_of_work, self.governance.store, self.governance.clock, _rules()
         )
-        self.verification_deps = around.plant.verification(self._verification())
+        self.verification_deps = environment.plant.verification(self._verification())
         self.settlement_deps = SettlementDeps(
             self.settlement.unit_of_work,
             self.settlement.store,
@@ -86,10 +84,10 @@ class Suite:
     def _boot_verification(self) -> None:
         deps = self.verification_deps = replace(
             self.verification_deps,
-            waits=Waits(),
-            under_way=UnderWay(),
-            followers=Followers(),
-            replays=ReplayLimit(),
+            notifier=Notifier(),
+            in_flight=InFlightAttempts(),
+            subscribers=EventSubscribers(),
+            replay_limit=ReplayLimit(),
         )
         self.verification.wire(verification_subscriptions(deps), verification_timers(deps))
 
@@ -98,41 +96,41 @@ class Suite:
         return PublisherDeps(
             unit_of_work=self.publisher.unit_of_work,
             store=self.publisher.store,
-            blobs=self.around.blobs,
+            blobs=self.environment.blobs,
             ids=self.publisher.ids,
             check=lambda body: check_submission(body, catalog, verifiers=VERIFIERS, reviewer=True),
-            fee_rate=self.around.fee_rate,
+            fee_rate=self.environment.fee_rate,
         )
 
     def _verification(self) -> VerificationDeps:
-        judge, verifiers, fate = EngineJudge(), VerifiersInHand(self.verification.clock), self.around.fate
-        judge.breaks = verifiers.breaks = lambda: fate.happens("verifier_breaks")
+        grader, verifiers, fate = EngineGrader(), VerifiersInHand(self.verification.clock), self.environment.fate
+        grader.breaks = verifiers.breaks = lambda: fate.happens("verifier_breaks")
         examiner = ExaminerInHand()
         examiner.breaks = lambda: fate.happens("examiner_away")
-        judge.sandbox.meets = lambda _: code_meets(fate)
+        grader.sandbox.meets = lambda _: code_meets(fate)
         return VerificationDeps(
             unit_of_work=self.verification.unit_of_work,
             store=self.verification.store,
-            blobs=self.around.blobs,
+            blobs=self.environment.blobs,
             clock=self.verification.clock,
             ids=self.verification.ids,
-            judge=judge,
+            grader=grader,
             examiner=examiner,
-            spool=SimulatedSpool(self.around.blobs),
+            spool=SimulatedSpool(self.environment.blobs),
             reviewer=SimulatedReviewer(fate),
             verifiers=verifiers,
             trials=SimulatedTrials(fate),
-            slow_places=Turnstile(3, 6),
+            slow_limiter=ConcurrencyLimiter(3, 6, "verifications", "verifier_busy"),
             governance=SimulatedGovernance(self.governance_deps, self.governance, fate),
             awards=SimulatedAwards(self.publisher_deps, fate),
-            waits=Waits(),
-            under_way=UnderWay(),
+            notifier=Notifier(),
+            in_flight=InFlightAttempts(),
             policy=Policy(max_system_retries=3),
             catalog=_catalog(),
         )
 
 
-def suites(around: Around) -> tuple[Suite, ...]:
+def suites(environment: Environment) -> tuple[Suite, ...]:
     """So many of everything, over the same stores, the same bus and the same blobs."""
-    lasting = {name: Lasting(name, around) for name in SERVICES}
-    return tuple(Suite(around, lasting, replica) for replica in range(REPLICAS))
+    durable_states = {name: DurableState(name, environment) for name in SERVICES}
+    return tuple(Suite(environment, durable_states, replica) for replica in range(REPLICAS))

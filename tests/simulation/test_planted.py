@@ -1,11 +1,11 @@
-"""Checks of the checker: each planted bug is caught, and what is told of it leads back to it."""
+"""Checks of the checker: each planted bug is caught, and its report reproduces it."""
 
 from pathlib import Path
 
 import pytest
 
 from aex_models.events import Event
-from aex_runtime.timer_entry import Timer
+from aex_runtime.records import Timer
 from tests.simulation.__main__ import main
 from tests.simulation.planted import PLANTS
 from tests.simulation.planted.plant import Handlers, Plant, Timers
@@ -37,7 +37,7 @@ def test_every_bug_that_is_planted_is_caught(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_tells_the_promise_the_seed_and_the_smallest_plan(
+def test_command_prints_promise_seed_and_smallest_plan(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -45,9 +45,9 @@ def test_the_command_tells_the_promise_the_seed_and_the_smallest_plan(
     printed = capsys.readouterr().out
     assert "BROKEN: what is cancelled costs nothing" in printed
     assert "again: make simulate PLAN=" in printed
-    again = printed.rpartition("PLAN=")[2].split()[0]
-    assert main(["--plan", again, "--plant", "settles_what_is_cancelled"]) == 1
-    assert main(["--plan", again]) == 0, "without the bug the same plan breaks nothing"
+    repeated = printed.rpartition("PLAN=")[2].split()[0]
+    assert main(["--plan", repeated, "--plant", "settles_what_is_cancelled"]) == 1
+    assert main(["--plan", repeated]) == 0, "without the bug the same plan breaks nothing"
 
 
 def failing_handlers(service: Service, handlers: Handlers) -> Handlers:
@@ -93,7 +93,7 @@ def never_ending(_: Service, handlers: Handlers) -> Handlers:
     return dict.fromkeys(handlers, spin)
 
 
-def test_a_run_that_does_not_end_is_told_as_a_failure() -> None:
+def test_endless_run_is_a_failure() -> None:
     endless = Plant("endless", "a handler never returns", handlers=never_ending)
     result = result_of(planned(0), endless, limit_s=1.0)
     assert result.broken is not None

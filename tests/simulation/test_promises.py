@@ -1,4 +1,4 @@
-"""A check of the checkers: a run that kept every promise is told with one thing changed, and is believed no more."""
+"""Checks of the checkers: a correct run with one changed record is refused."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 
-from aex_governance.repository.holds import HOLDS
-from aex_governance.repository.projections import PROFILES
+from aex_governance.repository import HOLDS, PROFILES
 from aex_models.settlement import Settlement, SettlementStatus
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
 from aex_runtime.store.port import Query, Transaction
 from aex_runtime.store.table import Table
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES
 from tests.simulation.actions.machinery import rebuild_memory
-from tests.simulation.engine.chronicle import Change, Commit
+from tests.simulation.engine.commit_log import Change, Commit
 from tests.simulation.engine.dice import acting
 from tests.simulation.engine.interleaving import simulated
 from tests.simulation.promises.at_rest import check_at_rest
@@ -45,24 +43,24 @@ def world() -> World:
             seen.held
             and seen.poison
             and any(seen.attempts.values())
-            and any(map(is_standing, seen.settlements.values()))
+            and any(map(is_effective, seen.settlements.values()))
         ):
             return world
     raise AssertionError("no run has all of it")
 
 
-def is_standing(settlement: Settlement) -> bool:
+def is_effective(settlement: Settlement) -> bool:
     return settlement.status is SettlementStatus.SETTLED
 
 
-def told_again(world: World, commits: Commits) -> None:
+def repeated_event(world: World, commits: Commits) -> None:
     seen = Seen(poison=world.seen.poison)
     for commit in commits:
         look_at(seen, commit)
 
 
 def test_what_happened_is_believed(world: World) -> None:
-    told_again(world, world.suites[0].around.chronicle.commits)
+    repeated_event(world, world.suites[0].environment.commit_log.commits)
 
 
 def without_events(event_type: str) -> Retold:
@@ -77,7 +75,7 @@ def without_events(event_type: str) -> Retold:
 
 
 def without(table: Table[Any]) -> Retold:
-    """One service never wrote such records."""
+    """Drop the records of one service."""
 
     def retold(commits: Commits) -> Commits:
         return [
@@ -104,7 +102,7 @@ def _changes(table: Table[Any], commits: Commits, that: Callable[[Any], bool]) -
                 yield commit, change
 
 
-def again_with(
+def changed_copy(
     table: Table[Any], change: Callable[[Any], None], that: Callable[[Any], bool] = bool, key: str | None = None
 ) -> Retold:
     """At the end the last such record is written once more, changed; under another `key` it is a new one."""
@@ -114,8 +112,8 @@ def again_with(
         record = json.loads(last.after or b"")
         change(record)
         before = None if key else last.after
-        again = Change(last.collection, key or last.key, before, json.dumps(record).encode())
-        return [*commits, Commit(commit.service, (again,), commit.events)]
+        repeated = Change(last.collection, key or last.key, before, json.dumps(record).encode())
+        return [*commits, Commit(commit.service, (repeated,), commit.events)]
 
     return retold
 
@@ -160,7 +158,7 @@ def expired_at_once(record: Any) -> None:
 
 
 def one_micro_more(record: Any) -> None:
-    """It sums to zero still."""
+    """Change amounts by one micro so that they still sum to zero."""
     debited, credited = record["postings"][:2]
     debited["amount"] += 1
     credited["amount"] -= 1
@@ -174,37 +172,37 @@ LIES = {
     "a decision without its event": (without_events("outcome.reviewed"), "no event is lost"),
     "a hold without its event": (without_events("outcome.held"), "no event is lost"),
     "a settlement without its event": (without_events("settlement.completed"), "no event is lost"),
-    "an outcome that changes": (again_with(OUTCOMES, set_to("domain", value="x")), "no final record ever changes"),
-    "a posting that changes": (again_with(TRANSACTIONS, set_to("reason", value="x")), "no final record ever changes"),
+    "an outcome that changes": (changed_copy(OUTCOMES, set_to("domain", value="x")), "no final record ever changes"),
+    "a posting that changes": (changed_copy(TRANSACTIONS, set_to("reason", value="x")), "no final record ever changes"),
     "a contract that goes on": (
-        again_with(CONTRACTS, set_to("state", "state_version", value=99), is_final),
+        changed_copy(CONTRACTS, set_to("state", "state_version", value=99), is_final),
         "no final record ever changes",
     ),
     "a contract that is settled twice": (
-        again_with(TRANSACTIONS, set_to("id", value="txn_2"), lambda each: each["kind"] == "settlement", key="other"),
+        changed_copy(TRANSACTIONS, set_to("id", value="txn_2"), lambda each: each["kind"] == "settlement", key="other"),
         "a contract is settled at most once",
     ),
     "an attempt that counts no longer": (
-        again_with(ATTEMPTS, set_to("counted", value=False), lambda each: each["counted"]),
-        "no attempt is given back",
+        changed_copy(ATTEMPTS, set_to("counted", value=False), lambda each: each["counted"]),
+        "no attempt is uncounted",
     ),
     "an attempt that was never judged": (
-        again_with(CONTRACTS, set_to("state", "verification", "attempts_used", value=0), is_judged),
-        "no attempt is given back",
+        changed_copy(CONTRACTS, set_to("state", "verification", "attempts_used", value=0), is_judged),
+        "no attempt is uncounted",
     ),
     "more attempts than there are": (
         unlike(CONTRACTS, set_to("state", "verification", "attempts_used", value=9), is_judged),
         "attempts stay within their budget",
     ),
     "a candidate that came too late": (
-        again_with(ATTEMPTS, set_to("received_at", value="2036-01-01T00:00:00Z"), key="other"),
+        changed_copy(ATTEMPTS, set_to("received_at", value="2036-01-01T00:00:00Z"), key="other"),
         "nothing is taken in after the deadline",
     ),
     "a hold that is decided again": (
-        again_with(HOLDS, set_to("decided_by", value="eve"), lambda each: each["decision"]),
+        changed_copy(HOLDS, set_to("decided_by", value="eve"), lambda each: each["decision"]),
         "each hold is decided once",
     ),
-    "a contract that no operator let go": (without(HOLDS), "what is held waits for an operator"),
+    "a contract that no operator released": (without(HOLDS), "what is held waits for an operator"),
     "a settlement of another amount": (
         unlike(OUTCOMES, set_to("billing_impact", "base", value="7")),
         "a total is base and bonus less penalty",
@@ -227,24 +225,24 @@ LIES = {
         unlike(CONTRACTS, set_to("state", "deadline", value="2036-01-01T00:00:00Z"), is_final),
         "a deadline stays as it was agreed",
     ),
-    "a settlement that nobody booked": (without(TRANSACTIONS), "settlement and ledger agree"),
+    "a settlement without a transaction": (without(TRANSACTIONS), "settlement and ledger agree"),
     "a settlement that was edited": (
-        again_with(SETTLEMENTS, set_to("revisions", value=[]), lambda each: each["status"] == "settled"),
+        changed_copy(SETTLEMENTS, set_to("revisions", value=[]), lambda each: each["status"] == "settled"),
         "no final record ever changes",
     ),
 }
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_run_that_is_told_otherwise_is_not_believed(world: World, lie: str) -> None:
+def test_altered_record_of_a_run_is_refused(world: World, lie: str) -> None:
     retold, promise = LIES[lie]
     with pytest.raises(BrokenPromise) as broken:
-        told_again(world, retold(world.suites[0].around.chronicle.commits))
+        repeated_event(world, retold(world.suites[0].environment.commit_log.commits))
     assert broken.value.name == promise
 
 
 async def test_an_event_that_never_arrived_is_missed(world: World) -> None:
-    handled = world.suites[0].around.chronicle.handled
+    handled = world.suites[0].environment.commit_log.handled
     lost = next(each for each in sorted(handled) if each[0] == "settlement")
     handled.remove(lost)
     with pytest.raises(BrokenPromise, match="no event is lost"):
@@ -267,9 +265,9 @@ async def test_a_good_message_that_was_given_up_is_noticed(world: World) -> None
     world.seen.poison.update(poison)
 
 
-async def test_an_effect_that_nobody_asked_for_is_noticed(world: World) -> None:
+async def test_effect_without_a_request_is_detected(world: World) -> None:
     async def nothing(_: IdempotentRequest) -> Effect:
-        return Effect("work_1", replayed=True)
+        return Effect("work_1", is_replay=True)
 
     world.seen.answers.append(
         Answer("submit_work", "work-publisher", nothing, IdempotentRequest("s", "k", "b"), "work_1")
@@ -280,11 +278,11 @@ async def test_an_effect_that_nobody_asked_for_is_noticed(world: World) -> None:
 
 
 async def test_a_handler_that_failed_by_itself_is_noticed(world: World) -> None:
-    astonished = world.suites[0].around.chronicle.astonished
-    astonished.append("settlement: outcome.verified ctr_1: KeyError")
+    unexpected_errors = world.suites[0].environment.commit_log.unexpected_errors
+    unexpected_errors.append("settlement: outcome.verified ctr_1: KeyError")
     with pytest.raises(BrokenPromise, match="handlers fail for outages alone: settlement"):
         await check_invariants(world)
-    astonished.clear()
+    unexpected_errors.clear()
     await check_invariants(world)
 
 

@@ -10,7 +10,7 @@ from tests.simulation.runs.shrinking import shrunk
 
 def plan_of(*moments: int) -> Plan:
     """Steps named by their places, in these moments."""
-    return Plan(1, tuple(PlannedStep(str(place), place, moment) for place, moment in enumerate(moments)))
+    return Plan(1, tuple(PlannedStep(str(location), location, moment) for location, moment in enumerate(moments)))
 
 
 def names(plan: Plan) -> list[str]:

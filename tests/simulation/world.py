@@ -1,4 +1,4 @@
-"""One run: parties act, messages fly, faults happen, and the invariants are looked at after every step."""
+"""A run: parties act, messages arrive, faults occur, and invariants are checked after every step."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -9,68 +9,68 @@ from functools import partial
 from aex_runtime.clock import SetClock
 from aex_runtime.store.port import Store
 from aex_settlement.repository.ledger import TRANSACTIONS
-from tests.simulation.actions import asking, finance, machinery, operators, parties, troubles
-from tests.simulation.actions.wishes import Deal, Offer, Shares
+from tests.simulation.actions import finance, incidents, machinery, operators, parties, requests
+from tests.simulation.actions.random_works import ExpectedContract, OpenWork, Shares
 from tests.simulation.engine.dice import ActDice, acting, replica_now
-from tests.simulation.faults.fate import CALM, Odds
+from tests.simulation.faults.fate import CALM, FaultRates
 from tests.simulation.planted.plant import NOTHING, Plant
 from tests.simulation.promises.invariants import check_invariants, check_quiescent
 from tests.simulation.promises.seen import Seen
 from tests.simulation.runs.plan import Plan, PlannedStep
-from tests.simulation.services import Service, around
+from tests.simulation.services import Service, environment
 from tests.simulation.suite import Suite, suites
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _MOST_ROUNDS = 400
-"""Of time passing until nothing moves: retries and holds of a contract come after each other."""
+"""Rounds until nothing moves: retries and holds of a contract follow each other."""
 
 
 @dataclass
 class World:
-    """Everything in one run. The same seed gives the same run."""
+    """State of one run; the same seed gives the same run."""
 
     seed: int
-    odds: Odds = field(default_factory=Odds)
+    rates: FaultRates = field(default_factory=FaultRates)
     shares: Shares = field(default_factory=Shares)
     trace: list[str] = field(default_factory=list)
     watched: Callable[[Store], Store] = lambda store: store
-    """Puts something between each service and its store."""
+    """Wrapper of each service's store."""
     plant: Plant = NOTHING
 
     def __post_init__(self) -> None:
         self.dice = ActDice()
         self.clock = SetClock(START)
-        self.faults = self.odds
-        self.suites = suites(around(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
-        self.deals: list[Deal] = []
-        self.offers: list[Offer] = []
-        """Those with custom code: they have to be checked before they can be awarded."""
+        self.faults = self.rates
+        self.suites = suites(environment(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
+        self.expected_contracts: list[ExpectedContract] = []
+        self.open_works: list[OpenWork] = []
+        """Works with custom code, which are checked before their award."""
         self.acted: list[str] = []
         self.keys = 0
         self.seen = Seen()
 
     @property
     def tally(self) -> Counter[str]:
-        """What happened to the run, by name: faults, lost transactions, killed processes, events, postings."""
+        """Return counts by name: faults, conflicts, killed processes, events, postings."""
         processes = [service.process for suite in self.suites for service in suite.services]
-        return self.suite.around.fate.tally + Counter(
+        return self.suite.environment.fate.tally + Counter(
             {
                 "transactions that lost": sum(each.memory.lost for each in self.suite.services),
-                "processes killed": sum(each.lives for each in processes) - len(processes),  # all begin anew at the end
+                "processes killed": sum(each.lives for each in processes) - len(processes),  # all restart at the end
                 "requests killed with their process": sum(each.killed for each in processes),
-                "events": len(self.suite.around.chronicle.emitted),
-                "messages": len(self.suite.around.bus.published),
+                "events": len(self.suite.environment.commit_log.emitted),
+                "messages": len(self.suite.environment.bus.published),
                 "transactions booked": len(self.seen.created.get(TRANSACTIONS.collection.name, ())),
             }
         )
 
     @property
     def suite(self) -> Suite:
-        """The replicas that answer whoever acts now."""
+        """Return the replicas that answer the current action."""
         return self.suites[replica_now()]
 
     def replicas_of(self, name: str) -> tuple[Service, ...]:
-        """All of one service."""
+        """Return the replicas of one service."""
         return tuple(suite.named(name) for suite in self.suites)
 
     async def run(self, steps: int) -> None:
@@ -88,11 +88,11 @@ class World:
             await check_quiescent(self)
 
     async def step(self, together: tuple[PlannedStep, ...]) -> None:
-        """One action, or several at once."""
+        """Execute one action, or several concurrently."""
         if len(together) == 1:
             await self._act(together[0])
         else:
-            await self.suite.around.pauses.together([partial(self._act, each) for each in together])
+            await self.suite.environment.pauses.together([partial(self._act, each) for each in together])
 
     async def _act(self, planned: PlannedStep) -> None:
         self.acted.append(planned.action)
@@ -101,7 +101,7 @@ class World:
             await _BY_NAME[planned.action](self)
 
     async def quiesce(self) -> None:
-        """No more faults: deliver everything, let every timer fire, decide every hold."""
+        """End all faults, deliver everything, fire every timer and decide every hold."""
         self.faults = CALM
         for service in (service for suite in self.suites for service in suite.services):
             service.restart()
@@ -119,31 +119,31 @@ _ACTIONS: dict[Callable[[World], Awaitable[None]], float] = {
     parties.publish_and_award: 2.5,
     parties.award_a_checked_work: 2,
     parties.post_candidate: 6,
-    parties.close_somehow: 1.2,
+    parties.finalise_or_cancel: 1.2,
     parties.claim_a_work: 1,
-    parties.call_off_a_work: 0.3,
+    parties.cancel_a_work: 0.3,
     operators.decide_a_hold: 1,
-    operators.decide_again: 0.3,
+    operators.repeat_decision: 0.3,
     operators.repeat_old_decisions: 0.5,
     machinery.deliver: 12,
     machinery.fire_timers: 3,
     machinery.set_clock_back: 0.5,
-    machinery.deliver_again: 1,
+    machinery.redeliver: 1,
     machinery.sweep: 2,
     machinery.pump: 3,
     machinery.seal: 2,
     machinery.rebuild_books: 0.3,
     machinery.rebuild_memory: 0.3,
-    asking.repeat_a_request: 1,
+    requests.repeat_a_request: 1,
     finance.correct_a_settlement: 0.7,
     finance.post_by_hand: 0.5,
-    troubles.lose_a_part: 0.4,
-    troubles.bring_parts_back: 0.8,
-    troubles.skew_a_clock: 0.4,
-    troubles.replay_dead_letters: 0.4,
-    troubles.throw_poison: 0.6,
-    troubles.throw_a_strangers_end: 0.2,
+    incidents.start_outage: 0.4,
+    incidents.end_outages: 0.8,
+    incidents.skew_a_clock: 0.4,
+    incidents.replay_dead_letters: 0.4,
+    incidents.send_poison: 0.6,
+    incidents.cancel_unknown_contract: 0.2,
 }
-"""How often each happens."""
+"""Weights of the actions."""
 _BY_NAME = {action.__name__: action for action in _ACTIONS}
 WEIGHTS = {action.__name__: weight for action, weight in _ACTIONS.items()}

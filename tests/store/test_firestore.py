@@ -5,7 +5,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud.firestore import AsyncClient
 
 from aex_runtime.clock import SetClock
-from aex_runtime.http.idempotency import KEPT, IdempotentRequest, idempotency_table, remember
+from aex_runtime.http.idempotency import RETENTION, IdempotentRequest, idempotency_table, save_key
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.emulators.emulators import Emulators, new_project
@@ -18,18 +18,16 @@ class TestFirestoreStore(StoreContract, Sizes):
     @pytest.fixture
     def opened(self, emulators: Emulators) -> Opened:
         project = new_project()
-        return lambda rerun: FirestoreStore(project, emulator=emulators.firestore.host, rerun=rerun)
+        return lambda retry: FirestoreStore(project, emulator=emulators.firestore.host, retry=retry)
 
 
-async def test_what_expires_says_so_in_a_field_that_firestore_can_delete_by(
-    emulators: Emulators, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_expiring_document_has_a_top_level_time(emulators: Emulators, monkeypatch: pytest.MonkeyPatch) -> None:
     project, now = new_project(), datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC)
     store = FirestoreStore(project, emulator=emulators.firestore.host)
     request = IdempotentRequest("acme", "key", "digest")
 
     async def effect(unit: Unit) -> None:
-        remember(unit, "settlement", request, "made")
+        save_key(unit, "settlement", request, "made")
 
     try:
         await UnitOfWork("settlement", store, SetClock(now), lambda _: None).run(effect)
@@ -37,7 +35,7 @@ async def test_what_expires_says_so_in_a_field_that_firestore_can_delete_by(
     finally:
         await store.close()
     assert found is not None
-    assert found.record.expires_at == now + KEPT
+    assert found.record.expires_at == now + RETENTION
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", emulators.firestore.host)
     client = AsyncClient(project=project, credentials=AnonymousCredentials())  # type: ignore[no-untyped-call]
     (document,) = [each async for each in client.collection("settlement-idempotency").stream()]

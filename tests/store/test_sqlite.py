@@ -9,4 +9,4 @@ from tests.store.contract import Opened, Sizes, StoreContract
 class TestSQLiteStore(StoreContract, Sizes):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Opened:
-        return lambda rerun: SQLiteStore(tmp_path / "store.sqlite3", rerun=rerun)
+        return lambda retry: SQLiteStore(tmp_path / "store.sqlite3", retry=retry)

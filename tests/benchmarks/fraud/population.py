@@ -1,100 +1,58 @@
-"""All stories of one seed, and the order in which their attempts come in: the stories happen side by side."""
+"""Population of a seed: its stories, and the order in which their attempts are posted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from tests.benchmarks.fraud.corpus import (
-    claimed_metric_mismatch,
-    claimed_value_mismatch,
-    domain_violation,
-    duplicate_output,
-    judge_injection,
-    keyword_stuffing,
-    latency_impossible,
-    metric_out_of_bounds,
-    near_duplicate_output,
-    reference_copy,
-    score_probing,
-    self_dealing,
-    statistical_outlier,
-    velocity,
-)
-from tests.benchmarks.fraud.honest import (
-    about_judging,
-    boilerplate,
-    busy_agents,
-    claims,
-    classification,
-    fast_agents,
-    near_references,
-    own_repeats,
-    plain_prose,
-    quotations,
-    records,
-    required_terms,
-    revisions,
-    short_answers,
-    slow_agents,
-    structured,
-)
-from tests.benchmarks.fraud.scene import Make, Scene
-from tests.benchmarks.fraud.story import Story
+from tests.benchmarks.fraud import fraud_figures, fraud_texts, honest_figures, honest_grading, honest_texts
+from tests.benchmarks.fraud.injections import INJECTION
+from tests.benchmarks.fraud.stories import Scene, Story, Variants
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 DAYS = 90
-
-_FRAUD = (
-    metric_out_of_bounds,
-    claimed_metric_mismatch,
-    claimed_value_mismatch,
-    domain_violation,
-    latency_impossible,
-    duplicate_output,
-    near_duplicate_output,
-    reference_copy,
-    keyword_stuffing,
-    score_probing,
-    judge_injection,
-    self_dealing,
-    statistical_outlier,
-)
-_HONEST = (
-    classification,
-    short_answers,
-    revisions,
-    quotations,
-    plain_prose,
-    boilerplate,
-    about_judging,
-    structured,
-    required_terms,
-    near_references,
-    claims,
-    slow_agents,
-    fast_agents,
-    records,
-    busy_agents,
-    own_repeats,
-)
+BEYOND = 50
+"""Attempts of a burst beyond the limit."""
 VELOCITY = "velocity"
-
-
-def _name(module: object) -> str:
-    return str(getattr(module, "__name__", "")).rpartition(".")[2]
-
-
-FRAUD: Mapping[str, Mapping[str, Make]] = {_name(each): each.VARIANTS for each in _FRAUD}
-"""By rule, by variant. Bursts are made otherwise: see `corpus.velocity`."""
-HONEST_WORK: Mapping[str, Mapping[str, Make]] = {_name(each): each.VARIANTS for each in _HONEST}
-"""By kind, by variant."""
+GRADING = "grading"
+FRAUD: Mapping[str, Variants] = {
+    "metric_out_of_bounds": fraud_figures.OUT_OF_BOUNDS,
+    "claimed_metric_mismatch": fraud_figures.METRIC_MISMATCH,
+    "claimed_value_mismatch": fraud_figures.VALUE_MISMATCH,
+    "domain_violation": fraud_figures.DOMAIN_VIOLATION,
+    "latency_impossible": fraud_figures.LATENCY,
+    "duplicate_output": fraud_texts.DUPLICATE,
+    "near_duplicate_output": fraud_texts.NEAR_DUPLICATE,
+    "reference_copy": fraud_texts.REFERENCE_COPY,
+    "keyword_stuffing": fraud_texts.STUFFING,
+    "score_probing": fraud_texts.PROBING,
+    "judge_injection": INJECTION,
+    "self_dealing": fraud_figures.SELF_DEALING,
+    "statistical_outlier": fraud_figures.OUTLIER,
+}
+"""By rule, except `velocity`, whose bursts hold many examples each."""
+HONEST_WORK: Mapping[str, Variants] = {
+    "classification": honest_figures.CLASSIFICATION,
+    "structured": honest_figures.STRUCTURED,
+    "claims": honest_figures.CLAIMS,
+    "times": honest_figures.TIMES,
+    "records": honest_figures.RECORDS,
+    "busy_agents": honest_figures.BUSY,
+    "prose": honest_texts.PROSE,
+    "quotations": honest_texts.QUOTATIONS,
+    "required_terms": honest_texts.REQUIRED_TERMS,
+    "near_references": honest_texts.NEAR_REFERENCES,
+    "short_answers": honest_texts.SHORT_ANSWERS,
+    "repetitions": honest_texts.REPETITIONS,
+    "revisions": honest_texts.REVISIONS,
+    GRADING: honest_grading.GRADING,
+}
 RULES = (*FRAUD, VELOCITY)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the rule `velocity` is configured with: a burst is what goes beyond it."""
+    """Limits of the rule `velocity`."""
 
     agent: int
     pair: int
@@ -103,67 +61,55 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many examples of one seed there are."""
+    """Numbers of examples of one seed."""
 
     per_rule: int = 100
     honest: int = 1_500
     bursts: int = 2
-    """Long stories, with `BEYOND` examples each."""
-
-
-BEYOND = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One attempt, and when it is posted."""
+    """An attempt with its time of posting."""
 
     at: datetime
     story: Story
-    place: int
-
-
-class UnknownExample(ValueError):
-    """No example has this key."""
+    index: int
 
 
 def story(key: str, limits: Limits) -> Story:
-    """The story of a key, `seed/subject/number`: always the same. Raises `UnknownExample`."""
-    seed, _, rest = key.partition("/")
-    subject, _, number = rest.partition("/")
-    if not (seed.isdecimal() and number.isdecimal()) or subject not in {*RULES, *HONEST_WORK}:
-        raise UnknownExample(f"{key!r} is no example: expected SEED/RULE-OR-KIND/NUMBER, for instance 101/{RULES[6]}/3")
-    dice = Random(key)
+    """Return the story of a key `seed/subject/number`."""
+    _, subject, number_text = key.split("/")
+    number, dice = int(number_text), Random(key)
     if subject == VELOCITY:
-        return _burst(key, int(number), dice, limits)
+        variant, limit, consumers = ("pair", limits.pair, 1) if number % 2 == 0 else ("agent", limits.agent, 40)
+        scene = Scene(key, subject, variant, dice)
+        return Story(key, fraud_figures.velocity_burst(scene, limit, BEYOND, limits.window_minutes, consumers))
     variants = FRAUD[subject] if subject in FRAUD else HONEST_WORK[subject]
-    variant = [*variants][int(number) % len(variants)]
-    return Story(key, tuple(variants[variant](Scene(key, subject, variant, dice))))
+    variant = [*variants][number % len(variants)]
+    return Story(key, variants[variant](Scene(key, subject, variant, dice)))
 
 
-def _burst(key: str, number: int, dice: Random, limits: Limits) -> Story:
-    """Of a pair and of an agent in turns; which way differs by seed."""
-    table, limit = (velocity.PAIR, limits.pair) if number % 2 == 0 else (velocity.AGENT, limits.agent)
-    variant = dice.choice([*table])
-    scene = Scene(key, VELOCITY, variant, dice)
-    return Story(key, tuple(table[variant](scene, limit, BEYOND, limits.window_minutes)))
+def story_keys(seed: int, size: Size) -> list[str]:
+    """Return the keys of all stories; every fourth honest one is about grading.
 
-
-def keys(seed: int, size: Size) -> list[str]:
-    """The keys of all stories of a seed. A smaller population is a part of a larger one."""
-    kinds = [*HONEST_WORK]
+    A smaller population is a part of a larger one.
+    """
+    others = [kind for kind in HONEST_WORK if kind != GRADING]
+    plain = size.honest - (size.honest + 3) // 4
     return [
         *(f"{seed}/{rule}/{number}" for rule in FRAUD for number in range(size.per_rule)),
         *(f"{seed}/{VELOCITY}/{number}" for number in range(size.bursts)),
-        *(f"{seed}/{kinds[place % len(kinds)]}/{place // len(kinds)}" for place in range(size.honest)),
+        *(f"{seed}/{GRADING}/{number}" for number in range(size.honest - plain)),
+        *(f"{seed}/{others[number % len(others)]}/{number // len(others)}" for number in range(plain)),
     ]
 
 
 def timeline(stories: Sequence[Story]) -> list[Moment]:
-    """All attempts in the order in which they are posted: each story begins when its key's dice say."""
+    """Return all attempts in the order of posting; stories overlap."""
     moments = []
     for each in stories:
         begin = START + timedelta(minutes=Random(f"begin {each.key}").uniform(0, DAYS * 24 * 60))
-        for place, attempt in enumerate(each.attempts):
-            moments.append(Moment(begin + timedelta(minutes=attempt.minutes), each, place))
-    return sorted(moments, key=lambda moment: (moment.at, moment.story.key, moment.place))
+        for index, attempt in enumerate(each.attempts):
+            moments.append(Moment(begin + timedelta(minutes=attempt.minutes), each, index))
+    return sorted(moments, key=lambda moment: (moment.at, moment.story.key, moment.index))

@@ -1,1 +1,1 @@
-"""The parts of `make bench-governance`: a history drawn at random, made in bulk, and asked beside a small one."""
+"""The benchmark of governance with a long history: drawn, made in bulk, validated against, rebuilt."""

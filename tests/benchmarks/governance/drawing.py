@@ -1,7 +1,6 @@
-"""Validations and outcomes drawn at random: who, what, when, which text; the same for the same seed and number."""
+"""Random validations and outcomes, equal for equal seeds and numbers."""
 
 import random
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any
@@ -18,127 +17,98 @@ DOMAINS = tuple(f"{field}/{part}" for field in ("news", "law", "medicine", "phys
 FREE_TEXTS, COPIES, NEAR_COPIES = 0.30, 0.02, 0.02
 """The share of prose among all outputs, and of copies and near copies among prose."""
 ORIGINALS = 60
-"""Texts that are copied are among the first: a history of any size holds them."""
+"""The first texts, of which others are copies: a history of any size has them."""
 _LABELS = ("positive", "negative", "neutral", "mixed")
 _ENDINGS = ("passed", "passed", "passed", "passed", "exhausted", "expired")
-_DAY_US = 86_400_000_000
 _SYLLABLES = ("ka", "lo", "mi", "ren", "tu", "sol", "va", "den", "pri", "est", "or", "ban", "qui", "fa", "zem", "ul")
 
 
-def _vocabulary() -> tuple[str, ...]:
-    chance = random.Random(SEED)
-    words: dict[str, None] = {}
-    while len(words) < 6_000:
-        words["".join(chance.choices(_SYLLABLES, k=chance.choice((1, 2, 2, 3, 3, 4))))] = None
-    return tuple(words)
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A language in which, as in any, the word of rank n is about 1/n as frequent as the first."""
-
-    known: tuple[str, ...]
-    weights: tuple[float, ...]
-
-    @classmethod
-    def made(cls) -> "Words":
-        """The language of this benchmark."""
-        known = _vocabulary()
-        return cls(known, tuple(accumulate(1 / rank for rank in range(2, len(known) + 2))))
-
-    def prose(self, chance: random.Random) -> str:
-        """Sentences, 60 to 240 words of them."""
-        words = chance.choices(self.known, cum_weights=self.weights, k=chance.randrange(60, 240))
-        for place in range(0, len(words), 12):
-            words[place] = words[place].capitalize()
-            words[place - 1] += "."
-        return " ".join(words)
-
-    def reworded(self, text: str, chance: random.Random) -> str:
-        """The text with a word in fifty replaced: a near copy."""
-        words = text.split(" ")
-        for place in chance.sample(range(len(words)), max(len(words) // 50, 1)):
-            words[place] = chance.choice(self.known)
-        return " ".join(words)
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One contract's only attempt, what was decided about it, and how the contract ended."""
-
-    request: ValidationRequest
-    decision: ValidationDecision
-    decided_at: datetime
-    outcome: dict[str, Any]
-    """Fields of an `OutcomeEntry`."""
-
-
 class Drawing:
-    """Draws the contract with a given number out of the first so many: their time is spread over all days."""
+    """Draws the contracts of a history; their times are spread over all days."""
 
     def __init__(self, contracts: int) -> None:
         self._contracts = contracts
-        self._words = Words.made()
-
-    def text(self, number: int) -> str:
-        """What this contract's agent delivered."""
-        chance = random.Random(f"{SEED} text {number}")
-        if chance.random() >= FREE_TEXTS:
-            return " ".join(chance.choices(_LABELS, k=chance.randrange(1, 40)))
-        kind = chance.random()
-        if number >= ORIGINALS and kind < COPIES + NEAR_COPIES:
-            original = self.original(chance.randrange(ORIGINALS))
-            return original if kind < COPIES else self._words.reworded(original, chance)
-        return self._words.prose(chance)
+        source, words = random.Random(SEED), dict[str, None]()
+        while len(words) < 6_000:
+            words["".join(source.choices(_SYLLABLES, k=source.choice((1, 2, 2, 3, 3, 4))))] = None
+        self._words = tuple(words)
+        # As in any language, the word of rank n is about 1/n as frequent as the first.
+        self._weights = tuple(accumulate(1 / rank for rank in range(2, len(words) + 2)))
 
     def original(self, number: int) -> str:
-        """A text that others have copied; every one of them is prose."""
-        return self._words.prose(random.Random(f"{SEED} original {number}"))
+        """Return a text that is copied; each of them is prose."""
+        return self._prose(random.Random(f"{SEED} original {number}"))
 
-    def reworded(self, number: int, draft: int) -> str:
-        """A near copy of an original that nobody has delivered yet."""
-        chance = random.Random(f"{SEED} draft {number} {draft}")
-        return self._words.reworded(self.original(number), chance)
+    def near_copy(self, number: int, draft: int) -> str:
+        """Return a near copy of an original that the history does not have."""
+        return self._reword(self.original(number), random.Random(f"{SEED} draft {number} {draft}"))
 
     def fresh(self, number: int) -> str:
-        """Prose that nobody has delivered yet."""
-        return self._words.prose(random.Random(f"{SEED} fresh {number}"))
+        """Return prose that the history does not have."""
+        return self._prose(random.Random(f"{SEED} fresh {number}"))
 
-    def contract(self, number: int) -> Drawn:
-        """All about the contract with this number."""
-        chance = random.Random(f"{SEED} {number}")
-        at = FIRST_DAY + timedelta(microseconds=DAYS * _DAY_US * number // self._contracts)
-        text = self.original(number) if number < ORIGINALS else self.text(number)
-        request = request_of(chance, f"{number:09}", text, at)
-        decision = _decided(chance)
-        ending = chance.choice(_ENDINGS) if decision.valid else "failed"
+    def contract(self, number: int) -> tuple[ValidationRequest, ValidationDecision, dict[str, Any]]:
+        """Draw the only request of a contract, its decision, and the fields of its `OutcomeEntry`."""
+        source = random.Random(f"{SEED} {number}")
+        at = FIRST_DAY + timedelta(days=DAYS) * number / self._contracts
+        text = self.original(number) if number < ORIGINALS else self._text(number)
+        request = draw_request(source, f"{number:09}", text, at)
+        is_held = source.random() >= 0.95
+        status = "failed" if is_held else source.choice(_ENDINGS)
         outcome = {
             "contract_id": request.contract_id,
             "agent_id": request.agent.id,
             "consumer_id": request.consumer.id,
             "domain": request.domain,
-            "final_status": ending,
-            "success": ending == "passed",
-            "flags": tuple(flag.rule for flag in decision.flags),
+            "final_status": status,
+            "success": status == "passed",
             "occurred_at": at + timedelta(seconds=1),
         }
-        return Drawn(request, decision, at + timedelta(milliseconds=50), outcome)
+        if not is_held:
+            return request, ValidationDecision(valid=True, action=Action.ALLOW), {**outcome, "flags": ()}
+        flag = Flag(rule="velocity", severity=Severity.MAJOR, message="Many outcomes", evidence={"count": 100})
+        decision = ValidationDecision(valid=False, action=Action.HOLD, flags=(flag,), risk_score=0.6)
+        return request, decision, {**outcome, "flags": ("velocity",)}
+
+    def _text(self, number: int) -> str:
+        source = random.Random(f"{SEED} text {number}")
+        if source.random() >= FREE_TEXTS:
+            return " ".join(source.choices(_LABELS, k=source.randrange(1, 40)))
+        kind = source.random()
+        if kind >= COPIES + NEAR_COPIES:
+            return self._prose(source)
+        original = self.original(source.randrange(ORIGINALS))
+        return original if kind < COPIES else self._reword(original, source)
+
+    def _prose(self, source: random.Random) -> str:
+        """Return sentences of 60 to 240 words."""
+        words = source.choices(self._words, cum_weights=self._weights, k=source.randrange(60, 240))
+        for index in range(0, len(words), 12):
+            words[index] = words[index].capitalize()
+            words[index - 1] += "."
+        return " ".join(words)
+
+    def _reword(self, text: str, source: random.Random) -> str:
+        """Return the text with one word in fifty replaced."""
+        words = text.split(" ")
+        for index in source.sample(range(len(words)), max(len(words) // 50, 1)):
+            words[index] = source.choice(self._words)
+        return " ".join(words)
 
 
-def request_of(chance: random.Random, name: str, text: str, at: datetime) -> ValidationRequest:
-    """A question about an output, from a random agent for a random consumer."""
-    words = text.count(" ") + 1
-    latency_ms = round(chance.lognormvariate(7, 0.5), 1)
-    quality = round(chance.betavariate(8, 3), 6)
-    # A few agents do much of the work, and each has a few domains of its own.
-    agent = int(AGENTS * chance.random() ** 2)
+def draw_request(source: random.Random, name: str, text: str, at: datetime) -> ValidationRequest:
+    """Draw a request about an output, from a random agent for a random consumer."""
+    words, suffix = text.count(" ") + 1, f"{sha256_hex(name.encode())[:8]}{name}"
+    latency_ms = round(source.lognormvariate(7, 0.5), 1)
+    quality = round(source.betavariate(8, 3), 6)
+    agent = int(AGENTS * source.random() ** 2)  # a few agents do much of the work, each in a few domains
     return ValidationRequest(
-        attempt_id=f"att_{sha256_hex(name.encode())[:8]}{name}",
-        contract_id=f"ctr_{sha256_hex(name.encode())[:8]}{name}",
-        work_id=f"work_{sha256_hex(name.encode())[:8]}{name}",
-        domain=DOMAINS[(agent + chance.randrange(3)) % len(DOMAINS)],
+        attempt_id=f"att_{suffix}",
+        contract_id=f"ctr_{suffix}",
+        work_id=f"work_{suffix}",
+        domain=DOMAINS[(agent + source.randrange(3)) % len(DOMAINS)],
         agent=Party(id=f"agent-{agent:04}", org=f"org-{agent % 97}"),
-        consumer=Party(id=f"consumer-{chance.randrange(CONSUMERS):03}"),
+        consumer=Party(id=f"consumer-{source.randrange(CONSUMERS):03}"),
         extracted_metrics={
             "rougeL": quality,
             "bleu_score": round(quality * 0.6, 6),
@@ -153,19 +123,3 @@ def request_of(chance: random.Random, name: str, text: str, at: datetime) -> Val
         output_hash=sha256_hex(text.encode()),
         received_at=at,
     )
-
-
-def _decided(chance: random.Random) -> ValidationDecision:
-    """Nineteen in twenty are allowed; every tenth is flagged."""
-    luck = chance.random()
-    if luck < 0.90:
-        return ValidationDecision(valid=True, action=Action.ALLOW)
-    held = luck >= 0.95
-    flag = Flag(
-        rule="claimed_metric_mismatch",
-        severity=Severity.MAJOR if held else Severity.MINOR,
-        message="The claim differs from the extraction",
-        evidence={"metrics": {"word_count": {"claimed": 130, "extracted": 100, "relative": 0.3}}},
-    )
-    action = Action.HOLD if held else Action.ALLOW
-    return ValidationDecision(valid=not held, action=action, flags=(flag,), risk_score=0.6 if held else 0.2)

@@ -1,91 +1,87 @@
-"""A history of a wanted size in a store's own file, made in bulk.
+"""A history of any size: log records written in bulk, projections made by the service's own rebuild."""
 
-Writers draw the contracts side by side; then all that they left is read in the order of its keys, what adds to one
-document is merged as the service merges it, and every document is written once.
-"""
-
-import asyncio
-import shutil
+import json
 import sqlite3
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import closing
-from functools import reduce
-from itertools import groupby
-from multiprocessing import get_context
-from operator import itemgetter
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-from aex_governance.repository.projections import TABLES
-from aex_governance.rules.projection.merging import merged
+from aex_governance.handlers.fold_log import Rebuilder
+from aex_governance.handlers.rebuild import rebuild_projections
+from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS
+from aex_governance.rules.evidence import loggable_request
+from aex_governance.rules.projection_documents import OutcomeEntry, ValidationRecord
+from aex_governance.text.free_text import encode_sketch, read_text
+from aex_runtime.clock import WallClock
+from aex_runtime.ids import RandomIds
+from aex_runtime.store.port import key_of
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.benchmarks.governance.writing import Row, write_share
+from tests.benchmarks.governance.drawing import Drawing
+from tests.benchmarks.harness import print_line
 
-Say = Callable[[str], None]
-WRITERS = 2
-_BY_NAME: dict[str, Any] = {table.collection.name: table for table in TABLES.values()}
 _INSERT = "INSERT INTO documents (collection, key, version, fields, body) VALUES (?, ?, 1, '{}', ?)"
 
 
 def store_file(folder: Path) -> Path:
-    """Where a governance service on this data directory keeps its records."""
+    """Return the file of a governance service on this data directory."""
     return folder / "governance" / "store.sqlite3"
 
 
-def make_history(folder: Path, contracts: int, say: Say) -> None:
-    """So many contracts, validated and over. The folder holds nothing yet."""
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    parts = [scratch / f"part-{number}.sqlite3" for number in range(WRITERS)]
-    context = get_context("spawn")
-    writers = [
-        context.Process(target=write_share, args=(part, number, WRITERS, contracts))
-        for number, part in enumerate(parts)
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    if any(writer.exitcode for writer in writers):
-        raise RuntimeError("a writer failed")
-    say(f"{contracts:,} contracts drawn")
-    asyncio.run(_laid_out(store_file(folder)))
-    documents = _merged_into(store_file(folder), parts)
-    say(f"{documents:,} documents written, {store_file(folder).stat().st_size / 1e6:,.0f} MB")
-    shutil.rmtree(scratch)
-
-
-async def _laid_out(file: Path) -> None:
+async def make_history(folder: Path, contracts: int) -> None:
+    """Write so many validated and ended contracts into an empty folder."""
+    file = store_file(folder)
     store = SQLiteStore(file)
     await store.ping()
     await store.close()
-
-
-def _merged_into(file: Path, parts: list[Path]) -> int:
-    """How many documents there are then."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA cache_size = -400000")
-        for number, part in enumerate(parts):
-            connection.execute(f"ATTACH ? AS part{number}", (str(part),))
-        every = " UNION ALL ".join(f"SELECT collection, key, body FROM part{n}.rows" for n in range(len(parts)))  # noqa: S608
-        rows = connection.execute(f"SELECT * FROM ({every}) ORDER BY collection, key")  # noqa: S608
         connection.execute("BEGIN")
-        connection.executemany(_INSERT, _documents(rows))
+        connection.executemany(_INSERT, _draw_log(contracts))
         connection.execute("UPDATE latest SET version = 1")
         connection.execute("COMMIT")
-        [(count,)] = connection.execute("SELECT count(*) FROM documents").fetchall()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return int(count)
+    await rebuild(folder)
 
 
-def _documents(rows: Iterator[Row]) -> Iterator[Row]:
-    """Each document once: most have a single part, which is written as it is."""
-    for (collection, key), group in groupby(rows, key=itemgetter(0, 1)):
-        bodies = [body for _, _, body in group]
-        if len(bodies) == 1:
-            yield collection, key, bodies[0]
-            continue
-        table = _BY_NAME[collection]
-        whole = reduce(merged, (table.model.model_validate_json(body) for body in bodies))
-        yield collection, key, table.encode(whole)[0]
+def _draw_log(contracts: int) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the collection, key and body of each log record."""
+    drawing = Drawing(contracts)
+    for number in range(contracts):
+        request, decision, fields = drawing.contract(number)
+        text = read_text(request.output_text or "")
+        validation = ValidationRecord(
+            request=loggable_request(request),
+            decision=decision,
+            decided_at=request.received_at,
+            is_free=text.is_free,
+            sketch=encode_sketch(text.sketch) if text.sketch else None,
+            generations=(),
+        )
+        outcome = OutcomeEntry.model_validate({**fields, "generations": ()})
+        yield VALIDATIONS.collection.name, key_of(validation.request.attempt_id), VALIDATIONS.encode(validation)[0]
+        yield OUTCOMES.collection.name, key_of(outcome.contract_id), OUTCOMES.encode(outcome)[0]
+
+
+async def rebuild(folder: Path) -> None:
+    """Rebuild the projections from the log and print the throughput."""
+    store, begin = SQLiteStore(store_file(folder)), time.perf_counter()
+    try:
+        result = await rebuild_projections(Rebuilder(store, WallClock(), RandomIds(), lambda *_: None))
+    finally:
+        await store.close()
+    seconds, records = time.perf_counter() - begin, sum(mark.read for mark in result.logs.values())
+    print_line(f"{folder.name}: {records:,} records rebuilt in {seconds:,.1f} s, {records / seconds:,.0f} records/s")
+
+
+def projection_digest(file: Path) -> str:
+    """Return a hash of all projections without their generation; equal projections have equal bodies."""
+    digest = sha256()
+    names = [table.collection.name for table in TABLES.values()]
+    sql = (
+        "SELECT collection, substr(key, instr(key, '-') + 1) AS suffix, body FROM documents"
+        " WHERE collection IN (SELECT value FROM json_each(?)) ORDER BY collection, suffix"
+    )
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for collection, suffix, body in connection.execute(sql, (json.dumps(names),)):
+            digest.update(f"{collection}\n{suffix}\n{len(body)}\n".encode() + body)
+    return digest.hexdigest()

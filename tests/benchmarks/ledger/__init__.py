@@ -1,1 +1,1 @@
-"""Books of any size for the ledger's benchmark: how they are made, added up anew, and read."""
+"""The benchmark of a large ledger: drawn, written, sealed, recounted, read and exported."""

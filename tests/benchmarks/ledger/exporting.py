@@ -1,14 +1,7 @@
-"""All rows of the books over HTTP, out of the real service as a process, and what memory that takes."""
+"""The export of a whole ledger over HTTP by the real service, and the memory that it takes."""
 
 import csv
-import os
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,116 +11,57 @@ import psutil
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
+from tests.benchmarks.harness import print_line
 from tests.benchmarks.ledger.drawing import FIRST_DAY
-from tests.benchmarks.ledger.recount import FIGURES, Cells
-from tests.libs.cli.suites import free_ports
+from tests.benchmarks.ledger.recount import FIGURES, LedgerSums
+from tests.benchmarks.processes import HOST, serve
 
-_SAMPLES_S = 0.02
-_PATIENCE_S = 120.0
+_SAMPLE_ROWS = 200
+_TIMEOUT_S = 120.0
 _MB = 1 << 20
-_WARMING = timedelta(days=3)
 
 
-@dataclass(slots=True)
-class Export:
-    """One export, as its reader met it."""
+def measure_export(folder: Path, sums: LedgerSums) -> None:
+    """Export everything as CSV, check it against the recount, and print time and memory.
 
-    rows: int = 0
-    sums: tuple[int, ...] = ()
-    """Of `FIGURES`."""
-    seconds: float = 0.0
-    before_mb: float = 0.0
-    peak_mb: float = 0.0
-    after_mb: float = 0.0
-
-    @property
-    def rows_per_s(self) -> float:
-        """Read, parsed and added up."""
-        return self.rows / self.seconds
-
-    def check(self, bookings: int, cells: Cells) -> None:
-        """Raise `AssertionError` where it is not what the recount comes to."""
-        assert self.rows == bookings, f"{self.rows} rows were exported of {bookings}"
-        sums = tuple(map(sum, zip(*cells.values(), strict=True)))
-        assert self.sums == sums, f"the export's columns come to {self.sums}, the recount to {sums}"
-
-
-def export(folder: Path) -> Export:
-    """Export everything as CSV, after the first days alone, which warm what there is to be warmed."""
-    with _served(folder) as (process, client):
-        _read(process, client, to=f"{FIRST_DAY + _WARMING:%Y-%m-%d}")
-        return _read(process, client)
+    An export of the first days warms the service up.
+    """
+    token = LocalIssuer(local_key(folder), WallClock(), RandomIds()).mint("finance", Audience.FINANCE)
+    environment = {"AEX_DATA_DIR": str(folder), "AEX_LOG_LEVEL": "warning"}
+    with (
+        serve(["-m", "aex_settlement"], environment, folder / "service.log") as server,
+        httpx.Client(base_url=f"http://{HOST}:{server.port}", timeout=_TIMEOUT_S, trust_env=False) as client,
+    ):
+        client.headers["Authorization"] = f"Bearer {token}"
+        _read_export(server.process, client, to=f"{FIRST_DAY + timedelta(days=3):%Y-%m-%d}")
+        before, begin = server.process.memory_info().rss / _MB, time.perf_counter()
+        rows, columns, peak = _read_export(server.process, client)
+        seconds = time.perf_counter() - begin
+    assert rows == sums.export_rows, f"{rows} rows were exported of {sums.export_rows}"
+    assert columns == [sum(column) for column in zip(*sums.cells.values(), strict=True)], "the columns differ"
+    print_line(
+        f"export of {rows:,} rows ({folder.name}): {seconds:,.1f} s, {rows / seconds:,.0f} rows/s; memory "
+        f"{before:.0f} MB before, {peak:.0f} MB at its peak; its columns equal the recount"
+    )
 
 
-def _read(process: psutil.Process, client: httpx.Client, **days: str) -> Export:
-    found, begin = Export(), time.perf_counter()
-    asked = client.stream("GET", "/v1/settlements/export", params={"format": "csv", **days})
-    with _watched(process, found), asked as answer:
-        answer.raise_for_status()
-        sums = [0] * len(FIGURES)
-        for row in csv.DictReader(answer.iter_lines()):
-            found.rows += 1
-            for place, amount in enumerate(_figures(row)):
-                sums[place] += amount
-    found.seconds, found.sums = time.perf_counter() - begin, tuple(sums)
-    return found
+def _read_export(process: psutil.Process, client: httpx.Client, **days: str) -> tuple[int, list[int], float]:
+    """Return the number of rows, the sums of `FIGURES`, and the process's peak memory in MB.
 
-
-def _figures(row: dict[str, str]) -> list[int]:
-    """What a row counts: reversals negatively."""
-    sign = -1 if row["kind"] == "reversal" else 1
-    amounts = (int(Decimal(row[name]).scaleb(6)) for name in ("base", "bonus", "penalty", "total"))
-    return [sign, sign * (row["success"] == "true"), *amounts]
-
-
-@contextmanager
-def _watched(process: psutil.Process, found: Export) -> Iterator[None]:
-    """Notes the process's memory before, at its peak, and after."""
-    over = threading.Event()
-    found.before_mb = found.peak_mb = process.memory_info().rss / _MB
-
-    def look() -> None:
-        while not over.wait(_SAMPLES_S):
-            found.peak_mb = max(found.peak_mb, process.memory_info().rss / _MB)
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
-        found.after_mb = process.memory_info().rss / _MB
-
-
-@contextmanager
-def _served(folder: Path) -> Iterator[tuple[psutil.Process, httpx.Client]]:
-    """The settlement service on the books, and a client of it with finance's token."""
-    issuer = LocalIssuer(local_key(folder), WallClock(), RandomIds())
-    headers = {"Authorization": f"Bearer {issuer.mint('finance', Audience.FINANCE)}"}
-    port = free_ports(1)
-    variables = {**os.environ, "AEX_DATA_DIR": str(folder), "AEX_PORT": str(port), "AEX_LOG_LEVEL": "warning"}
-    server = subprocess.Popen([sys.executable, "-m", "aex_settlement"], env=variables)
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=_PATIENCE_S, trust_env=False)
-    try:
-        with client:
-            _until_ready(client)
-            yield psutil.Process(server.pid), client
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _until_ready(client: httpx.Client) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            if client.get("/readyz").is_success:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    raise TimeoutError(f"the service was not ready within {_PATIENCE_S:g} s")
+    The amounts of a reversal are negative.
+    """
+    rows, sums, peak = 0, [0] * len(FIGURES), 0.0
+    with client.stream("GET", "/v1/settlements/export", params={"format": "csv", **days}) as response:
+        response.raise_for_status()
+        for row in csv.DictReader(response.iter_lines()):
+            rows += 1
+            if rows % _SAMPLE_ROWS == 1:
+                peak = max(peak, process.memory_info().rss / _MB)
+            sign = -1 if row["kind"] == "reversal" else 1
+            amounts = (int(Decimal(row[name]).scaleb(6)) for name in ("base", "bonus", "penalty", "total"))
+            for index, figure in enumerate((sign, sign * (row["success"] == "true"), *amounts)):
+                sums[index] += figure
+    return rows, sums, peak

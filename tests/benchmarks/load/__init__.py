@@ -1,1 +1,1 @@
-"""The parts of `make load`: many parties at once against the real suite, from processes of their own."""
+"""The main job under load, driven by parties in processes of their own."""

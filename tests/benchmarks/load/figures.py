@@ -1,96 +1,118 @@
-"""The arithmetic: from what became of each contract to contracts a second and percentiles. Pure."""
+"""Rates and percentiles of a load, and their tables."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Self
 
-from tests.benchmarks.load.driven import Driven
+from tests.benchmarks.load.parties import ContractRun
+from tests.benchmarks.load.processor import ProcessorTimes
 
 WARM_UP = 0.2
-"""The share of the contracts, in the order in which they were begun, that is left out: connections are made, caches
-filled, workers started."""
+"""The share of the first contracts that percentiles and rates leave out."""
+Percentiles = tuple[float, float, float]
+"""p50, p95 and p99 in milliseconds, `nan` without values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Percentiles:
-    """Of lengths of time, in milliseconds; `nan` where there are none."""
+class LoopResult:
+    """The result of a closed or open loop."""
 
-    p50: float
-    p95: float
-    p99: float
+    runs: tuple[ContractRun, ...]
+    """At least two."""
+    spent: ProcessorTimes
 
-    @classmethod
-    def of(cls, seconds: Sequence[float]) -> Self:
-        """Each is the smallest value that so many of a hundred do not exceed."""
-        return cls(*(percentile(seconds, share) * 1e3 for share in (0.50, 0.95, 0.99)))
+    @property
+    def steady(self) -> list[ContractRun]:
+        return sorted(self.runs, key=lambda run: run.begun)[int(len(self.runs) * WARM_UP) :]
 
-    @classmethod
-    def middle(cls, several: Sequence["Percentiles"]) -> Self:
-        """The median of each."""
-        return cls(median(e.p50 for e in several), median(e.p95 for e in several), median(e.p99 for e in several))
+    @property
+    def per_s(self) -> float:
+        """Contracts settled per second between the starts of the first and the last steady contract."""
+        begin, end = self.steady[0].begun, self.steady[-1].begun
+        settled = sum(run.settled is not None and begin < run.settled <= end for run in self.runs)
+        return settled / (end - begin) if end > begin else math.nan
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What a load comes to."""
+class LoadRow:
+    """The loop of a backend with so many replicas, in all rounds."""
 
-    per_s: float
-    """Contracts settled in a second of the window."""
-    verdict: Percentiles
-    """Candidate posted → verdict."""
-    settled: Percentiles
-    """Last candidate posted → settled."""
-    work: Percentiles
-    """`POST /v1/work`."""
-    accepted: int
-    """Contracts that were awarded, the warm-up's among them; as those below."""
-    ended: int
-    """Of these, settled."""
-    asked_again: int
-    """Requests that were repeated."""
-    errors: int
-    """Contracts that ended otherwise."""
+    backend: str
+    replicas: int
+    loop: str
+    rounds: tuple[LoopResult, ...]
 
-    @classmethod
-    def of(cls, driven: Sequence[Driven]) -> Self:
-        """Of a load that had at least two contracts."""
-        ordered = sorted(driven, key=lambda each: each.begun)
-        steady = ordered[int(len(ordered) * WARM_UP) :]
-        return cls(
-            per_s=rate(ordered, steady[0].begun, steady[-1].begun),
-            verdict=Percentiles.of([seconds for each in steady for seconds in each.verdicts_s]),
-            settled=Percentiles.of([e.settled - e.posted for e in steady if e.settled is not None and e.posted]),
-            work=Percentiles.of([each.work_s for each in steady if each.work_s is not None]),
-            accepted=sum(each.contract_id is not None for each in ordered),
-            ended=sum(each.settled is not None for each in ordered),
-            asked_again=sum(len(each.asked_again) for each in ordered),
-            errors=sum(each.error is not None for each in ordered),
+    @property
+    def per_s(self) -> float:
+        return median(each.per_s for each in self.rounds)
+
+    def percentiles(self, seconds: Callable[[ContractRun], Sequence[float]]) -> list[float]:
+        """Return the medians over the rounds."""
+        rounds = [percentiles([value for run in each.steady for value in seconds(run)]) for each in self.rounds]
+        return [median(values) for values in zip(*rounds, strict=True)]
+
+    def count(self, matches: Callable[[ContractRun], int]) -> int:
+        """Return a sum over all contracts."""
+        return sum(matches(run) for each in self.rounds for run in each.runs)
+
+
+def percentiles(seconds: Sequence[float]) -> Percentiles:
+    """Return the smallest values that 50, 95 and 99 percent do not exceed."""
+    ordered = sorted(seconds)
+    p50, p95, p99 = (
+        ordered[math.ceil(share * len(ordered)) - 1] * 1e3 if ordered else math.nan for share in (0.50, 0.95, 0.99)
+    )
+    return p50, p95, p99
+
+
+def _verdict_seconds(run: ContractRun) -> list[float]:
+    return run.verdicts_s
+
+
+def _settlement_seconds(run: ContractRun) -> list[float]:
+    return [] if run.settled is None or run.posted is None else [run.settled - run.posted]
+
+
+def _work_seconds(run: ContractRun) -> list[float]:
+    return [] if run.work_s is None else [run.work_s]
+
+
+def speed_table(rows: Sequence[LoadRow]) -> str:
+    """Return a line per row: times in ms, and the rate relative to one replica."""
+    single = {(row.backend, row.loop): row.per_s for row in rows if row.replicas == 1}
+    lines = [
+        f"{'':40}  {'posted → verdict':^20}  {'posted → settled':^20}  {'POST /v1/work':^20}",
+        f"{'backend':10}{'replicas':>9}{'loop':>12}{'per s':>7}"
+        + f"  {'p50':>6}{'p95':>7}{'p99':>7}" * 3
+        + f"  {'accepted':>9}{'settled':>9}{'errors':>8}{'retries':>9}{'× one':>8}",
+    ]
+    for row in rows:
+        line = f"{row.backend:10}{row.replicas:>9}{row.loop:>12}{row.per_s:>7.1f}"
+        for seconds in (_verdict_seconds, _settlement_seconds, _work_seconds):
+            p50, p95, p99 = row.percentiles(seconds)
+            line += f"  {p50:>6.0f}{p95:>7.0f}{p99:>7.0f}"
+        accepted = row.count(lambda run: run.contract_id is not None)
+        settled, errors = row.count(lambda run: run.settled is not None), row.count(lambda run: run.error is not None)
+        ratio = row.per_s / single.get((row.backend, row.loop), math.nan)
+        lines.append(
+            f"{line}  {accepted:>9}{settled:>9}{errors:>8}{row.count(lambda run: len(run.retries)):>9}"
+            f"{'–' if math.isnan(ratio) else f'{ratio:.2f}':>8}"
         )
-
-    @classmethod
-    def middle(cls, rounds: Sequence["Figures"]) -> Self:
-        """The median round, figure by figure; what is counted is summed."""
-        return cls(
-            per_s=median(each.per_s for each in rounds),
-            verdict=Percentiles.middle([each.verdict for each in rounds]),
-            settled=Percentiles.middle([each.settled for each in rounds]),
-            work=Percentiles.middle([each.work for each in rounds]),
-            accepted=sum(each.accepted for each in rounds),
-            ended=sum(each.ended for each in rounds),
-            asked_again=sum(each.asked_again for each in rounds),
-            errors=sum(each.errors for each in rounds),
-        )
+    return "\n".join(lines)
 
 
-def rate(driven: Sequence[Driven], begin: float, end: float) -> float:
-    """Contracts a second that were settled after `begin` and up to `end`: after the first contract that counts was
-    begun, up to when the last one was. Afterwards fewer and fewer are under way."""
-    inside = sum(each.settled is not None and begin < each.settled <= end for each in driven)
-    return inside / (end - begin) if end > begin else math.nan
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest of the values that at least this share of them does not exceed; `nan` of none."""
-    return sorted(values)[math.ceil(share * len(values)) - 1] if values else math.nan
+def processor_table(rows: Sequence[LoadRow]) -> str:
+    """Return processor milliseconds per contract, by process, and the load of the machine."""
+    names = list(dict.fromkeys(name for row in rows for each in row.rounds for name in each.spent.by_name))
+    heads = (*names, "all", "busy", "others")
+    lines = [f"{'processor ms per contract':26}  " + "  ".join(heads)]
+    for row in rows:
+        spent, contracts = [each.spent for each in row.rounds], row.count(lambda run: run.settled is not None)
+        cells = [1e3 * sum(each.by_name.get(name, 0) for each in spent) / max(contracts, 1) for name in names]
+        own = sum(each.our_share for each in spent) / len(spent)
+        others = sum(each.machine / each.clock for each in spent) / len(spent) - own
+        texts = [*(f"{cell:.1f}" for cell in (*cells, sum(cells))), f"{own:.0%}", f"{max(others, 0):.0%}"]
+        label = f"{row.backend}, {row.replicas}, {row.loop}"
+        lines.append(f"{label:26}  " + "  ".join(f"{t:>{len(h)}}" for t, h in zip(texts, heads, strict=True)))
+    return "\n".join(lines)

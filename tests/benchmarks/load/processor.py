@@ -1,7 +1,7 @@
-"""Whose processor time a load took: each service's, its confined workers', the emulators', and the load's own."""
+"""Processor time of a load: services, confined workers, emulators and the load itself."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,70 +10,47 @@ import psutil
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.live import Live
 
-GENERATORS = "the load itself"
-Times = Mapping[str, float]
-"""Seconds of the processor by whose they are."""
-
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Seconds of the processor that had been spent by then."""
+class ProcessorTimes:
+    """Processor seconds since the start, or between two moments."""
 
-    ours: Times
+    by_name: Mapping[str, float]
     machine: float
+    """Seconds of all processes on the machine."""
     clock: float
-    """Seconds of all processors together, idle ones too."""
+    """Seconds of all processors with their idle time."""
 
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What was spent from one moment to another."""
-
-    ours: Times
-    machine: float
-    """By everybody on this machine, us too."""
-    clock: float
-
-    @classmethod
-    def between(cls, begin: Moment, end: Moment) -> "Spent":
-        """End less begin. A process that ended in between counts with what its parent took over from it."""
-        ours = {name: max(seconds - begin.ours.get(name, 0.0), 0.0) for name, seconds in end.ours.items()}
-        return cls(ours, end.machine - begin.machine, end.clock - begin.clock)
+    def since(self, begin: "ProcessorTimes") -> "ProcessorTimes":
+        """Subtract an earlier moment; a process that ended in between counts as zero."""
+        by_name = {name: max(seconds - begin.by_name.get(name, 0), 0) for name, seconds in self.by_name.items()}
+        return ProcessorTimes(by_name, self.machine - begin.machine, self.clock - begin.clock)
 
     @property
     def our_share(self) -> float:
-        """Of all processors, 0 to 1."""
-        return sum(self.ours.values()) / self.clock
-
-    @property
-    def their_share(self) -> float:
-        """What others on this machine took."""
-        return max(self.machine / self.clock - self.our_share, 0.0)
+        return sum(self.by_name.values()) / self.clock
 
 
-def spent_so_far(live: Live, generators: Sequence[int]) -> Moment:
-    """Of the suite, the emulators and these processes."""
-    ours: dict[str, float] = defaultdict(float)
+def read_times(live: Live) -> ProcessorTimes:
+    """Return the times so far of the suite, its emulators and this process."""
+    by_name: dict[str, float] = defaultdict(float, {"the load itself": _seconds(psutil.Process())})
     for service in MODULES:
         for replica in range(1, live.replicas + 1):
             process = live.process(service, replica)
-            ours[service] += _seconds(process)
-            for worker in process.children(recursive=True):
-                ours["its workers"] += _seconds(worker)
-    if live.backend.emulators is not None:
-        ours["Firestore's emulator"] = _seconds(psutil.Process(live.backend.emulators.firestore.pid))
-        ours["Pub/Sub's emulator"] = _seconds(psutil.Process(live.backend.emulators.pubsub.pid))
-    for pid in generators:
-        ours[GENERATORS] += _seconds(psutil.Process(pid))
-    every = psutil.cpu_times()
-    rest = every.idle + getattr(every, "iowait", 0.0)
-    # Times of guests are in those of users already.
-    clock = sum(every) - getattr(every, "guest", 0.0) - getattr(every, "guest_nice", 0.0)
-    return Moment(ours, clock - rest, clock)
+            by_name[service] += _seconds(process)
+            by_name["its workers"] += sum(map(_seconds, process.children(recursive=True)))
+    if emulators := live.backend.emulators:
+        by_name["Firestore's emulator"] = _seconds(psutil.Process(emulators.firestore.pid))
+        by_name["Pub/Sub's emulator"] = _seconds(psutil.Process(emulators.pubsub.pid))
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    # User time includes guest time.
+    clock = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return ProcessorTimes(by_name, clock - idle, clock)
 
 
 def _seconds(process: psutil.Process) -> float:
-    """Its own, and those of children that have ended."""
+    """Return its own seconds and those of its ended children, 0 when the process has ended."""
     with suppress(psutil.NoSuchProcess):
         return float(sum(process.cpu_times()[:4]))
     return 0.0

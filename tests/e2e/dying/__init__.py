@@ -1,1 +1,1 @@
-"""The services, as they are, on stores and buses that kill them at a step that the test has ordered, once."""
+"""Services on stores and buses that kill them once, at the step that the test orders."""

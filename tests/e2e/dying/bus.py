@@ -7,12 +7,12 @@ from tests.e2e.dying.deaths import Deaths, Moment
 
 
 def publishing(topic: str) -> str:
-    """The step in which an event is published: before the bus has it, or after it, when the outbox holds it still."""
+    """Return the step of a publication: before the bus has the event, or while the outbox still has it."""
     return f"publish-{topic}"
 
 
 def handling(topic: str) -> str:
-    """The step in which an event is dealt with: as soon as it came, or after it, when it is not acknowledged yet."""
+    """Return the step of a delivery: on arrival, or handled and not yet acknowledged."""
     return f"handle-{topic}"
 
 

@@ -1,4 +1,4 @@
-"""Orders to die: the test writes them, the processes of the suite find and carry out each of them once."""
+"""Orders to die: the test writes them, and the processes of the suite execute each of them once."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 _VARIABLE = "TEST_DEATHS"
-ANYBODY = ""
+ANY_SUBJECT = ""
 
 
 class Moment(StrEnum):
@@ -30,8 +30,8 @@ class Deaths:
             each.mkdir(parents=True, exist_ok=True)
 
     @classmethod
-    def told(cls) -> "Deaths":
-        """Those of the suite that this process is of; the process itself dies."""
+    def execute_order(cls) -> "Deaths":
+        """Execute an order for this process."""
         return cls(Path(os.environ[_VARIABLE]))
 
     @staticmethod
@@ -39,8 +39,8 @@ class Deaths:
         """The variable by which the suite's processes find the orders."""
         return {_VARIABLE: str(folder)}
 
-    def order(self, step: str, moment: Moment, subject: str = ANYBODY) -> None:
-        """Have the process die at the step, over this subject or over whichever comes first."""
+    def order(self, step: str, moment: Moment, subject: str = ANY_SUBJECT) -> None:
+        """Order the process to die at the step, for this subject or for the first one."""
         name = _name(step, moment)
         draft = self._ordered.parent / name
         draft.write_text(subject)
@@ -50,15 +50,15 @@ class Deaths:
         """Die here, if that was ordered and has not happened yet."""
         order = self._ordered / _name(step, moment)
         try:
-            if order.read_text() not in {ANYBODY, subject}:
+            if order.read_text() not in {ANY_SUBJECT, subject}:
                 return
             order.rename(self._done / order.name)
-        except FileNotFoundError:  # nobody ordered it, or another process was quicker
+        except FileNotFoundError:  # no order, or another process executed it
             return
         os.kill(self._victim(), signal.SIGKILL)
 
     def happened(self, step: str, moment: Moment) -> bool:
-        """Whether a process has died so."""
+        """Return whether the process has died by this order."""
         return (self._done / _name(step, moment)).exists()
 
     def known_as(self, name: str) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from aex_runtime.store.buffer import Write
+from aex_runtime.store.port import Write
 from aex_settlement.repository.journal import BATCHES
 from aex_settlement.repository.projections import STATES
-from aex_settlement.rules.projected import Projection
-from tests.e2e.dying.deaths import ANYBODY
+from aex_settlement.rules.projections import Projection
+from tests.e2e.dying.deaths import ANY_SUBJECT
 
 
 class Sealing(StrEnum):
@@ -25,11 +25,11 @@ _PROJECTING = {Projection.ACCOUNTS.value: Sealing.ACCOUNTS, Projection.ROLLUPS.v
 
 
 def sealing_step(writes: Sequence[Write]) -> tuple[str, str] | None:
-    """Which step a commit of settlement is, whatever is in it. The first batch of all, which is empty, is none."""
+    """Return the step of a commit of settlement; the first batch, which is empty, has none."""
     for each in writes:
         if each.collection == BATCHES.collection:
-            return (Sealing.SEAL, ANYBODY) if len(writes) > 2 else None
+            return (Sealing.SEAL, ANY_SUBJECT) if len(writes) > 2 else None
         if each.collection == STATES.collection:
             # The watermark alone: an empty batch.
-            return (_PROJECTING[each.key], ANYBODY) if len(writes) > 1 else None
+            return (_PROJECTING[each.key], ANY_SUBJECT) if len(writes) > 1 else None
     return None

@@ -1,12 +1,12 @@
-"""The steps of an attempt at which verification can be made to die, as its commits and its messages tell them."""
+"""Steps of an attempt at which verification can be killed, found from its commits and messages."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
-from aex_governance.repository.log import VALIDATIONS
-from aex_governance.rules.projection.records import ValidationRecord
+from aex_governance.repository import VALIDATIONS
+from aex_governance.rules.projection_documents import ValidationRecord
 from aex_models.contract import ContractStatus
-from aex_runtime.store.buffer import Write
+from aex_runtime.store.port import Write
 from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES
 from aex_verification.rules.records import AttemptRow, ContractRow
 from tests.e2e.dying.bus import handling, publishing
@@ -27,11 +27,11 @@ class Step(StrEnum):
     PASS = "pass"
     """The commit of a pass."""
     ASK_GOVERNANCE = "ask-governance"
-    """Governance decides: before it has written that down, or after it, when nobody has heard of it yet."""
+    """Decision of governance: before its commit, or after it and before its answer."""
     HOLD = "hold"
     """The commit by which an outcome is held for an operator."""
     RETRY = "retry"
-    """The commit of an operator's wish to have the candidate verified anew."""
+    """The commit of an operator's retry of a hold."""
     FINALISE = "finalise"
     """The commit by which the agent settles early."""
     OUTCOME = "outcome"
@@ -40,7 +40,7 @@ class Step(StrEnum):
 
 
 def verification_step(writes: Sequence[Write]) -> tuple[str, str] | None:
-    """Which step a commit of verification is, and of which contract."""
+    """Return the step of a commit of verification, and its contract."""
     contract = next((each for each in writes if each.collection == CONTRACTS.collection), None)
     if contract is None or not contract.body:
         return None
@@ -70,7 +70,7 @@ def _verdict(row: ContractRow) -> Step | None:
 
 
 def governance_step(writes: Sequence[Write]) -> tuple[str, str] | None:
-    """Whether a commit of governance is a decision, and on which contract."""
+    """Return the contract of a commit of governance that is a decision."""
     decided = next((each for each in writes if each.collection == VALIDATIONS.collection), None)
     if decided is None:
         return None

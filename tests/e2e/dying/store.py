@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from aex_runtime.store.buffer import BufferedTransaction, Write
-from aex_runtime.store.port import Store, T, Transaction
+from aex_runtime.store.port import Store, T, Transaction, Write
+from aex_runtime.store.transactions import BufferedTransaction
 from tests.e2e.dying.deaths import Deaths, Moment
 from tests.parts.passing import PassingStore
 
 StepOf = Callable[[Sequence[Write]], tuple[str, str] | None]
-"""Which step a commit is, and of which contract; None where it is none that a test names."""
+"""Function from writes to the step and the contract of a commit; None if no test names it."""
 
 
 class DyingStore(PassingStore):

@@ -11,7 +11,7 @@ KILLING = "ctr_killing"
 
 
 class DeadlyBus:
-    """Whoever is delivered an event about a contract of that name dies of it, with all that is under way."""
+    """A bus that kills the process which receives an event about the named contract."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus

@@ -1,15 +1,11 @@
-"""settlement, as it is, with contracts whose settling always fails and others that kill it."""
+"""Backends of a suite with contracts whose settling always fails, and others that kill settlement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fastapi import FastAPI
-
-from aex_runtime.process import serve
-from aex_runtime.service import open_backends
-from aex_runtime.store.buffer import Write
-from aex_settlement import main
-from aex_settlement.settings import Settings
+from aex_runtime.service import Backends, open_backends
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.port import Write
 from tests.e2e.dying.deaths import Deaths
 from tests.e2e.dying.store import DyingStore
 from tests.e2e.poisoned.bus import DeadlyBus
@@ -23,13 +19,10 @@ def refuse(writes: Sequence[Write]) -> None:
         raise RuntimeError("a defect of the handler")
 
 
-def create_app() -> FastAPI:
-    """The service's own application."""
-    settings = Settings()
-    backends = open_backends(settings, main.SERVICE)
-    poisoned = replace(backends, store=DyingStore(backends.store, refuse, Deaths.told()), bus=DeadlyBus(backends.bus))
-    return main.create_app(settings, poisoned)
-
-
-if __name__ == "__main__":
-    serve(f"{__spec__.name}:create_app")
+def poisoned_backends(settings: RuntimeSettings, service: str) -> tuple[Backends, None]:
+    """Return the backends of the settings; settlement's fail over some contracts, and die over others."""
+    backends = open_backends(settings, service)
+    if service != "settlement":
+        return backends, None
+    store = DyingStore(backends.store, refuse, Deaths.execute_order())
+    return replace(backends, store=store, bus=DeadlyBus(backends.bus)), None

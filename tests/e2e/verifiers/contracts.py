@@ -29,7 +29,7 @@ def attempts(parties: Parties, contract_id: str) -> list[dict[str, Any]]:
     return list(parties.agent.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"])
 
 
-def shown(parties: Parties, contract_id: str) -> dict[str, Any]:
+def visible(parties: Parties, contract_id: str) -> dict[str, Any]:
     return dict(parties.agent.read("verification", f"/v1/contracts/{contract_id}"))
 
 

@@ -18,7 +18,7 @@ BAD, HOPELESS, NEVER = "bad", "hopeless", "never"
 
 
 class Summary(BaseModel):
-    """What these verifiers take."""
+    """Output type of these verifiers."""
 
     text: Annotated[str, Field(min_length=1)]
     tags: list[str] = []
@@ -37,6 +37,7 @@ async def tone(output: Summary, agent_ctx: AgentContext, execution_ctx: Executio
         "told": len(agent_ctx.messages),
         "contract_id": execution_ctx.contract_id,
         "in_time": execution_ctx.clock.now() < execution_ctx.deadline,
+        "process": os.getpid(),
     }
 
 
@@ -71,5 +72,5 @@ def endless(output: Summary) -> str:
 
 
 def unserved(output: Summary, database: Any) -> None:
-    """Asks for what nobody has."""
+    """Request a service that does not exist."""
     del output, database

@@ -1,16 +1,18 @@
 """A verifier that the work names decides over its contract, beside the criteria or alone."""
 
+from unittest.mock import ANY
+
 import pytest
 
 from tests.e2e.jobs import amounts, candidate, deliver, until_settled, until_status
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
-from tests.e2e.verifiers.contracts import FINE, WORDS, attempts, contract, outcome, shown
+from tests.e2e.verifiers.contracts import FINE, WORDS, attempts, contract, outcome, visible
 
 pytestmark = pytest.mark.e2e
 
 
-def test_an_agent_is_told_in_the_verifiers_words_and_its_revision_is_paid_with_the_final_result(
+def test_agent_reads_the_verifiers_feedback_and_its_revision_is_paid(
     parties: Parties,
 ) -> None:
     contract_id = contract(parties, "tone")
@@ -21,7 +23,7 @@ def test_an_agent_is_told_in_the_verifiers_words_and_its_revision_is_paid_with_t
         "Summary: say it without &lt;bad&gt;",
         "</verification_rejected>",
     ]
-    assert shown(parties, contract_id)["last_feedback"] == poor["feedback"]
+    assert visible(parties, contract_id)["last_feedback"] == poor["feedback"]
     assert deliver(parties, contract_id, FINE)["verdict"] == "passed"
     until_status(parties.consumer, contract_id, "passed")
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.00", "0.00", "0.40")
@@ -34,10 +36,11 @@ def test_an_agent_is_told_in_the_verifiers_words_and_its_revision_is_paid_with_t
         "told": 1,
         "contract_id": contract_id,
         "in_time": True,
+        "process": ANY,
     }
 
 
-def test_at_full_feedback_metadata_are_told_and_at_none_the_code_alone(parties: Parties) -> None:
+def test_full_feedback_has_metadata_and_none_has_the_code_only(parties: Parties) -> None:
     full = deliver(parties, contract(parties, "tone", feedback="full"), "a bad text")["feedback"]
     assert "- words: 3" in full.splitlines()
     none = deliver(parties, contract(parties, "tone", feedback="none"), "a bad text")["feedback"]
@@ -64,15 +67,15 @@ def test_three_different_rejections_use_the_attempts_up(parties: Parties) -> Non
 def test_a_rejected_candidate_ten_times_over_is_one_attempt_and_no_work(live: Live, parties: Parties) -> None:
     contract_id = contract(parties, "tone")
     first = deliver(parties, contract_id, "a bad text")
-    version = shown(parties, contract_id)["state_version"]
+    version = visible(parties, contract_id)["state_version"]
     for _ in range(10):
         answer = parties.agent.post(
             "verification", f"/v1/contracts/{contract_id}/outputs?wait_s=5", candidate("a bad text")
         )
-        again = answer.json()
-        assert (answer.status_code, again["replay"], again["counted"]) == (200, True, False), "nothing is counted"
-        assert (again["attempt_id"], again["feedback"]) == (first["attempt_id"], first["feedback"])
-    after = shown(parties, contract_id)
+        repeated = answer.json()
+        assert (answer.status_code, repeated["replay"], repeated["counted"]) == (200, True, False), "nothing is counted"
+        assert (repeated["attempt_id"], repeated["feedback"]) == (first["attempt_id"], first["feedback"])
+    after = visible(parties, contract_id)
     assert (after["attempts_used"], after["state_version"], after["status"]) == (1, version, "awaiting_revision")
     assert [each["attempt_id"] for each in attempts(parties, contract_id)] == [first["attempt_id"]]
     judged = [line for line in live.log("verification") if line.get("contract_id") == contract_id]
@@ -109,14 +112,14 @@ def test_an_output_of_the_wrong_shape_is_answered_with_its_errors_and_costs_noth
     assert "verdict" not in attempt or attempt["verdict"] is None
     assert [each["path"] for each in attempt["errors"]] == ["/output/text", "/output/tags/0"]
     assert attempt["feedback"].startswith('<output_invalid errors="2">')
-    stand = shown(parties, contract_id)
+    stand = visible(parties, contract_id)
     assert (stand["status"], stand["attempts_used"], stand.get("current_attempt")) == ("awarded", 0, None)
     deliver(parties, contract_id, "a bad text")
-    again = parties.agent.post(
+    repeated = parties.agent.post(
         "verification", f"/v1/contracts/{contract_id}/outputs?wait_s=30", {"output": "no summary at all"}
     ).json()
-    assert [each["path"] for each in again["errors"]] == ["/output"]
-    assert shown(parties, contract_id)["status"] == "awaiting_revision"
+    assert [each["path"] for each in repeated["errors"]] == ["/output"]
+    assert visible(parties, contract_id)["status"] == "awaiting_revision"
     assert deliver(parties, contract_id, FINE)["verdict"] == "passed"
     until_settled(parties.finance, contract_id)
     assert outcome(parties, contract_id)["attempts_used"] == 2

@@ -1,4 +1,4 @@
-"""Which verifiers there are: the same at submission, at verification and offline."""
+"""Registered verifiers are the same at submission, at verification and offline."""
 
 import json
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from aex_cli.main import call
-from tests.e2e.jobs import deliver, eventually
+from tests.e2e.jobs import deliver
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
-from tests.e2e.verifiers.contracts import FINE, GATES, WORDS, contract
+from tests.e2e.verifiers.contracts import FINE, GATES, WORDS, contract, outcome
 
 pytestmark = pytest.mark.e2e
 
 
 OWN = {"verification_id", "contract_id", "verified_at", "governance"}
-"""What two verifications of one candidate need not share."""
+"""Fields in which two verifications of a candidate may differ."""
 
 
 @pytest.mark.parametrize(("text", "exit_code"), [("a bad text", 1), ("fine", 1), (FINE, 0)])
@@ -56,7 +56,8 @@ def test_an_unknown_verifier_is_a_400_with_those_that_there_are(parties: Parties
     assert problem["message"].endswith("endless, fragile, honest, lenient, offered, tone")
 
 
-def test_verifiers_run_in_workers_of_their_own(live: Live) -> None:
-    # Two of the criteria's and their spare one, one of the verifiers' and its spare one.
-    children = live.process("verification").children
-    eventually(lambda: True if len(children()) == 5 else None, what="the workers")
+def test_a_verifier_runs_in_a_worker_process(parties: Parties, live: Live) -> None:
+    contract_id = contract(parties, "tone")
+    assert deliver(parties, contract_id, FINE)["verdict"] == "passed"
+    workers = {child.pid for child in live.process("verification").children()}
+    assert outcome(parties, contract_id)["final_result"]["process"] in workers

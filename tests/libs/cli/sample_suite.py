@@ -1,5 +1,3 @@
-"""`aex up` over samples: `python -m tests.libs.cli.sample_suite DATA_DIR PORT READY_S STOP_S REPLICAS SAMPLE…`."""
-
 import sys
 from pathlib import Path
 

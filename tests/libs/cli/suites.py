@@ -18,29 +18,28 @@ from aex_cli.suite.service_spec import ServiceSpec
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-PATIENCE_S = 40.0
+TIMEOUT_S = 40.0
 
 
 def sample_specs(port: int, *samples: str, replicas: int = 1) -> list[ServiceSpec]:
     """Sample services on consecutive ports, named after their module and place."""
+    every = [(replica, position) for replica in range(1, replicas + 1) for position in range(len(samples))]
     return [
         ServiceSpec(
-            f"{sample}-{place}",
-            f"tests.libs.cli.samples.{sample}",
-            port + len(samples) * (replica - 1) + place,
+            f"{samples[position]}-{position}",
+            f"tests.libs.cli.samples.{samples[position]}",
+            port + number,
             replica=replica,
         )
-        for replica in range(1, replicas + 1)
-        for place, sample in enumerate(samples)
+        for number, (replica, position) in enumerate(every)
     ]
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` consecutive ports that are free now, below those that outgoing connections are given."""
     chance = random.SystemRandom()
     while True:
         base = chance.randrange(10_000, 32_000)
-        if all(_free(base + place) for place in range(count)):
+        if all(_free(base + position) for position in range(count)):
             return base
 
 
@@ -49,8 +48,7 @@ def _free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def eventually(holds: Callable[[], bool], within_s: float = PATIENCE_S) -> bool:
-    """Whether it comes to hold."""
+def eventually(holds: Callable[[], bool], within_s: float = TIMEOUT_S) -> bool:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if holds():
@@ -69,8 +67,13 @@ class RunningSuite:
     err: list[str] = field(default_factory=list)
     family: list[psutil.Process] = field(default_factory=list)
 
-    def until(self, text: str, lines: Callable[["RunningSuite"], list[str]], within_s: float = PATIENCE_S) -> str:
-        """Wait for a line that contains the text."""
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def wait_for_line(
+        self, text: str, lines: Callable[["RunningSuite"], list[str]], within_s: float = TIMEOUT_S
+    ) -> str:
         found: list[str] = []
 
         def seen() -> bool:
@@ -81,45 +84,40 @@ class RunningSuite:
         assert found, f"ended with {self.process.returncode}; out: {self.out}, err: {self.err}"
         return found[0]
 
-    def ready(self, within_s: float = PATIENCE_S) -> str:
+    def wait_until_ready(self, within_s: float = TIMEOUT_S) -> str:
         """Wait for the ready line; remembers the services' processes."""
-        line = self.until("ready ", lambda suite: suite.out, within_s)
-        self.family = self.below()
+        line = self.wait_for_line("ready ", lambda suite: suite.out, within_s)
+        self.family = self.descendants()
         return line
 
-    def grown_to(self, processes: int) -> None:
+    def wait_for_processes(self, processes: int) -> None:
         """Wait until so many run, and remember them: workers are started once the services are ready."""
 
         def there() -> bool:
-            self.family = self.below()
+            self.family = self.descendants()
             return len(self.family) >= processes
 
         assert eventually(there), f"{processes} processes, not {self.family}"
 
-    def below(self) -> list[psutil.Process]:
-        """All processes below `aex up` now."""
-        return psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
+    def descendants(self) -> list[psutil.Process]:
+        return psutil.Process(self.pid).children(recursive=True) if self.process.poll() is None else []
 
-    def told(self, text: str) -> str:
-        """Wait for a line on stderr."""
-        return self.until(text, lambda suite: suite.err)
+    def wait_for_error(self, text: str) -> str:
+        return self.wait_for_line(text, lambda suite: suite.err)
 
-    def child(self, place: int) -> psutil.Process:
+    def child(self, position: int) -> psutil.Process:
         """The service that listens on the place's port."""
-        wanted = str(self.port + place)
-        below = psutil.Process(self.process.pid).children()
-        return next(child for child in below if child.environ().get("AEX_PORT") == wanted)
+        expected = str(self.port + position)
+        below = psutil.Process(self.pid).children()
+        return next(child for child in below if child.environ().get("AEX_PORT") == expected)
 
-    def left_over(self) -> list[psutil.Process]:
-        """The processes of the family that still run."""
+    def remaining(self) -> list[psutil.Process]:
         return [each for each in self.family if _runs(each)]
 
-    def gone(self) -> bool:
-        """Whether all of them have ended."""
-        return eventually(lambda: not self.left_over())
+    def has_ended(self) -> bool:
+        return eventually(lambda: not self.remaining())
 
-    def wait(self, within_s: float = PATIENCE_S) -> int:
-        """The exit code."""
+    def wait(self, within_s: float = TIMEOUT_S) -> int:
         return self.process.wait(within_s)
 
 
@@ -142,16 +140,15 @@ def aex_up(
     """`aex up` over sample services; whatever is left of it is killed at the end."""
     base = free_ports(len(samples) * replicas) if port is None else port
     arguments = [*map(str, (data_dir, base, ready_s, stop_s, replicas)), *samples]
-    with supervised([sys.executable, "-m", "tests.libs.cli.sample_suite", *arguments], ENVIRONMENT, base) as suite:
+    with run_supervised([sys.executable, "-m", "tests.libs.cli.sample_suite", *arguments], ENVIRONMENT, base) as suite:
         yield suite
 
 
 @contextmanager
-def supervised(command: Sequence[str], environment: Mapping[str, str], port: int) -> Iterator[RunningSuite]:
+def run_supervised(command: Sequence[str], environment: Mapping[str, str], port: int) -> Iterator[RunningSuite]:
     """A command that supervises a suite, running; whatever is left of it is killed at the end."""
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         suite = RunningSuite(process, port)
         readers = [
             threading.Thread(target=_collect, args=(stream, lines))
@@ -163,9 +160,9 @@ def supervised(command: Sequence[str], environment: Mapping[str, str], port: int
         try:
             yield suite
         finally:
-            suite.family += suite.below()
+            suite.family += suite.descendants()
             process.kill()
-            for each in suite.left_over():
+            for each in suite.remaining():
                 with suppress(psutil.NoSuchProcess):  # it may end by itself in between
                     each.kill()
             for reader in readers:

@@ -1,17 +1,16 @@
 """`aex deadletters`, on a store as a service leaves it."""
 
+import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from aex_cli.dead_letter_desk import list_letters, replay_all, replay_one
+from aex_cli.commands.deadletters import list_dead_letters, replay_all, replay_one
+from aex_cli.main import call
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message
-from aex_runtime.commandline.embedded import backends_of, has_store, read_settings
-from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline import UserError, has_store, open_service_backends, read_settings
 from aex_runtime.deadletters import DeadLetters
 
 SECRET = b'{"reference": "CANARY-7391"}'
@@ -19,7 +18,7 @@ SECRET = b'{"reference": "CANARY-7391"}'
 
 async def shelve(data_dir: Path, service: str, *event_ids: str) -> list[str]:
     """Dead letters of a service; their ids."""
-    async with backends_of(read_settings(data_dir), service) as backends:
+    async with open_service_backends(read_settings(data_dir), service) as backends:
         letters = DeadLetters(service, backends.store, backends.clock)
         return [
             await letters.record(
@@ -30,7 +29,6 @@ async def shelve(data_dir: Path, service: str, *event_ids: str) -> list[str]:
 
 
 async def waiting(data_dir: Path, service: str) -> int:
-    """How many messages lie in the service's queue."""
     bus = EmbeddedBus(data_dir / "bus")
     try:
         return await bus.backlog(service)
@@ -42,89 +40,73 @@ def files(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-async def test_letters_of_all_services_are_listed_newest_first(tmp_path: Path) -> None:
+async def test_newest_dead_letters_of_all_services_are_listed_first_up_to_the_limit(tmp_path: Path) -> None:
     settings = read_settings(tmp_path)
-    (older,) = await shelve(tmp_path, "settlement", "evt_1")
-    (newer,) = await shelve(tmp_path, "governance", "evt_2")
-    found = await list_letters(settings, ["settlement", "governance", "verification"], 50)
-    assert [(each.service, each.letter.id) for each in found] == [("governance", newer), ("settlement", older)]
+    ids = await shelve(tmp_path, "settlement", *(f"evt_{number}" for number in range(4)))
+    (newest,) = await shelve(tmp_path, "governance", "evt_9")
+    found = await list_dead_letters(settings, ["settlement", "governance", "verification"], 3)
+    assert [(each.service, each.dead_letter.id) for each in found] == [
+        ("governance", newest),
+        *(("settlement", each) for each in ids[:-4:-1]),
+    ]
 
 
-async def test_to_look_makes_no_files(tmp_path: Path) -> None:
+async def test_listing_and_replaying_create_no_files(tmp_path: Path) -> None:
     settings = read_settings(tmp_path)
-    assert await list_letters(settings, ["settlement"], 50) == []
+    assert await list_dead_letters(settings, ["settlement"], 50) == []
     assert await replay_all(settings, "settlement", print) == 0
     assert await replay_one(settings, ["settlement"], "dead_1") is None
     assert not has_store(settings, "settlement")
     assert files(tmp_path) == []
 
 
-async def test_the_limit_holds_for_each_service_and_the_newest_stay(tmp_path: Path) -> None:
-    ids = await shelve(tmp_path, "settlement", *(f"evt_{number}" for number in range(7)))
-    found = await list_letters(read_settings(tmp_path), ["settlement"], 3)
-    assert [each.letter.id for each in found] == ids[:-4:-1]
-
-
-async def test_a_replayed_letter_goes_to_the_service_that_gave_up_on_it_alone(tmp_path: Path) -> None:
-    (letter,) = await shelve(tmp_path, "settlement", "evt_1")
-    settings = read_settings(tmp_path)
-    assert await replay_one(settings, ["work-publisher", "settlement"], letter) == "settlement"
-    assert await waiting(tmp_path, "settlement") == 1
-    assert await waiting(tmp_path, "governance") == 0
-    assert await replay_one(settings, ["settlement"], letter) is None
-
-
-async def test_all_letters_of_a_service_are_replayed_and_those_of_others_stay(tmp_path: Path) -> None:
+async def test_replayed_dead_letters_return_only_to_their_service(tmp_path: Path) -> None:
     ids = await shelve(tmp_path, "settlement", "evt_1", "evt_2", "evt_3")
     await shelve(tmp_path, "governance", "evt_1")
-    told: list[str] = []
-    assert await replay_all(read_settings(tmp_path), "settlement", told.append) == 3
-    assert told == ids
-    assert await waiting(tmp_path, "settlement") == 3
-    assert [each.service for each in await list_letters(read_settings(tmp_path), ["settlement", "governance"], 9)] == [
+    settings = read_settings(tmp_path)
+    assert await replay_one(settings, ["work-publisher", "settlement"], ids[0]) == "settlement"
+    assert await replay_one(settings, ["settlement"], ids[0]) is None
+    printed: list[str] = []
+    assert await replay_all(settings, "settlement", printed.append) == 2
+    assert printed == ids[1:]
+    assert (await waiting(tmp_path, "settlement"), await waiting(tmp_path, "governance")) == (3, 0)
+    assert [each.service for each in await list_dead_letters(settings, ["settlement", "governance"], 9)] == [
         "governance"
     ]
 
 
-def test_an_unknown_backend_is_a_mistake_that_names_the_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_backend_is_refused_with_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AEX_STORE_URL", "mysql://db")
     with pytest.raises(UserError, match="AEX_STORE_URL"):
         read_settings(tmp_path)
 
 
-def aex(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "aex_cli", "deadletters", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+async def aex(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of `aex deadletters`; it has an event loop of its own."""
+    code = await asyncio.to_thread(call, ["deadletters", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
-@pytest.mark.slow
-async def test_the_command_prints_tables_and_json_without_contents(tmp_path: Path) -> None:
+async def test_command_prints_tables_and_json_without_contents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = await shelve(tmp_path, "settlement", "evt_1", "evt_2")
-    plain = aex("list", "--data-dir", tmp_path)
-    assert plain.stderr == ""
-    header, *rows = [line.split("\t") for line in plain.stdout.splitlines()]
-    assert header[:2] == ["id", "service"]
-    assert [row[:3] for row in rows] == [
-        [second, "settlement", "outcome.verified"],
-        [first, "settlement", "outcome.verified"],
-    ]
-    shown = aex("list", "--data-dir", tmp_path, "--json")
-    assert [each["reason"] for each in json.loads(shown.stdout)] == ["ledger is shut"] * 2
-    assert "CANARY" not in plain.stdout + shown.stdout
-
-    assert aex("replay", first, "--data-dir", tmp_path).stdout == f"replayed {first} to settlement\n"
-    every = aex("replay", "--all", "--service", "settlement", "--data-dir", tmp_path)
-    assert (every.stdout, every.stderr) == ("replayed 1 to settlement\n", "")
-    assert json.loads(aex("list", "--data-dir", tmp_path, "--json").stdout) == []
+    folder = ("--data-dir", tmp_path)
+    capsys.readouterr()
+    _, plain, err = await aex(capsys, "list", *folder)
+    header, *rows = [line.split("\t") for line in plain.splitlines()]
+    assert (err, header[:2]) == ("", ["id", "service"])
+    assert [row[:3] for row in rows] == [[each, "settlement", "outcome.verified"] for each in (second, first)]
+    _, visible, _ = await aex(capsys, "list", *folder, "--json")
+    assert [each["reason"] for each in json.loads(visible)] == ["ledger is shut"] * 2
+    assert "CANARY" not in plain + visible
+    assert await aex(capsys, "replay", first, *folder) == (0, f"replayed {first} to settlement\n", "")
+    every = await aex(capsys, "replay", "--all", "--service", "settlement", *folder)
+    assert every == (0, "replayed 1 to settlement\n", "")
+    assert json.loads((await aex(capsys, "list", *folder, "--json"))[1]) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
@@ -136,8 +118,10 @@ async def test_the_command_prints_tables_and_json_without_contents(tmp_path: Pat
         (["replay", "dead_1"], "dead_1"),
     ],
 )
-def test_mistakes_are_one_line_with_the_fix(arguments: list[str], names: str, tmp_path: Path) -> None:
-    result = aex(*arguments, *([] if "--data-dir" in arguments else ["--data-dir", tmp_path]))
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1
-    assert names in result.stderr
+async def test_bad_arguments_are_one_line_with_the_fix(
+    arguments: list[str], names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = [] if "--data-dir" in arguments else ["--data-dir", tmp_path]
+    code, out, err = await aex(capsys, *arguments, *folder)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert names in err

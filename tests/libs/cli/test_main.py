@@ -3,11 +3,11 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from aex_cli.lazy_commands import GROUP, LazyCommands, Source
+from aex_cli.lazy_commands import GROUP, CommandSource, LazyGroup
 from aex_cli.main import call, exit_code_of
 
 
-def test_the_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["--version"]) == 0
     assert re.fullmatch(r"aex \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
@@ -16,16 +16,8 @@ def test_the_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> Non
 def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(arguments) == 0
     out = capsys.readouterr().out
-    for word in (
-        "up",
-        "token",
-        "deadletters",
-        "ledger",
-        "rollups",
-        "lint",
-        "verify",
-        "aex token --role consumer --sub acme",
-    ):
+    example = "aex token --role consumer --sub acme"
+    for word in ("up", "token", "deadletters", "ledger", "rollups", "lint", "verify", example):
         assert word in out
 
 
@@ -44,7 +36,7 @@ def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pyte
         (["up", "--config", "/nowhere.yaml"], "/nowhere.yaml"),
     ],
 )
-def test_mistakes_are_one_line_on_stderr_with_exit_code_2(
+def test_bad_arguments_are_one_line_with_exit_code_2(
     arguments: list[str], names: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(arguments) == 2
@@ -55,29 +47,30 @@ def test_mistakes_are_one_line_on_stderr_with_exit_code_2(
     assert names in captured.err
 
 
-def test_a_mistake_of_ours_has_a_traceback_and_an_exit_code_that_no_verdict_has(
+def test_defect_has_a_traceback_and_exit_code_70(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert exit_code_of(lambda: 1 // 0) == 70
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_a_broken_plug_in_is_named_and_the_others_work() -> None:
-    commands = LazyCommands(
-        {
-            "ledger": Source(EntryPoint("ledger", "no_such_package:app", GROUP), "aex-settlement"),
-            "token": Source(EntryPoint("token", "aex_cli.commands.token:app", GROUP), "aex-cli"),
-        }
-    )
-    assert list(commands) == ["ledger", "token"]
-    assert "aex-settlement" in commands["ledger"].help
-    assert "no_such_package" in commands["ledger"].help
-    assert commands["token"].name == "token"
+def test_broken_plug_in_is_named_and_the_others_load() -> None:
+    group = LazyGroup(name="aex")
+    group.commands = {
+        "ledger": CommandSource(EntryPoint("ledger", "no_such_package:app", GROUP), "aex-settlement"),
+        "token": CommandSource(EntryPoint("token", "aex_cli.commands.token:app", GROUP), "aex-cli"),
+    }
+    assert group.list_commands(None) == ["ledger", "token"]
+    broken = group.get_command(None, "ledger")
+    assert "aex-settlement" in broken.help
+    assert "no_such_package" in broken.help
+    assert group.get_command(None, "token").name == "token"
+    assert group.get_command(None, "no such command") is None
 
 
-def test_a_plug_in_may_be_a_function_or_an_app_but_nothing_else() -> None:
-    def source(target: str) -> Source:
-        return Source(EntryPoint("x", target, GROUP), "some-package")
+def test_plug_in_is_a_function_or_an_app() -> None:
+    def source(target: str) -> CommandSource:
+        return CommandSource(EntryPoint("x", target, GROUP), "some-package")
 
     assert source("tests.libs.cli.test_main:plugged").load().help == "A plugged command."
     assert "neither" in (source("aex_cli.suite.service_spec:HOST").load().help or "")

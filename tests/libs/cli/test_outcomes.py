@@ -1,7 +1,7 @@
 """`aex outcomes export`, against a server that answers as verification does, or breaks off."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +13,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from aex_cli.commands.outcomes import Format
 from aex_cli.main import call
-from aex_cli.whole_file import written_whole
-from aex_runtime.commandline.errors import Failed, UserError
-from tests.libs.client.platform import served
+from aex_cli.report import write_atomically
+from aex_runtime.commandline import CommandFailed, UserError
+from tests.libs.client.platform import served, stream
 
 LINES = b'{"run_id":"out_1","n":1.10}\n{"run_id":"out_2","n":2}\n'
-
-
-class Cut(Exception):
-    """The connection breaks off."""
 
 
 @dataclass(slots=True)
@@ -33,19 +28,15 @@ class Exports:
     lines: bytes = LINES
     cut: bool = False
     refusal: int | None = None
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
 
     async def export(self, request: Request) -> Response:
-        self.asked.append({"token": request.headers["authorization"].removeprefix("Bearer "), **request.query_params})
+        self.requests.append(
+            {"token": request.headers["authorization"].removeprefix("Bearer "), **request.query_params}
+        )
         if self.refusal:
             return JSONResponse({"code": "forbidden", "detail": "not for this role"}, self.refusal)
-        return StreamingResponse(self._sent(), media_type="application/x-ndjson")
-
-    async def _sent(self) -> AsyncIterator[bytes]:
-        if self.lines:
-            yield self.lines
-        if self.cut:
-            raise Cut
+        return StreamingResponse(stream([self.lines], cut=self.cut), media_type="application/x-ndjson")
 
     def app(self) -> Starlette:
         """The application."""
@@ -59,17 +50,17 @@ def running(exports: Exports) -> Iterator[list[str]]:
         yield ["outcomes", "export", "--url", url, "--token", "t"]
 
 
-def test_a_file_holds_the_lines_as_they_came(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_has_the_exported_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exports, out = Exports(), tmp_path / "rollouts.jsonl"
     with running(exports) as command:
         assert call([*command, "--format", "rollouts", "--out", str(out)]) == 0
     assert out.read_bytes() == LINES
     assert capsys.readouterr().out == f"2 rollouts written to {out}\n"
-    assert exports.asked == [{"token": "t", "format": "rollouts"}]
+    assert exports.requests == [{"token": "t", "format": "rollouts"}]
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_without_a_file_stdout_holds_the_lines_alone(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_stdout_has_only_the_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with running(Exports()) as command:
         assert call(command) == 0
     printed = capfdbinary.readouterr()
@@ -77,46 +68,43 @@ def test_without_a_file_stdout_holds_the_lines_alone(capfdbinary: pytest.Capture
     assert printed.err == b"aex: 2 outcomes\n"
 
 
-def test_filters_are_asked_for(tmp_path: Path) -> None:
+def test_filters_are_query_parameters(tmp_path: Path) -> None:
     exports = Exports(b"")
     with running(exports) as command:
         filters = ["--agent", "bot", "--consumer", "acme", "--domain", "news", "--from", "2025-01-01"]
         assert call([*command, *filters, "--to", "2025-01-31", "--out", str(tmp_path / "none.jsonl")]) == 0
     names = {"agent_id": "bot", "consumer_id": "acme", "domain": "news", "from": "2025-01-01", "to": "2025-01-31"}
-    assert exports.asked == [{"token": "t", "format": "jsonl", **names}]
+    assert exports.requests == [{"token": "t", "format": "jsonl", **names}]
     assert (tmp_path / "none.jsonl").read_bytes() == b""
 
 
-def test_what_breaks_off_leaves_the_file_that_was_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("exports", "to_file", "printed"),
+    [
+        (Exports(cut=True), True, "nothing was exported"),
+        (Exports(cut=True), False, "the export is incomplete"),
+        (Exports(refusal=403), True, "403 forbidden: not for this role"),
+    ],
+)
+def test_failed_export_leaves_the_file_unchanged(
+    exports: Exports, to_file: bool, printed: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "outcomes.jsonl"
     out.write_text("yesterday's\n")
-    with running(Exports(cut=True)) as command:
-        assert call([*command, "--out", str(out)]) == 1
-    assert "nothing was exported" in capsys.readouterr().err
+    with running(exports) as command:
+        assert call([*command, *(["--out", str(out)] if to_file else [])]) == 1
+    assert printed in capfd.readouterr().err
     assert out.read_text() == "yesterday's\n"
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_what_breaks_off_on_stdout_says_that_it_is_not_all(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    with running(Exports(cut=True)) as command:
-        assert call(command) == 1
-    assert b"what came is not all" in capfdbinary.readouterr().err
-
-
-def test_a_refusal_is_told_in_the_services_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with running(Exports(refusal=403)) as command:
-        assert call([*command, "--out", str(tmp_path / "x.jsonl")]) == 1
-    assert "403 forbidden: not for this role" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_whoever_may_read_the_suites_key_exports_as_an_operator(tmp_path: Path) -> None:
+def test_export_uses_an_operator_token_of_the_data_directory(tmp_path: Path) -> None:
     exports = Exports()
     with served(exports) as url:
         command = ["outcomes", "export", "--url", url, "--data-dir", str(tmp_path)]
         assert call([*command, "--out", str(tmp_path / "outcomes.jsonl")]) == 0
     keys = jwt.PyJWKSet.from_dict(json.loads(next((tmp_path / "keys").glob("*.jwks.json")).read_text()))
-    claims = jwt.decode(exports.asked[0]["token"], keys.keys[0], algorithms=["EdDSA"], audience="verification")
+    claims = jwt.decode(exports.requests[0]["token"], keys.keys[0], algorithms=["EdDSA"], audience="verification")
     assert claims["role"] == "operator"
 
 
@@ -129,7 +117,7 @@ def test_whoever_may_read_the_suites_key_exports_as_an_operator(tmp_path: Path) 
         (["--token", "t", "--out", "no/such/folder/x.jsonl"], "cannot be written"),
     ],
 )
-def test_mistakes_are_named(
+def test_bad_arguments_are_named(
     arguments: list[str],
     named: str,
     tmp_path: Path,
@@ -143,14 +131,10 @@ def test_mistakes_are_named(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_cannot_be_finished_is_told_of(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    with pytest.raises(Failed, match="No space left"), written_whole(path):
+    with pytest.raises(CommandFailed, match="No space left"), write_atomically(path):
         raise OSError(28, "No space left on device")
-    with pytest.raises(UserError, match="is a folder"), written_whole(tmp_path):
+    with pytest.raises(UserError, match="is a folder"), write_atomically(tmp_path):
         pass
     assert not list(tmp_path.iterdir())
-
-
-def test_the_formats_are_the_services() -> None:
-    assert [each.value for each in Format] == ["jsonl", "rollouts"]

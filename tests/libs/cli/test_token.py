@@ -2,47 +2,44 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import jwt
 import pytest
 
+from aex_cli.commands.token import parse_duration, signing_key
 from aex_cli.main import call
+from aex_runtime.commandline import UserError
+from aex_runtime.identity.local_key import local_key
 from tests.parts.google import ACCOUNTS
 
 
-def minted(tmp_path: Path, *arguments: str) -> dict[str, object]:
-    """The claims of a token that `aex token` printed, checked against the published key set."""
-    printed = subprocess.run(
-        [sys.executable, "-m", "aex_cli", "token", "--data-dir", str(tmp_path), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert printed.stderr == ""
-    token = printed.stdout.removesuffix("\n")
-    keys = jwt.PyJWKSet.from_dict(json.loads(next((tmp_path / "keys").glob("*.jwks.json")).read_text()))
+def claims_of(token: str, data_dir: Path) -> dict[str, object]:
+    """The claims of a token, checked against the published key set."""
+    keys = jwt.PyJWKSet.from_dict(json.loads(next((data_dir / "keys").glob("*.jwks.json")).read_text()))
     claims: dict[str, object] = jwt.decode(token, keys.keys[0], algorithms=["EdDSA"], audience="settlement")
     return claims
 
 
-@pytest.mark.slow
-def test_the_token_alone_is_printed_and_its_key_made_on_the_way(tmp_path: Path) -> None:
-    claims = minted(tmp_path, "--role", "consumer", "--sub", "acme", "--org", "acme-corp", "--ttl", "90s")
-    assert (claims["role"], claims["sub"], claims["org"]) == ("consumer", "acme", "acme-corp")
+def test_token_alone_is_printed_and_its_key_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["token", "--data-dir", str(tmp_path), "--role"]
+    assert call([*command, "consumer", "--sub", "acme", "--org", "acme-corp", "--ttl", "90s"]) == 0
+    printed = capsys.readouterr()
+    claims = claims_of(printed.out.removesuffix("\n"), tmp_path)
+    assert (printed.err, claims["role"], claims["sub"], claims["org"]) == ("", "consumer", "acme", "acme-corp")
     assert claims["aud"] == ["work-publisher", "verification", "governance", "settlement"]
     assert int(str(claims["exp"])) - int(str(claims["iat"])) == 90
-    assert "org" not in minted(tmp_path, "--role", "agent", "--sub", "solver")
+    assert call([*command, "agent", "--sub", "solver"]) == 0
+    assert "org" not in claims_of(capsys.readouterr().out.strip(), tmp_path)
 
 
 @pytest.mark.slow
-def test_the_data_directory_may_come_from_the_variable_that_the_services_read(tmp_path: Path) -> None:
+def test_variable_names_the_data_directory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aex_cli", "token", "--role", "agent", "--sub", "solver"]
     environment = {**os.environ, "AEX_DATA_DIR": str(tmp_path / "data")}
-    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    (key,) = (tmp_path / "data" / "keys").glob("*.jwks.json")
-    public = jwt.PyJWKSet.from_dict(json.loads(key.read_text())).keys[0]
-    assert jwt.decode(told.stdout.strip(), public, algorithms=["EdDSA"], audience="settlement")["sub"] == "solver"
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert claims_of(done.stdout.strip(), tmp_path / "data")["sub"] == "solver"
     assert not (tmp_path / ".aex").exists()
 
 
@@ -54,7 +51,7 @@ def test_the_data_directory_may_come_from_the_variable_that_the_services_read(tm
         (["--role", "agent", "--sub", "a", "--ttl", "forever"], "12h"),
     ],
 )
-def test_mistakes_are_named(
+def test_bad_arguments_are_named(
     arguments: list[str], names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(["token", "--data-dir", str(tmp_path), *arguments]) == 2
@@ -63,9 +60,7 @@ def test_mistakes_are_named(
     assert names in captured.err
 
 
-def test_a_key_that_others_can_read_is_refused_and_the_next_start_keeps_one_that_is_private(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_private_key_is_kept_and_a_readable_one_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mint = ["token", "--data-dir", str(tmp_path), "--role", "agent", "--sub", "solver"]
     assert call(mint) == 0
     (pem,) = (tmp_path / "keys").glob("*.pem")
@@ -81,7 +76,7 @@ def test_a_key_that_others_can_read_is_refused_and_the_next_start_keeps_one_that
     assert "chmod 600" in captured.err
 
 
-def test_where_google_vouches_for_services_no_token_of_one_is_made(
+def test_service_token_is_refused_with_google_service_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mint = ["token", "--data-dir", str(tmp_path), "--sub", "service:verification", "--role"]
@@ -96,3 +91,36 @@ def test_where_google_vouches_for_services_no_token_of_one_is_made(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "AEX_SERVICE_TOKENS=google" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("15m", timedelta(minutes=15)),
+        (" 12h ", timedelta(hours=12)),
+        ("365d", timedelta(days=365)),
+    ],
+)
+def test_duration_is_one_number_and_one_unit(text: str, span: timedelta) -> None:
+    assert parse_duration(text) == span
+
+
+@pytest.mark.parametrize(
+    "text", ["", "12", "h", "0h", "-1h", "1.5h", "366d", "999999d", "1h30m", "12 h", "１２h", "1w"]
+)
+def test_other_durations_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UserError) as refused:
+        parse_duration(text)
+    assert "12h" in refused.value.text()
+
+
+def test_signing_key_is_the_data_directorys_or_the_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signing_key(tmp_path / ".aex").jwk() == local_key(tmp_path / ".aex").jwk()
+    shared = local_key(tmp_path / "shared")
+    monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "shared" / "keys" / "local-issuer.pem"))
+    assert signing_key(tmp_path / "other").jwk() == shared.jwk()
+    assert not (tmp_path / "other").exists()
+    monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(UserError, match=r"none\.pem cannot be read"):
+        signing_key(tmp_path / ".aex")

@@ -11,11 +11,10 @@ import psutil
 import pytest
 import structlog
 
-from aex_cli.commands import verify
 from aex_cli.main import call
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
-from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.lifecycle.outputs import candidate_hash
 from tests.libs.cli.suites import ENVIRONMENT, eventually
 
 WORK: dict[str, Any] = {
@@ -34,7 +33,7 @@ POOR = {"text": "Nothing was decided."}
 LATENCY = {"metric": "latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 100}
 
 
-class Desk:
+class CommandBench:
     """Files in a folder, and the command over them."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,12 +65,12 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandBench:
+    return CommandBench(tmp_path, capsys)
 
 
-def test_a_good_output_passes_with_exit_code_0(desk: Desk) -> None:
-    code, out, err = desk.verify()
+def test_good_output_passes_with_exit_code_0(bench: CommandBench) -> None:
+    code, out, err = bench.verify()
     assert (code, err) == (0, [])
     assert [" ".join(line.split()) for line in out.splitlines()] == [
         "passed 2 of 2 criteria met; all that are required",
@@ -79,111 +78,100 @@ def test_a_good_output_passes_with_exit_code_0(desk: Desk) -> None:
         "rougeL 0.75 at least 0.4 yes yes 1 +0.30 computed",
         "word_count 7 at most 12 yes yes 1 -0.05 computed",
         "money bonus 0.30, penalty 0.00; at max_cpc it costs 1.00 + 0.25 - 0.00 = 1.25 USD",
-        "governance skipped: it is asked only where contracts run",
+        "governance skipped: it decides only on running contracts",
     ]
     assert "\x1b" not in out
 
 
-def test_a_poor_output_is_rejected_with_exit_code_1_and_told_why(desk: Desk) -> None:
-    code, out, _ = desk.verify(output="poor.json")
+def test_poor_output_is_rejected_with_exit_code_1_and_its_reasons(bench: CommandBench) -> None:
+    code, out, _ = bench.verify(output="poor.json")
     assert code == 1
     assert "rejected   required and not met: rougeL" in out
     assert "not met    rougeL: 0, needs at least 0.4" in out
 
 
-def test_an_output_that_the_verifier_cannot_judge_is_indeterminate_with_exit_code_3(desk: Desk) -> None:
+def test_unmeasured_metric_is_indeterminate_with_exit_code_3(bench: CommandBench) -> None:
     criterion = {"metric": "platform_latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 100}
-    desk.file("criteria.json", {"criteria": [criterion]})
-    code, out, _ = desk.verify()
+    bench.file("criteria.json", {"criteria": [criterion]})
+    code, out, _ = bench.verify()
     assert code == 3
     assert "indeterminate: not the agent's fault: platform_latency_ms could not be computed" in out
-    assert "see --platform-latency-ms" in out
-    assert desk.verify("--platform-latency-ms", "99")[0] == 0
-    assert desk.verify("--platform-latency-ms", "101")[0] == 1
+    assert "give --platform-latency-ms" in out
+    assert bench.verify("--platform-latency-ms", "99")[0] == 0
+    assert bench.verify("--platform-latency-ms", "101")[0] == 1
 
 
-def test_custom_code_is_run_in_the_sandbox_and_its_failure_is_indeterminate(desk: Desk) -> None:
+def test_failed_custom_code_is_indeterminate(bench: CommandBench) -> None:
     code = "def evaluate(input, output, metadata):\n    return 10 / output['text'].count('e')\n"
     work = {"evaluation": {"custom_metrics": [{"name": "share", "code": code}]}}
     criterion = {"metric": "custom.share", "metric_type": "numeric", "comparison": "gte", "threshold": 1}
-    desk.file("work.json", {**work, "success_criteria": {"criteria": [criterion]}})
-    assert desk.verify(criteria="")[0] == 0
-    desk.file("poor.json", {"text": "Nothing"})
-    exit_code, out, _ = desk.verify(criteria="", output="poor.json")
+    bench.file("work.json", {**work, "success_criteria": {"criteria": [criterion]}})
+    assert bench.verify(criteria="")[0] == 0
+    bench.file("poor.json", {"text": "Nothing"})
+    exit_code, out, _ = bench.verify(criteria="", output="poor.json")
     assert exit_code == 3
     assert "ZeroDivisionError" in out
-    assert "(custom_metric_failed), needs at least 1; the code's failure, not the agent's" in out
+    assert "(custom_metric_failed), needs at least 1; a failure of the custom code, not of the agent" in out
 
 
-def test_json_is_the_result_and_nothing_else(desk: Desk) -> None:
-    code, out, _ = desk.verify("--json", output="poor.json")
+def test_json_is_the_result_with_the_hash_of_a_contracts_candidate(bench: CommandBench) -> None:
+    bench.file("metadata.json", {"duration_ms": 99.5})
+    code, out, _ = bench.verify("--json", output="poor.json", metadata="metadata.json")
     result = VerificationResult.model_validate_json(out)
     assert (code, result.verdict, result.success, result.governance.action) == (1, "rejected", False, "skipped")
     assert [each.met for each in result.criterion_results] == [False, True]
     assert result.metrics["word_count"] == 3
+    candidate = Candidate.model_validate({"output": POOR, "execution_metadata": {"duration_ms": 99.5}})
+    assert result.candidate_hash == candidate_hash(candidate)
 
 
-def test_json_names_the_candidate_as_a_contract_s_attempt_would(desk: Desk) -> None:
-    desk.file("metadata.json", {"duration_ms": 99.5})
-    candidate = Candidate.model_validate({"output": GOOD, "execution_metadata": {"duration_ms": 99.5}})
-    told = json.loads(desk.verify("--json", metadata="metadata.json")[1])
-    assert told["candidate_hash"] == candidate_hash(candidate)
-    assert json.loads(desk.verify("--json")[1])["candidate_hash"] == candidate_hash(Candidate(output=GOOD))
-
-
-def test_nothing_that_is_logged_while_verifying_reaches_standard_output(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    desk.verify("--json")
+def test_log_lines_stay_off_standard_output(bench: CommandBench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.verify("--json")
     structlog.get_logger("confinement").warning("confinement_degraded")
     structlog.get_logger("confinement").error("worse")
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "worse" in told.err
-    assert "confinement_degraded" not in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "worse" in printed.err
+    assert "confinement_degraded" not in printed.err
 
 
-def test_missing_is_told_with_what_is_not_there(desk: Desk) -> None:
-    desk.file("criteria.json", {"criteria": [*CRITERIA["criteria"], LATENCY]})
-    desk.file("poor.json", {"summary": "in the wrong place"})
-    out = desk.verify(output="poor.json")[1]
+def test_missing_metric_is_explained_and_reported_metadata_count(bench: CommandBench) -> None:
+    bench.file("criteria.json", {"criteria": [*CRITERIA["criteria"], LATENCY]})
+    bench.file("poor.json", {"output": GOOD, "execution_metadata": {}})
+    _, out, err = bench.verify(output="poor.json")
+    assert "looks like a candidate" in err[0]
     assert "rougeL: missing, the output has no text at /text (metric_missing), needs at least 0.4" in out
-    assert "latency_ms: missing, the metadata do not tell it (metric_missing), needs at most 100" in out
+    assert "latency_ms: missing, the metadata lack it (metric_missing), needs at most 100" in out
+    bench.file("metadata.json", {"duration_ms": 99.5})
+    assert bench.lines(metadata="metadata.json")["latency_ms"] == "99.5 at most 100 yes yes 1 – reported"
 
 
-def test_metadata_are_what_the_agent_would_report(desk: Desk) -> None:
-    desk.file("criteria.json", {"criteria": [LATENCY]})
-    desk.file("metadata.json", {"duration_ms": 99.5})
-    assert desk.lines(metadata="metadata.json")["latency_ms"] == "99.5 at most 100 yes yes 1 – reported"
+def test_summary_names_the_rule_of_the_aggregation(bench: CommandBench) -> None:
+    bench.file("criteria.json", {**CRITERIA, "aggregation": "weighted", "minimum_weighted_score": 0.75})
+    assert bench.lines(output="poor.json")["rejected"] == "1 of 2 criteria met; weighted score 0.5, needs 0.75"
+    bench.file("criteria.json", {**CRITERIA, "aggregation": "any"})
+    assert bench.lines(output="poor.json")["passed"] == "1 of 2 criteria met; any one decides"
 
 
-def test_what_decides_is_told_for_each_aggregation(desk: Desk) -> None:
-    desk.file("criteria.json", {**CRITERIA, "aggregation": "weighted", "minimum_weighted_score": 0.75})
-    assert desk.lines(output="poor.json")["rejected"] == "1 of 2 criteria met; weighted score 0.5, needs 0.75"
-    desk.file("criteria.json", {**CRITERIA, "aggregation": "any"})
-    assert desk.lines(output="poor.json")["passed"] == "1 of 2 criteria met; any one decides"
-
-
-def test_the_criteria_of_the_work_serve_where_no_others_are_given(desk: Desk) -> None:
-    desk.file("work.json", {**WORK, "success_criteria": CRITERIA})
-    assert desk.verify(criteria="")[0] == 0
-    desk.file("work.json", WORK)
-    code, _, err = desk.verify(criteria="")
+def test_criteria_may_be_those_of_the_work_or_stand_without_one(
+    bench: CommandBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = bench.verify(criteria="")
     assert (code, err) == (2, ["aex: there are no success criteria; name their file with --criteria"])
-
-
-def test_criteria_without_evaluation_data_need_no_work(desk: Desk) -> None:
-    desk.file("criteria.yaml", "criteria: [{metric: word_count, metric_type: count, comparison: gte, threshold: 3}]")
-    assert desk.verify(criteria="criteria.yaml", work="")[0] == 0
-
-
-def test_a_terminal_gets_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = bench.verify(criteria="-", output="-")
+    assert code == 2
+    assert "only one of the files can be standard input" in err[0]
+    bench.file("work.json", {**WORK, "success_criteria": CRITERIA})
+    assert bench.verify(criteria="")[0] == 0
+    bench.file("criteria.yaml", "criteria: [{metric: word_count, metric_type: count, comparison: gte, threshold: 3}]")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" in desk.verify()[1]
+    code, out, _ = bench.verify(criteria="criteria.yaml", work="")
+    assert code == 0
+    assert "\x1b[" in out, "colours on a terminal"
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "told"),
+    ("file", "content", "printed"),
     [
         ("criteria.json", {"criteria": []}, "criteria.json /criteria: At least one criterion is needed"),
         ("criteria.json", {"criteria": [{"metric": "nope"}]}, "criteria.json /criteria/0/metric: Unknown metric: nope"),
@@ -199,41 +187,30 @@ def test_a_terminal_gets_colours(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
         ("metadata.json", [], "metadata.json: Expected an object"),
     ],
 )
-def test_bad_input_is_named_with_file_and_place_and_exit_code_2(desk: Desk, file: str, content: Any, told: str) -> None:
-    desk.file("metadata.json", {})
-    desk.file(file, content)
-    code, out, err = desk.verify(metadata="metadata.json")
+def test_bad_input_is_named_with_its_file_and_pointer(
+    bench: CommandBench, file: str, content: Any, printed: str
+) -> None:
+    bench.file("metadata.json", {})
+    bench.file(file, content)
+    code, out, err = bench.verify(metadata="metadata.json")
     assert (code, out) == (2, "")
-    assert any(told in line for line in err), err
+    assert any(printed in line for line in err), err
     assert all(line.startswith("aex: ") for line in err)
 
 
-def test_an_output_that_is_a_whole_candidate_is_pointed_out(desk: Desk) -> None:
-    desk.file("good.json", {"output": GOOD, "execution_metadata": {}})
-    code, _, err = desk.verify()
-    assert code == 1
-    assert "looks like a whole candidate" in err[0]
-
-
-def test_standard_input_is_one_file_alone(desk: Desk) -> None:
-    code, _, err = desk.verify(criteria="-", output="-")
-    assert code == 2
-    assert "standard input can be one of the files" in err[0]
-
-
 @pytest.mark.slow
-def test_files_may_come_through_a_pipe_and_an_interrupt_is_no_verdict(desk: Desk) -> None:
-    command = [sys.executable, "-m", "aex_cli", "verify", "--criteria", desk.path("criteria.json")]
-    command += ["--work", desk.path("work.json"), "--output", "-"]
+def test_output_may_come_from_a_pipe_and_an_interrupt_exits_with_130(bench: CommandBench) -> None:
+    command = [sys.executable, "-m", "aex_cli", "verify", "--criteria", bench.path("criteria.json")]
+    command += ["--work", bench.path("work.json"), "--output", "-"]
     done = subprocess.run(command, input=json.dumps(GOOD), text=True, capture_output=True, env=ENVIRONMENT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     code = "def evaluate(input, output, metadata):\n    while True: pass\n"
-    desk.file("slow.json", {"evaluation": {"custom_metrics": [{"name": "x", "code": code}]}})
+    bench.file("slow.json", {"evaluation": {"custom_metrics": [{"name": "x", "code": code}]}})
     criterion = {"metric": "custom.x", "metric_type": "numeric", "comparison": "gte", "threshold": 1}
-    desk.file("criteria.json", {"criteria": [criterion]})
-    command[-4:] = ["--work", desk.path("slow.json"), "--output", desk.path("good.json")]
-    desk.file("config.yaml", "extractors: {custom: {sandbox: {timeout_ms: 60000}}}")
-    command += ["--config", desk.path("config.yaml")]
+    bench.file("criteria.json", {"criteria": [criterion]})
+    command[-4:] = ["--work", bench.path("slow.json"), "--output", bench.path("good.json")]
+    bench.file("config.yaml", "extractors: {custom: {sandbox: {timeout_ms: 60000}}}")
+    command += ["--config", bench.path("config.yaml")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as running:
         below = psutil.Process(running.pid)
         assert eventually(lambda: any("monty" in each.name() for each in below.children(recursive=True)))
@@ -241,7 +218,3 @@ def test_files_may_come_through_a_pipe_and_an_interrupt_is_no_verdict(desk: Desk
         assert running.wait(10) == 130
         assert running.stderr is not None
         assert "Traceback" not in running.stderr.read()
-
-
-def test_every_verdict_has_an_exit_code_of_its_own() -> None:
-    assert sorted(verify.EXIT_CODES.values()) == [0, 1, 3]

@@ -1,5 +1,3 @@
-"""`aex verify` of works with science: claims held against raw data, told claim by claim."""
-
 import json
 from hashlib import sha256
 from pathlib import Path
@@ -7,14 +5,14 @@ from typing import Any
 
 import pytest
 
-import aex_cli.examples
+from aex_cli.examples import FOLDER
 from aex_cli.main import call
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
-from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from tests.libs.cli.test_verify import CommandBench
 from tests.libs.outcomes.science.fitness import CSV, DOMAIN, FORGED, MEAN_SPEC, csv_of
 
-EXAMPLE = Path(aex_cli.examples.__file__).parent / "fitness"
 WORK: dict[str, Any] = {
     "domain": DOMAIN,
     "science": {"statistics": [MEAN_SPEC]},
@@ -25,192 +23,161 @@ WORK: dict[str, Any] = {
         ]
     },
 }
-HONEST, WRONG = {"mean_fitness": -0.39}, {"mean_fitness": 11.17}
-
-
-class Bench:
-    """Files in a folder, and the command over them."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys = folder, capsys
-        for name, value in {"honest": HONEST, "wrong": WRONG, "output": {"text": "The mean."}}.items():
-            self.file(f"{name}.json", json.dumps(value))
-        self.file("scores.csv", CSV)
-        self.file("forged.csv", FORGED)
-        self.work()
-
-    def file(self, name: str, content: str | bytes) -> Path:
-        path = self.folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    def work(self, **science: Any) -> None:
-        self.file("work.json", json.dumps({**WORK, "science": {**WORK["science"], **science}}))
-
-    def verify(
-        self,
-        *flags: str,
-        claims: str | None = "honest.json",
-        artifact: str | None = "scores.csv",
-        data: str | None = None,
-    ) -> tuple[int, str, str]:
-        """Exit code, stdout with its blanks collapsed, and stderr in one line."""
-        options = ["--work", str(self.folder / "work.json"), "--output", str(self.folder / "output.json")]
-        options += ["--claims", str(self.folder / claims)] if claims else []
-        options += ["--artifact", f"scores.csv={self.folder / artifact}"] if artifact else []
-        options += ["--data", f"raw.csv={self.folder / data}"] if data else []
-        code = call(["verify", *options, *flags])
-        told = self._capsys.readouterr()
-        out = told.out if "--json" in flags else "\n".join(" ".join(line.split()) for line in told.out.splitlines())
-        return code, out, " ".join(told.err.split())
+OUTPUT, HONEST, WRONG = {"text": "The mean."}, {"mean_fitness": -0.39}, {"mean_fitness": 11.17}
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandBench:
+    bench = CommandBench(tmp_path, capsys)
+    for name, value in {"honest": HONEST, "wrong": WRONG, "output": OUTPUT, "work": WORK}.items():
+        bench.file(f"{name}.json", value)
+    bench.file("scores.csv", CSV)
+    bench.file("forged.csv", FORGED)
+    return bench
 
 
-def test_an_honest_claim_passes_and_is_told_beside_what_was_recomputed(bench: Bench) -> None:
-    code, out, err = bench.verify()
+def work(bench: CommandBench, **science: Any) -> None:
+    bench.file("work.json", {**WORK, "science": {**WORK["science"], **science}})
+
+
+def verify(
+    bench: CommandBench,
+    *flags: str,
+    claims: str = "honest.json",
+    artifact: str | None = "scores.csv",
+    data: str | None = None,
+) -> tuple[int, str, str]:
+    """Exit code, stdout with its blanks collapsed, and stderr in one line."""
+    options = ["--artifact", f"scores.csv={bench.folder / artifact}"] if artifact else []
+    options += ["--data", f"raw.csv={bench.folder / data}"] if data else []
+    code, out, err = bench.verify(*options, *flags, criteria="", output="output.json", claims=claims)
+    blanks = out if "--json" in flags else "\n".join(" ".join(line.split()) for line in out.splitlines())
+    return code, blanks, " ".join(" ".join(err).split())
+
+
+def test_honest_claim_passes_and_a_wrong_one_is_rejected_with_figures(bench: CommandBench) -> None:
+    code, out, err = verify(bench)
     assert (code, err) == (0, "")
-    assert "passed the science gate passes it; 2 of 2 criteria met; all that are required" in out
-    assert "claim claimed recomputed off by result data" in out
-    assert "mean_fitness -0.39 -0.39 " in out
-    assert "% match agent's" in out
+    assert out.startswith("passed the science gate passes it; 2 of 2 criteria met")
+    assert "claim claimed recomputed off by result data\nmean_fitness -0.39 -0.39 " in out
     assert "values_consistent true true yes yes 1 – reported" in out
-
-
-def test_a_claim_that_the_data_do_not_bear_out_is_rejected_with_figures(bench: Bench) -> None:
-    code, out, _ = bench.verify(claims="wrong.json")
+    code, out, _ = verify(bench, claims="wrong.json")
     assert code == 1
-    assert "rejected the science gate refuses it: value_mismatch, domain_violation" in out
+    assert "rejected the science gate rejects it: value_mismatch, domain_violation" in out
     assert "critical mismatch agent's" in out
     assert "violation mean_fitness: 11.17, needs -5 to 2 (domain)" in out
 
 
-def test_the_consumers_own_data_count_and_not_the_agents_forged_ones(bench: Bench) -> None:
-    code, out, _ = bench.verify(claims="wrong.json", artifact="forged.csv", data="scores.csv")
-    assert code == 1
-    assert "critical mismatch consumer's" in out
-    code, out, _ = bench.verify(artifact="forged.csv", data="scores.csv")
-    assert code == 0
-    assert "values_consistent true true yes yes 1 – computed" in out
+@pytest.mark.parametrize(("claims", "expected", "result"), [("wrong", 1, "critical mismatch"), ("honest", 0, "match")])
+def test_consumers_data_replace_the_agents_forged_ones(
+    bench: CommandBench, claims: str, expected: int, result: str
+) -> None:
+    code, out, _ = verify(bench, claims=f"{claims}.json", artifact="forged.csv", data="scores.csv")
+    assert code == expected
+    assert f"{result} consumer's" in out
+    assert "yes 1 – computed" in out
 
 
-def test_how_many_decimals_a_claim_has_counts(bench: Bench) -> None:
-    bench.work(statistics=[{**MEAN_SPEC, "tolerance": 0.0}])
+def test_decimals_of_a_claim_count(bench: CommandBench) -> None:
+    work(bench, statistics=[{**MEAN_SPEC, "tolerance": 0.0}])
     bench.file("scores.csv", csv_of(-0.394, -0.392))  # a mean of -0.393, which rounds to -0.39 and not to -0.390
-    assert bench.verify()[0] == 0
+    assert verify(bench)[0] == 0
     bench.file("finer.json", '{"mean_fitness": -0.390}')
-    assert bench.verify(claims="finer.json")[0] == 1
+    assert verify(bench, claims="finer.json")[0] == 1
 
 
-def test_names_of_claims_do_not_move_the_terminals_cursor(bench: Bench) -> None:
-    bench.file("odd.json", json.dumps({"\x1b[2Jmean": 1, "mean_fitness": -0.39}))
-    _, out, _ = bench.verify(claims="odd.json")
+def test_control_characters_of_claims_are_removed(bench: CommandBench) -> None:
+    bench.file("odd.json", {"\x1b[2Jmean": 1, "mean_fitness": -0.39})
+    _, out, _ = verify(bench, claims="odd.json")
     assert "[2Jmean" in out
     assert "\x1b" not in out
 
 
-def test_without_data_nothing_passes(bench: Bench) -> None:
-    code, out, _ = bench.verify(artifact=None)
-    assert code == 1
-    assert "not met values_consistent: missing, nothing was recomputed or checked that tells it" in out
+@pytest.mark.parametrize(
+    ("given", "expected", "printed"),
+    [
+        ({"artifact": None}, 1, ["not met values_consistent: missing, no value was recomputed or checked for it"]),
+        ({"artifact": "colons.csv"}, 1, ["(wrong_delimiter)"]),
+        ({"data": "zip.csv"}, 3, ["verdict indeterminate: the science gate is indeterminate", "(not_csv)"]),
+    ],
+)
+def test_missing_or_unreadable_data_are_named(
+    bench: CommandBench, given: dict[str, Any], expected: int, printed: list[str]
+) -> None:
+    bench.file("colons.csv", CSV.replace(",", ";"))
+    (bench.folder / "zip.csv").write_bytes(b"PK\x03\x04 and more")
+    code, out, _ = verify(bench, **given)
+    assert code == expected
+    assert all(text in out for text in printed)
 
 
-def test_a_file_that_cannot_be_read_is_told_with_its_code(bench: Bench) -> None:
-    bench.file("scores.csv", CSV.replace(",", ";"))
-    code, out, _ = bench.verify()
-    assert code == 1
-    assert "(wrong_delimiter)" in out
-
-
-def test_consumers_data_that_cannot_be_read_are_no_verdict(bench: Bench) -> None:
-    bench.file("zip.csv", b"PK\x03\x04 and more")
-    code, out, _ = bench.verify(data="zip.csv")
+def test_required_review_is_indeterminate_unless_arithmetic_rejects(bench: CommandBench) -> None:
+    work(bench, checks=["value_ranges", "recompute_statistics", "peer_review"])
+    assert verify(bench, claims="wrong.json")[0] == 1
+    code, out, _ = verify(bench)
     assert code == 3
-    assert "verdict indeterminate: the science gate cannot tell" in out
-    assert "(not_csv)" in out
+    assert "the science gate is indeterminate: reviewer_unreachable" in out
+    assert "no judge is available offline" in out
 
 
-def test_a_demanded_review_can_be_refused_by_arithmetic_and_passed_by_nobody_here(bench: Bench) -> None:
-    bench.work(checks=["value_ranges", "recompute_statistics", "peer_review"])
-    code, out, _ = bench.verify(claims="wrong.json")
-    assert code == 1
-    code, out, _ = bench.verify()
-    assert code == 3
-    assert "the science gate cannot tell: reviewer_unreachable" in out
-    assert "there is none here" in out
-
-
-def test_the_json_is_the_result_with_all_that_was_found(bench: Bench) -> None:
-    code, out, _ = bench.verify("--json", claims="wrong.json")
-    assert code == 1
+def test_json_is_the_complete_result(bench: CommandBench) -> None:
+    code, out, _ = verify(bench, "--json", claims="wrong.json")
     found = VerificationResult.model_validate(json.loads(out))
     assert found.science is not None
-    assert found.science.passed is False
-    assert found.science.value_mismatches[0].claimed == 11.17
+    assert (code, found.science.passed, found.science.value_mismatches[0].claimed) == (1, False, 11.17)
     content = {"name": "scores.csv", "media_type": "text/csv", "sha256": sha256(CSV.encode()).hexdigest()}
-    candidate = {"output": {"text": "The mean."}, "claimed_values": WRONG, "artifacts": [content]}
+    candidate = {"output": OUTPUT, "claimed_values": WRONG, "artifacts": [content]}
     assert found.candidate_hash == candidate_hash(Candidate.model_validate(candidate)), "as a contract would have it"
 
 
-def test_a_work_with_science_needs_no_criteria(bench: Bench) -> None:
-    work = {name: value for name, value in WORK.items() if name != "success_criteria"}
-    bench.file("work.json", json.dumps(work))
-    code, out, _ = bench.verify()
+def test_work_with_science_needs_no_criteria(bench: CommandBench) -> None:
+    bench.file("work.json", {name: value for name, value in WORK.items() if name != "success_criteria"})
+    code, out, _ = verify(bench)
     assert code == 0
     assert out.startswith("passed the science gate passes it\n")
 
 
 @pytest.mark.parametrize(
-    ("science", "given", "said"),
+    ("science", "given", "message"),
     [
         ({"domain": "alchemy"}, {}, "work.json /science/domain: Unknown domain; known here: "),
         ({"checks": ["no_such_check"]}, {}, "work.json /science/checks/0: Unknown check"),
         ({"data": [{"name": "raw.csv"}]}, {}, "science.data names raw.csv: give what is in it, under that name"),
+        (
+            {"data": [{"name": "raw.csv", "sha256": "a" * 64}]},
+            {"data": "scores.csv"},
+            f"the work's data have {'a' * 64}",
+        ),
         ({}, {"artifact": "nowhere.csv"}, "nowhere.csv; check the path given to --artifact"),
         ({}, {"claims": "output.json"}, "output.json /text: Expected a number or null"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_and_the_fix(
-    bench: Bench, science: dict[str, Any], given: dict[str, str], said: str
+def test_bad_input_is_named_with_its_pointer_and_the_fix(
+    bench: CommandBench, science: dict[str, Any], given: dict[str, str], message: str
 ) -> None:
-    bench.work(**science)
-    code, _, err = bench.verify(**given)
+    work(bench, **science)
+    code, _, err = verify(bench, **given)
     assert code == 2
-    assert said in err
+    assert message in err
 
 
-def test_data_with_another_digest_than_the_works_are_refused(bench: Bench) -> None:
-    bench.work(data=[{"name": "raw.csv", "sha256": "a" * 64}])
-    code, _, err = bench.verify(data="scores.csv")
+def test_duplicate_name_and_claims_without_science_are_refused(bench: CommandBench) -> None:
+    code, _, err = verify(bench, "--artifact", bench.path("scores.csv"))
     assert code == 2
-    assert f"the work's data have {'a' * 64}" in err
-
-
-def test_claims_for_a_work_without_science_would_be_looked_at_by_nobody(bench: Bench) -> None:
-    bench.file("work.json", json.dumps({"success_criteria": {"criteria": [LENGTH]}}))
-    code, _, err = bench.verify(artifact=None)
+    assert "--artifact: scores.csv is given twice; give each file a name of its own: NAME=FILE" in err
+    length = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 1}
+    bench.file("work.json", {"success_criteria": {"criteria": [length]}})
+    code, _, err = verify(bench, artifact=None)
     assert code == 2
     assert "the work has no science" in err
 
 
-LENGTH = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 1}
-
-
-def test_a_name_that_is_given_twice_is_refused(bench: Bench) -> None:
-    code, _, err = bench.verify("--artifact", str(bench.folder / "scores.csv"))
-    assert code == 2
-    assert "--artifact: scores.csv is given twice; give each file a name of its own: NAME=FILE" in err
-
-
 @pytest.mark.parametrize(("claims", "expected"), [("claims.json", 0), ("plotted_claims.json", 1)])
-def test_the_example_of_the_readme_is_judged_as_it_says(
+def test_example_of_the_readme_has_the_documented_verdict(
     claims: str, expected: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"--work": "work.json", "--output": "output.json", "--claims": claims, "--data": "scores.csv"}
-    options = [part for option, name in files.items() for part in (option, str(EXAMPLE / name))]
+    options = [part for option, name in files.items() for part in (option, str(FOLDER / "fitness" / name))]
     assert call(["verify", *options]) == expected
     assert "consumer's" in capsys.readouterr().out
     readme = (Path(__file__).parents[3] / "libs/aex-cli/README.md").read_text(encoding="utf-8")

@@ -1,9 +1,10 @@
-"""A small real web application that answers as the platform does, fails as it is told to, and remembers what came."""
-
+import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
+from inspect import isasyncgen, isgenerator
+from itertools import islice
 from threading import Thread
 from time import sleep
 from typing import Any, Protocol
@@ -14,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-CUT = "cut"
-"""A fault: the connection ends without an answer."""
+from aex_client import AexClient, AsyncAexClient, Endpoints, RetryPolicy
+from aex_client.exchange import FIVE_ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Fault:
     code: str = "test_fault"
     headers: dict[str, str] = field(default_factory=dict)
     after_effect: bool = False
-    """Whether the request takes effect nonetheless, as where an answer is lost on its way."""
+    """True if the request takes effect nonetheless, as with a lost answer."""
 
 
 @dataclass(slots=True)
@@ -102,6 +103,52 @@ class Platform:
 def _problem(fault: Fault) -> Response:
     document = {"status": fault.status, "code": fault.code, "detail": "as told", "request_id": "req_1", "errors": []}
     return Response(json.dumps(document), fault.status, fault.headers, "application/problem+json")
+
+
+class Cut(Exception):
+    """An aborted connection."""
+
+
+async def stream(parts: Iterable[bytes | str], *, cut: bool = False) -> AsyncIterator[bytes | str]:
+    """Yield the parts of an answer; `cut`: then abort the connection."""
+    for part in parts:
+        yield part
+    if cut:
+        raise Cut
+
+
+@dataclass
+class Both:
+    """The client of a `kind`, sync or async, and the pauses that it made."""
+
+    kind: str
+    retries: RetryPolicy = FIVE_ATTEMPTS
+    pauses: list[float] = field(default_factory=list)
+    token: Any = "t"
+    jitter: float = 0.5
+
+    async def call(self, endpoints: Endpoints, method: str, *args: Any, most: int = 9_999, **named: Any) -> Any:
+        """Return the result of a method, or a list of the first `most` items that it yields."""
+        settings: dict[str, Any] = {"retries": self.retries, "jitter": lambda: self.jitter}
+        if self.kind == "sync":
+            with AexClient(endpoints, self.token, sleep=self.pauses.append, **settings) as client:
+                made = await asyncio.to_thread(getattr(client, method), *args, **named)
+                return await asyncio.to_thread(lambda: list(islice(made, most))) if isgenerator(made) else made
+
+        async def sleep(seconds: float) -> None:
+            self.pauses.append(seconds)
+
+        async with AsyncAexClient(endpoints, self.token, sleep=sleep, **settings) as async_client:
+            made = getattr(async_client, method)(*args, **named)
+            if not isasyncgen(made):
+                return await made
+            found: list[Any] = []
+            async with aclosing(made) as items:
+                async for each in items:
+                    found.append(each)
+                    if len(found) == most:
+                        break
+            return found
 
 
 class Served(Protocol):

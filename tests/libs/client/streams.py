@@ -1,7 +1,4 @@
-"""A small real web application that streams a contract's events as a script tells, one connection after the other."""
-
 import json
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,18 +7,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from tests.libs.client.platform import stream
+
 BEGIN = ": following\nretry: 400\n\n"
 BEAT = ": still here\n\n"
 
 
-class Cut(Exception):
-    """The connection breaks off."""
-
-
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What one connection brings: frames, and then its end, or a break."""
-
     frames: tuple[str, ...] = ()
     broken: bool = False
     status: int = 200
@@ -34,31 +27,24 @@ class Streams:
     """The connections still to come, and what was asked so far."""
 
     script: list[Connection]
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requested: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def last_ids(self) -> list[str | None]:
         """The `Last-Event-ID` of each request."""
-        return [headers.get("last-event-id") for headers in self.asked]
+        return [headers.get("last-event-id") for headers in self.requested]
 
     async def events(self, request: Request) -> Response:
-        self.asked.append(dict(request.headers))
+        self.requested.append(dict(request.headers))
         connection = self.script.pop(0)
         if connection.status != 200:
             body = b"" if connection.status == 204 else json.dumps({"code": "as_told", "detail": "as told"}).encode()
             return Response(body, connection.status, connection.headers)
-        return StreamingResponse(_sent(connection), media_type=connection.media_type)
+        return StreamingResponse(stream(connection.frames, cut=connection.broken), media_type=connection.media_type)
 
     def app(self) -> Starlette:
         """The application."""
         return Starlette(routes=[Route("/v1/contracts/ctr_1/events", self.events)])
-
-
-async def _sent(connection: Connection) -> AsyncIterator[str]:
-    for frame in connection.frames:
-        yield frame
-    if connection.broken:
-        raise Cut
 
 
 def event(seq: int, kind: str = "verification_rejected", **more: Any) -> str:

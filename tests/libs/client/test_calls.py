@@ -1,5 +1,3 @@
-"""What is sent: paths, queries and bodies, one call at a time."""
-
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -21,7 +19,7 @@ from aex_models.work import Budget, WorkSubmission
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 POSTING = Posting(account="platform:cash", amount=1, currency="USD")
 
-PLACES: list[tuple[Call[Any], str, str, str]] = [
+PATHS: list[tuple[Call[Any], str, str, str]] = [
     (calls.publish_work({}), "work-publisher", "POST", "/v1/work"),
     (calls.validate_work({}), "work-publisher", "POST", "/v1/work/validate"),
     (calls.list_work(), "work-publisher", "GET", "/v1/work"),
@@ -61,30 +59,29 @@ PLACES: list[tuple[Call[Any], str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "service", "method", "path"), PLACES, ids=lambda value: str(value)[:40])
-def test_each_call_goes_to_its_place_and_each_write_once(call: Call[Any], service: str, method: str, path: str) -> None:
-    assert (call.service, call.method, call.path) == (service, method, path)
-    assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer")))
+def test_call_has_its_path_and_a_write_its_key() -> None:
+    for call, service, method, path in PATHS:
+        assert (call.service, call.method, call.path) == (service, method, path)
+        assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer")))
 
 
-@pytest.mark.parametrize("name", ["../../etc", "a/b", "a?b#c", "ü €", "%2e%2e"])
-def test_an_id_from_elsewhere_cannot_lead_to_another_path(name: str) -> None:
-    path = calls.get_work(name).path
-    assert path.count("/") == 3
-    assert not set(path) & set("?# ")
+def test_id_is_escaped_in_the_path() -> None:
+    for name in ("../../etc", "a/b", "a?b#c", "ü €", "%2e%2e"):
+        path = calls.get_work(name).path
+        assert path.count("/") == 3
+        assert not set(path) & set("?# ")
 
 
-def test_a_submission_may_be_a_model_or_a_mapping_with_either_inside() -> None:
+def test_submission_may_be_a_model_or_a_mapping() -> None:
     model = WorkSubmission(title="T", budget=Budget(max_cpc=Decimal("0.10")))
     for given_ in (
         model,
         {"title": "T", "budget": model.budget},
         {"title": "T", "budget": {"max_cpc": Decimal("0.1")}},
     ):
-        body = calls.publish_work(given_).body
-        assert body is not None
-        assert json.loads(body) == {"title": "T", "budget": {"max_cpc": json.loads(body)["budget"]["max_cpc"]}}
-        assert Decimal(json.loads(body)["budget"]["max_cpc"]) == Decimal("0.1")
+        sent = json.loads(calls.publish_work(given_).body or b"")
+        assert Decimal(sent["budget"].pop("max_cpc")) == Decimal("0.1")
+        assert sent == {"title": "T", "budget": {}}
 
 
 @given(st.decimals(0, 10**9, places=6))
@@ -97,18 +94,18 @@ def test_money_is_sent_as_plain_digits(amount: Decimal) -> None:
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), Decimal("NaN"), {1, 2}, object()])
-def test_what_is_not_json_is_refused_before_it_is_sent(bad: object) -> None:
+def test_body_outside_json_is_refused(bad: object) -> None:
     for make in (lambda: json_body({"a": bad}), lambda: calls.submit_output("c", {}, claimed_values={"a": bad})):
         with pytest.raises((ValueError, TypeError)):
             make()
 
 
-def test_times_and_mappings_of_any_kind_are_sent_as_json() -> None:
+def test_times_and_mappings_are_sent_as_json() -> None:
     body = json_body({"at": NOON, "terms": MappingProxyType({"rate": Decimal("0.10")})})
     assert json.loads(body) == {"at": "2025-03-01T12:00:00+00:00", "terms": {"rate": "0.10"}}
 
 
-def test_a_candidate_is_sent_whole_and_its_claims_keep_their_digits() -> None:
+def test_candidate_is_sent_with_the_digits_of_its_claims() -> None:
     call = calls.submit_output(
         "c",
         {"text": "naïve", "n": 1},
@@ -130,14 +127,11 @@ def test_a_candidate_is_sent_whole_and_its_claims_keep_their_digits() -> None:
         "artifacts": [{"name": "a.txt", "media_type": "text/plain", "content": "x"}],
     }
     assert (call.query, call.wait_s) == ((("wait_s", "2.5"),), 2.5)
+    bare = calls.submit_output("c", None)
+    assert (bare.body, bare.query) == (b'{"output":null}', ())
 
 
-def test_what_was_not_said_of_a_candidate_is_not_sent() -> None:
-    assert calls.submit_output("c", None).body == b'{"output":null}'
-    assert calls.submit_output("c", None).query == ()
-
-
-def test_queries_name_what_was_asked_and_leave_out_the_rest() -> None:
+def test_query_has_only_the_given_parameters() -> None:
     call = calls.list_settlements(agent_id="bot", first_day=date(2025, 3, 1), last_day="2025-03-02", limit=5)
     assert dict(call.query) == {"agent_id": "bot", "from": "2025-03-01", "to": "2025-03-02", "limit": "5"}
     export = calls.export_settlements(status="reversed", currency="EUR", last_day=date(2025, 3, 1))
@@ -154,7 +148,7 @@ def test_queries_name_what_was_asked_and_leave_out_the_rest() -> None:
         Replacement(base=Decimal("0.80"), bonus=Decimal(0), penalty=Decimal("0.30")),
     ],
 )
-def test_a_correction_says_what_it_means_and_no_more(replacement: Any) -> None:
+def test_correction_has_only_the_given_fields(replacement: Any) -> None:
     body = calls.reverse_settlement("c", "wrong rate", replacement=replacement, revision=2).body
     assert body is not None
     sent = json.loads(body)
@@ -164,12 +158,12 @@ def test_a_correction_says_what_it_means_and_no_more(replacement: Any) -> None:
     assert calls.reverse_settlement("c", "twice").body == b'{"reason": "twice"}'
 
 
-def test_the_next_page_is_the_same_query_with_another_cursor() -> None:
+def test_next_page_has_the_same_query_and_another_cursor() -> None:
     call = calls.list_work(status="open", limit=3).after("one").after("two")
     assert call.query == (("status", "open"), ("limit", "3"), ("cursor", "two"))
 
 
-def test_the_local_suite_is_four_ports_in_a_row() -> None:
+def test_local_suite_has_four_consecutive_ports() -> None:
     suite = Endpoints.local(9000)
     urls = [suite.url(service, "/v1/work") for service in Service]
     assert urls == [f"http://127.0.0.1:{9000 + place}/v1/work" for place in range(4)]

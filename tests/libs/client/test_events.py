@@ -1,180 +1,121 @@
-"""Following a contract with both clients: across streams that end, break off and are refused, without gap or double."""
-
-import asyncio
-from collections.abc import Iterator
-from contextlib import aclosing
-from dataclasses import dataclass, field
-
 import pytest
 from structlog.testing import capture_logs
 
 from aex_client import (
     NO_RETRIES,
-    AexClient,
     AnswerNotUnderstood,
-    AsyncAexClient,
     ConnectionFailed,
     Endpoints,
     NotFound,
-    RetryPolicy,
     Unauthenticated,
     Unavailable,
 )
-from aex_client.retries import FIVE_ATTEMPTS
 from aex_models.contract_events import ContractEvent
-from tests.libs.client.platform import served
+from tests.libs.client.platform import Both, served
 from tests.libs.client.streams import BEAT, BEGIN, Connection, Streams, event
 
 END = event(3, "verification_exhausted")
 
 
-@dataclass
-class Follower:
-    """One of the two clients on a script, with what it slept."""
-
-    kind: str
-    retries: RetryPolicy = FIVE_ATTEMPTS
-    pauses: list[float] = field(default_factory=list)
-    tokens: Iterator[str] = field(default_factory=lambda: (f"token-{number}" for number in range(99)))
-
-    async def heard(self, streams: Streams, after: int | None = None, most: int = 99) -> list[ContractEvent]:
-        """The first events, at most so many."""
-        with served(streams) as url:
-            endpoints = Endpoints(*[url] * 4)
-            if self.kind == "sync":
-                return await asyncio.to_thread(self._blocking, endpoints, after, most)
-            return await self._awaited(endpoints, after, most)
-
-    def _blocking(self, endpoints: Endpoints, after: int | None, most: int) -> list[ContractEvent]:
-        found: list[ContractEvent] = []
-        with AexClient(
-            endpoints, self._token, retries=self.retries, sleep=self.pauses.append, jitter=lambda: 0.5
-        ) as client:
-            for each in client.events("ctr_1", after):
-                found.append(each)
-                if len(found) == most:
-                    break
-        return found
-
-    async def _awaited(self, endpoints: Endpoints, after: int | None, most: int) -> list[ContractEvent]:
-        found: list[ContractEvent] = []
-
-        async def sleep(seconds: float) -> None:
-            self.pauses.append(seconds)
-
-        async with (
-            AsyncAexClient(endpoints, self._token, retries=self.retries, sleep=sleep, jitter=lambda: 0.5) as client,
-            aclosing(client.events("ctr_1", after)) as events,
-        ):
-            async for each in events:
-                found.append(each)
-                if len(found) == most:
-                    break
-        return found
-
-    def _token(self) -> str:
-        return next(self.tokens)
-
-
-@pytest.fixture(params=["sync", "async"])
-def follower(request: pytest.FixtureRequest) -> Follower:
-    return Follower(request.param)
+async def receive(both: Both, streams: Streams, after: int | None = None, most: int = 99) -> list[ContractEvent]:
+    """The first events, at most `most`."""
+    with served(streams) as url:
+        events: list[ContractEvent] = await both.call(Endpoints(*[url] * 4), "events", "ctr_1", after, most=most)
+        return events
 
 
 def seqs(events: list[ContractEvent]) -> list[int]:
     return [each.seq for each in events]
 
 
-async def test_events_come_as_models_up_to_the_one_that_ends_the_contract(follower: Follower) -> None:
-    told = event(1, code="too_long", message="Too long.", attempt_id="att_1", attempt_counted=True)
-    streams = Streams([Connection((BEGIN, told, BEAT, event(2, "held"), END, event(4)))])
-    first, held, end = await follower.heard(streams)
+async def test_events_are_models_up_to_the_final_one(both: Both) -> None:
+    printed = event(1, code="too_long", message="Too long.", attempt_id="att_1", attempt_counted=True)
+    streams = Streams([Connection((BEGIN, printed, BEAT, event(2, "held"), END, event(4)))])
+    both.token = iter(["token-0"]).__next__
+    first, held, end = await receive(both, streams)
     assert isinstance(first, ContractEvent)
     assert (first.seq, first.code, first.message, first.attempt_counted) == (1, "too_long", "Too long.", True)
     assert (held.type, end.type) == ("held", "verification_exhausted")
-    [asked] = streams.asked
-    assert (asked["authorization"], asked["accept"]) == ("Bearer token-0", "text/event-stream")
-    assert "last-event-id" not in asked
+    [requested] = streams.requested
+    assert (requested["authorization"], requested["accept"]) == ("Bearer token-0", "text/event-stream")
+    assert "last-event-id" not in requested
 
 
-async def test_a_stream_that_ends_is_resumed_after_the_last_event_with_a_token_of_its_own(follower: Follower) -> None:
+async def test_ended_stream_is_resumed_after_the_last_event_with_a_new_token(both: Both) -> None:
+    both.token = iter([f"token-{number}" for number in range(3)]).__next__
     streams = Streams([Connection((BEGIN, event(1))), Connection((BEGIN, BEAT)), Connection((BEGIN, event(2), END))])
-    assert seqs(await follower.heard(streams)) == [1, 2, 3]
+    assert seqs(await receive(both, streams)) == [1, 2, 3]
     assert streams.last_ids == [None, "1", "1"]
-    assert [each["authorization"] for each in streams.asked] == [f"Bearer token-{number}" for number in range(3)]
-    assert follower.pauses[:2] == pytest.approx([0.3, 0.3])  # the service asks for 0.4 s, jittered
+    assert [each["authorization"] for each in streams.requested] == [f"Bearer token-{number}" for number in range(3)]
+    assert both.pauses[:2] == pytest.approx([0.3, 0.3])  # the service asks for 0.4 s, jittered
 
 
-async def test_a_stream_that_breaks_off_is_resumed_and_half_an_event_is_none(follower: Follower) -> None:
+async def test_aborted_stream_is_resumed_and_each_event_returned_once(both: Both) -> None:
     half = event(2).rstrip("\n")
-    streams = Streams([Connection((BEGIN, event(1), half), broken=True), Connection((BEGIN, event(2), END))])
-    assert seqs(await follower.heard(streams)) == [1, 2, 3]
-    assert streams.last_ids == [None, "1"]
+    streams = Streams(
+        [
+            Connection((BEGIN, event(1), half), broken=True),
+            Connection((BEGIN, event(1), event(2))),
+            Connection((BEGIN, END)),
+        ]
+    )
+    assert seqs(await receive(both, streams)) == [1, 2, 3]
+    assert streams.last_ids == [None, "1", "2"]
 
 
-async def test_an_event_that_comes_again_is_told_once(follower: Follower) -> None:
-    streams = Streams([Connection((BEGIN, event(1))), Connection((BEGIN, event(1), event(2), END))])
-    assert seqs(await follower.heard(streams)) == [1, 2, 3]
-
-
-async def test_one_begins_where_one_likes(follower: Follower) -> None:
+async def test_caller_may_start_after_an_event_and_stop_before_the_last(both: Both) -> None:
     streams = Streams([Connection((BEGIN, END))])
-    assert seqs(await follower.heard(streams, after=2)) == [3]
+    assert seqs(await receive(both, streams, after=2)) == [3]
     assert streams.last_ids == ["2"]
+    assert await receive(both, Streams([Connection(status=204)]), after=3) == []
+    assert seqs(await receive(both, Streams([Connection((BEGIN, event(1), event(2), END))]), most=1)) == [1]
 
 
-async def test_a_contract_that_is_over_and_read_has_nothing_more(follower: Follower) -> None:
-    assert await follower.heard(Streams([Connection(status=204)]), after=3) == []
-
-
-async def test_one_may_leave_before_the_end(follower: Follower) -> None:
-    streams = Streams([Connection((BEGIN, event(1), event(2), END))])
-    assert seqs(await follower.heard(streams, most=1)) == [1]
+@pytest.mark.parametrize(
+    ("connection", "error", "message"),
+    [
+        (Connection(status=503), Unavailable, "as told"),
+        (Connection(), ConnectionFailed, "ended without a frame"),  # a stream without any frame is a failure
+    ],
+)
+async def test_consecutive_failures_are_bounded(
+    both: Both, connection: Connection, error: type[Exception], message: str
+) -> None:
+    streams = Streams([connection] * 5)
+    with pytest.raises(error, match=message):
+        await receive(both, streams)
+    assert (len(streams.requested), len(both.pauses)) == (5, 4)
 
 
 @pytest.mark.parametrize("status", [429, 503])
-async def test_refusals_that_pass_are_waited_for_and_logged(follower: Follower, status: int) -> None:
+async def test_temporary_refusals_are_retried_and_logged(both: Both, status: int) -> None:
     refusal = Connection(status=status, headers={"Retry-After": "2"})
     streams = Streams([refusal, refusal, Connection((BEGIN, END))])
     with capture_logs() as logs:
-        assert seqs(await follower.heard(streams)) == [3]
-    assert follower.pauses[:2] == pytest.approx([2.1, 2.2])
-    told = [entry for entry in logs if entry["event"] == "aex_events_resumed"]
-    assert [(entry["failures"], entry["reason"]) for entry in told] == [(1, "as_told"), (2, "as_told")]
+        assert seqs(await receive(both, streams)) == [3]
+    assert both.pauses[:2] == pytest.approx([2.1, 2.2])
+    printed = [entry for entry in logs if entry["event"] == "aex_events_resumed"]
+    assert [(entry["failures"], entry["reason"]) for entry in printed] == [(1, "as_told"), (2, "as_told")]
 
 
-async def test_failures_in_a_row_are_bounded(follower: Follower) -> None:
-    streams = Streams([Connection(status=503)] * 5)
-    with pytest.raises(Unavailable):
-        await follower.heard(streams)
-    assert (len(streams.asked), len(follower.pauses)) == (5, 4)
-
-
-async def test_failures_are_forgotten_once_something_is_heard(follower: Follower) -> None:
+async def test_received_frame_resets_the_number_of_failures(both: Both) -> None:
     row = [Connection(status=503)] * 4
     streams = Streams([*row, Connection((BEGIN,)), *row, Connection((BEGIN, END))])
-    assert seqs(await follower.heard(streams)) == [3]
+    assert seqs(await receive(both, streams)) == [3]
 
 
-async def test_streams_that_say_nothing_at_all_are_failures(follower: Follower) -> None:
-    streams = Streams([Connection()] * 5)
-    with pytest.raises(ConnectionFailed, match="ended before it began"):
-        await follower.heard(streams)
-    assert len(streams.asked) == 5
-
-
-async def test_without_retries_a_broken_stream_is_told(follower: Follower) -> None:
-    follower.retries = NO_RETRIES
+async def test_aborted_stream_is_raised_without_retries(both: Both) -> None:
+    both.retries = NO_RETRIES
     with pytest.raises(ConnectionFailed):
-        await follower.heard(Streams([Connection((BEGIN, event(1)), broken=True)]))
+        await receive(both, Streams([Connection((BEGIN, event(1)), broken=True)]))
 
 
 @pytest.mark.parametrize(("status", "kind"), [(401, Unauthenticated), (404, NotFound)])
-async def test_other_refusals_are_told_at_once(follower: Follower, status: int, kind: type[Exception]) -> None:
+async def test_permanent_refusals_are_raised_at_once(both: Both, status: int, kind: type[Exception]) -> None:
     streams = Streams([Connection(status=status)])
     with pytest.raises(kind):
-        await follower.heard(streams)
-    assert follower.pauses == []
+        await receive(both, streams)
+    assert both.pauses == []
 
 
 @pytest.mark.parametrize(
@@ -185,6 +126,6 @@ async def test_other_refusals_are_told_at_once(follower: Follower, status: int, 
         Connection((BEGIN, "event: held\ndata: half\nid: 1\n\n")),
     ],
 )
-async def test_what_is_no_event_is_not_understood(follower: Follower, connection: Connection) -> None:
+async def test_answer_without_an_event_is_not_understood(both: Both, connection: Connection) -> None:
     with pytest.raises(AnswerNotUnderstood):
-        await follower.heard(Streams([connection]))
+        await receive(both, Streams([connection]))

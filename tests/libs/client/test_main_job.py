@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from aex_client import AexClient, AsyncAexClient, Conflict, Endpoints, InvalidRe
 from aex_models.audiences import Audience
 from aex_models.contract import ContractStatus
 from aex_models.results import Verdict
-from tests.e2e.live import Live, live_suite
+from tests.e2e.live import Live
 from tests.e2e.parties import caller, fresh
+from tests.e2e.shared_suite import shared_suite
+from tests.shared import Shared
 
 README = Path(__file__).parents[3] / "libs/aex-client/README.md"
 pytestmark = pytest.mark.e2e
@@ -30,16 +33,17 @@ SUBMISSION = {
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live_suite(tmp_path_factory.mktemp("client") / ".aex") as live:
+def suite(shared: Shared) -> Iterator[Live]:
+    with shared_suite(shared) as live:
         yield live
+        assert live.breakdowns() == []
 
 
 def token(suite: Live, role: str, name: str) -> str:
     return caller(suite, Audience(role), name).token
 
 
-def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
+def test_readme_prints_the_documented_lines(suite: Live, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     script = "\n".join(blocks).replace("Endpoints.local()", f"Endpoints.local({suite.running.port})")
     (tmp_path / ".aex").symlink_to(suite.data_dir)
@@ -64,7 +68,7 @@ def test_the_readme_does_what_it_says(suite: Live, tmp_path: Path) -> None:
     ]
 
 
-async def test_the_main_job_awaited(suite: Live) -> None:
+async def test_main_job_runs_with_the_async_client(suite: Live) -> None:
     acme, bot = fresh("acme"), fresh("bot")
     endpoints = Endpoints.local(suite.running.port)
     async with (
@@ -103,8 +107,8 @@ async def test_the_main_job_awaited(suite: Live) -> None:
         less = {"base": "0.05", "bonus": "0", "penalty": "0"}
         corrected = await finance.reverse_settlement(contract_id, "wrong rate", replacement=less, revision=1)
         assert (corrected.status, corrected.revision, corrected.cost.total) == ("settled", 2, Decimal("0.05"))
-        booked = [row async for row in agent.rows(calls.export_settlements(agent_id=bot))]
-        assert sorted((row.revision, row.kind, row.total) for row in booked) == [
+        posted = [row async for row in agent.rows(calls.export_settlements(agent_id=bot))]
+        assert sorted((row.revision, row.kind, row.total) for row in posted) == [
             (1, "reversal", Decimal("-0.12")),
             (1, "settlement", Decimal("0.12")),
             (2, "settlement", Decimal("0.05")),
@@ -114,14 +118,13 @@ async def test_the_main_job_awaited(suite: Live) -> None:
 async def _settled(finance: AsyncAexClient, contract_id: str) -> Decimal:
     async with asyncio.timeout(30):
         while True:
-            try:
+            with suppress(NotFound):
                 return (await finance.get_settlement(contract_id)).cost.total
-            except NotFound:
-                await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)
 
 
 async def _sealed(agent: AsyncAexClient) -> None:
-    """The sealer comes within a second."""
+    """The sealer seals within a second."""
     async with asyncio.timeout(30):
         while True:
             if (await agent.breakdown("day")).rows:
@@ -129,7 +132,7 @@ async def _sealed(agent: AsyncAexClient) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_what_else_the_services_offer(suite: Live) -> None:
+def test_other_calls_work_with_the_sync_client(suite: Live) -> None:
     acme, bot = fresh("acme"), fresh("bot")
     endpoints = Endpoints.local(suite.running.port)
     with (
@@ -142,12 +145,13 @@ def test_what_else_the_services_offer(suite: Live) -> None:
         assert {rule.name for rule in agent.list_rules()} >= {"metric_out_of_bounds"}
         assert operator.list_holds(status="waiting").next_cursor is None
         assert agent.get_profile(bot).success_rate is None
-        with pytest.raises(NotFound):
-            agent.get_profile("somebody-else")
-        with pytest.raises(NotFound):
-            operator.get_hold("hold_none")
-        with pytest.raises(NotFound):
-            operator.decide_hold("hold_none", "release", "as a test")
+        for call in (
+            lambda: agent.get_profile("another-agent"),
+            lambda: operator.get_hold("hold_none"),
+            lambda: operator.decide_hold("hold_none", "release", "as a test"),
+        ):
+            with pytest.raises(NotFound):
+                call()
         with pytest.raises(InvalidRequest) as caught:
             consumer.publish_work({**SUBMISSION, "success_criteria": {"criteria": [{**CRITERION, "metric": "mood"}]}})
         assert "Unknown metric: mood" in str(caught.value)
@@ -164,15 +168,9 @@ def test_what_else_the_services_offer(suite: Live) -> None:
             agent.finalize(contract_id)
         assert consumer.cancel_contract(contract_id).status is ContractStatus.CANCELLED
         assert [each.contract_id for each in agent.list_contracts(status="cancelled").items] == [contract_id]
-        paid_in = finance.post_transaction(
-            "deposit",
-            [
-                {"account": "platform:cash", "amount": 5_000_000, "currency": "USD"},
-                {"account": f"consumer:{acme}", "amount": -5_000_000, "currency": "USD"},
-            ],
-            "paid in",
-        )
-        assert paid_in.reason == "paid in"
+        amounts = {"platform:cash": 5_000_000, f"consumer:{acme}": -5_000_000}
+        postings = [{"account": name, "amount": amount, "currency": "USD"} for name, amount in amounts.items()]
+        assert finance.post_transaction("deposit", postings, "paid in").reason == "paid in"
         deadline = time.monotonic() + 30
         while not (account := consumer.get_account(f"consumer:{acme}")).balances and time.monotonic() < deadline:
             time.sleep(0.05)  # it is sealed within a second

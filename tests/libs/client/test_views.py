@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,51 +11,21 @@ from pydantic_core import to_json
 
 from aex_client import views
 from aex_client.call import reader
+from aex_models import contract as c
+from aex_models import governance as g
+from aex_models import science as s
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.catalog import MetricEntry
-from aex_models.contract import (
-    Attempt,
-    AttemptStatus,
-    Award,
-    Candidate,
-    Contract,
-    ContractStatus,
-    ExecutionMetadata,
-    Terms,
-)
 from aex_models.cost import billing_impact, cost
 from aex_models.examination import DomainViolation, Examination, MismatchSeverity, ValueMismatch
-from aex_models.governance import (
-    Action,
-    AgentProfile,
-    DomainProfile,
-    Flag,
-    GovernanceResult,
-    Hold,
-    HoldCause,
-    MetricProfile,
-    Party,
-    Rule,
-    Severity,
-)
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
-from aex_models.science import (
-    GateReason,
-    OutcomeVerdict,
-    Recommendation,
-    Reviewer,
-    Science,
-    ScienceResult,
-    ScientificReview,
-    ScientificValidity,
-)
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from aex_models.thresholds import MetricType
 from aex_models.work import Budget, Evaluation, FeedbackLevel, Work, WorkStatus
 from tests.libs.models.results import CONTRACT, NOW, a_criterion, a_result
 
-TERMS = Terms(cpc_rate=Decimal("0.1"))
+TERMS = c.Terms(cpc_rate=Decimal("0.1"))
 HASH = "0" * 64
 MISMATCH = ValueMismatch(
     name="mean", claimed=11.17, actual=-0.39, severity=MismatchSeverity.CRITICAL, relative_error=29.6
@@ -67,38 +38,39 @@ RESULT = a_result(
         a_criterion("word_count", met=False, value=None, error=CriterionError(code="metric_missing", message="none")),
     ),
     bonus=Decimal("0.05"),
-    governance=GovernanceResult(
-        action=Action.ALLOW, flags=(Flag(rule="r", severity=Severity.MINOR, message="m", evidence={"x": 1}),)
+    governance=g.GovernanceResult(
+        action=g.Action.ALLOW,
+        flags=(g.Flag(rule="r", severity=g.Severity.MINOR, message="m", evidence={"x": 1}),),
     ),
     governance_flags=("r",),
     candidate_hash=HASH,
-    science=ScienceResult(
+    science=s.ScienceResult(
         passed=False,
-        reasons=(GateReason(code="value_mismatch", names=("mean",)),),
+        reasons=(s.GateReason(code="value_mismatch", names=("mean",)),),
         value_mismatches=(MISMATCH, MISMATCH.model_copy(update={"name": "std", "secret": True})),
         domain_violations=(
             DomainViolation(name="mean", message="11.17 is outside [-5, 2]", value=11.17, min=-5, max=2, secret=True),
         ),
         values_plausible=False,
         examination=Examination(claims=2, in_range=1, unchecked=("std",)),
-        review=ScientificReview(
-            outcome_verdict=OutcomeVerdict.WRONG_ANSWER,
-            scientific_validity=ScientificValidity.INVALID,
+        review=s.ScientificReview(
+            outcome_verdict=s.OutcomeVerdict.WRONG_ANSWER,
+            scientific_validity=s.ScientificValidity.INVALID,
             confidence=0.9,
             answers_original_question=False,
             values_plausible=False,
             values_consistent=None,
             reasoning_sound=None,
             value_mismatches=(MISMATCH,),
-            recommendation=Recommendation.REJECT,
+            recommendation=s.Recommendation.REJECT,
         ),
-        reviewer=Reviewer(model="m", prompt_version="1"),
+        reviewer=s.Reviewer(model="m", prompt_version="1"),
     ),
 )
 COST = cost(TERMS, RESULT)
-CANDIDATE = Candidate(
+CANDIDATE = c.Candidate(
     output={"text": "t"},
-    execution_metadata=ExecutionMetadata(duration_ms=5.0, tokens=7),
+    execution_metadata=c.ExecutionMetadata(duration_ms=5.0, tokens=7),
     claimed_values={"mean": 1.5},
 )
 WORK = Work(
@@ -108,7 +80,7 @@ WORK = Work(
     domain="general",
     budget=Budget(max_cpc=Decimal("0.1")),
     evaluation=Evaluation(reference="secret"),
-    science=Science.model_validate(
+    science=s.Science.model_validate(
         {
             "question": "?",
             "expected_outcome": "secret",
@@ -120,12 +92,12 @@ WORK = Work(
     created_at=NOW,
 )
 PARTS = {"contract_id": CONTRACT, "work_id": "work_1", "agent_id": "bot", "consumer_id": "acme"}
-ATTEMPT = Attempt(
+ATTEMPT = c.Attempt(
     attempt_id="att_1",
     contract_id=CONTRACT,
     candidate_hash=HASH,
     output_hash=HASH,
-    status=AttemptStatus.JUDGED,
+    status=c.AttemptStatus.JUDGED,
     verdict=RESULT.verdict,
     feedback="f",
     counted=True,
@@ -139,7 +111,7 @@ OUTCOME = OutcomeRecord(
     id="out_1",
     **PARTS,
     domain="general",
-    final_status=ContractStatus.PASSED,
+    final_status=c.ContractStatus.PASSED,
     verification_result=RESULT,
     final_result={"text": "t"},
     attempts_used=1,
@@ -153,7 +125,7 @@ SETTLEMENT = Settlement(
     **PARTS,
     domain="general",
     success=True,
-    final_status=ContractStatus.PASSED,
+    final_status=c.ContractStatus.PASSED,
     verdict=RESULT.verdict,
     status=SettlementStatus.SETTLED,
     revision=1,
@@ -169,21 +141,24 @@ COUNTS: dict[str, Any] = {
     "decisions": {"allow": 3},
     "flags": {"velocity": 1},
 }
-IN_GENERAL = DomainProfile(domain="general", **COUNTS, metrics={"rougeL": MetricProfile(count=3, median=0.5, mad=0.1)})
+IN_GENERAL = g.DomainProfile(
+    domain="general", **COUNTS, metrics={"rougeL": g.MetricProfile(count=3, median=0.5, mad=0.1)}
+)
 READ_BY: list[tuple[BaseModel, type[Any], str]] = [
     (WORK, Work, "consumer agent"),
-    (Award(contract_id=CONTRACT, work_id="w", consumer=Party(id="acme"), agent_id="bot", cpc_rate=Decimal("0.1"),
-           terms=TERMS, deadline=NOW, awarded_at=NOW), Award, "consumer agent"),
-    (Contract(**PARTS, status=ContractStatus.AWARDED, attempts_used=0, max_attempts=3, deadline=NOW,
-              last_feedback="f", state_version=1, awarded_at=NOW, updated_at=NOW), Contract, "consumer agent operator"),
+    (c.Award(contract_id=CONTRACT, work_id="w", consumer=g.Party(id="acme"), agent_id="bot", cpc_rate=Decimal("0.1"),
+           terms=TERMS, deadline=NOW, awarded_at=NOW), c.Award, "consumer agent"),
+    (c.Contract(**PARTS, status=c.ContractStatus.AWARDED, attempts_used=0, max_attempts=3, deadline=NOW,
+              last_feedback="f", state_version=1, awarded_at=NOW, updated_at=NOW),
+     c.Contract, "consumer agent operator"),
     (ATTEMPT, views.AttemptView, "consumer agent operator"),
     (OUTCOME, views.OutcomeView, "consumer agent finance operator"),
     (SETTLEMENT, views.SettlementView, "consumer agent finance operator"),
-    (Hold(hold_id="hold_1", contract_id=CONTRACT, attempt_id="att_1", cause=HoldCause.FRAUD_SUSPECTED, held_at=NOW),
-     Hold, "operator"),
-    (Rule(name="r", description="d", actions={"minor": "allow"}, thresholds={"x": 0.05}), Rule, "agent operator"),
-    (AgentProfile(agent_id="bot", **COUNTS, domains=(IN_GENERAL,)), views.AgentProfileView, "agent operator service"),
-    (AgentProfile(agent_id="new", outcomes=0, successes=0, success_rate=None), views.AgentProfileView, "agent"),
+    (g.Hold(hold_id="hold_1", contract_id=CONTRACT, attempt_id="att_1", cause=g.HoldCause.FRAUD_SUSPECTED, held_at=NOW),
+     g.Hold, "operator"),
+    (g.Rule(name="r", description="d", actions={"minor": "allow"}, thresholds={"x": 0.05}), g.Rule, "agent operator"),
+    (g.AgentProfile(agent_id="bot", **COUNTS, domains=(IN_GENERAL,)), views.AgentProfileView, "agent operator service"),
+    (g.AgentProfile(agent_id="new", outcomes=0, successes=0, success_rate=None), views.AgentProfileView, "agent"),
     (MetricEntry(name="rougeL", unit="fraction", range=(0.0, 1.0), metric_types=(MetricType.ROUGE_SCORE,)),
      MetricEntry, "consumer agent finance operator"),
 ]  # fmt: skip
@@ -194,23 +169,18 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("level", FeedbackLevel)
-@pytest.mark.parametrize("output", [False, True])
 @pytest.mark.parametrize(("model", "kind", "audience"), CASES)
-def test_every_projection_is_read(
-    model: BaseModel, kind: type[Any], audience: Audience, level: FeedbackLevel, output: bool
-) -> None:
-    shown = project(model, audience, Disclosure(level, output))
-    seen = reader(kind)(to_json({**shown, "a_field_of_next_year": {"deep": 1}}))
-    assert isinstance(seen, kind)
-    for name, value in shown.items():
-        if name in kind.model_fields:
+def test_every_projection_is_read(model: BaseModel, kind: type[Any], audience: Audience) -> None:
+    for level, output in product(FeedbackLevel, (False, True)):
+        visible = project(model, audience, Disclosure(level, output))
+        seen = reader(kind)(to_json({**visible, "a_field_of_next_year": {"deep": 1}}))
+        assert isinstance(seen, kind)
+        assert set(visible) <= set(kind.model_fields), "a field that is shown and not read"
+        for name, value in visible.items():
             assert same(getattr(seen, name), value), name
-    assert set(shown) <= set(kind.model_fields), "a field that is shown and not read"
 
 
 def same(read: Any, written: Any) -> bool:
-    """Whether what was read is what was written, in types of its own."""
     if isinstance(written, dict):
         fields = read if isinstance(read, dict) else {name: getattr(read, name, None) for name in written}
         return all(same(fields.get(key), value) for key, value in written.items())
@@ -223,36 +193,29 @@ def same(read: Any, written: Any) -> bool:
     return bool(read == written)
 
 
-def test_an_unknown_field_deep_within_an_answer_is_ignored() -> None:
-    shown = project(SETTLEMENT, Audience.FINANCE)
-    shown["cost"]["breakdown"]["of_next_year"] = 1
-    shown["revisions"][0]["cost"]["lines"][0]["of_next_year"] = 1
-    assert reader(views.SettlementView)(to_json(shown)).cost.total == COST.total
-
-
-def test_what_the_agent_is_not_shown_is_none() -> None:
-    shown = project(ATTEMPT, Audience.AGENT, Disclosure(FeedbackLevel.NONE))
-    result = reader(views.AttemptView)(to_json(shown)).result
+def test_hidden_fields_are_none_and_unknown_nested_fields_ignored() -> None:
+    visible = project(ATTEMPT, Audience.AGENT, Disclosure(FeedbackLevel.NONE))
+    seen = reader(views.AttemptView)(to_json(visible))
+    assert seen.candidate is not None
+    assert seen.candidate.execution_metadata["tokens"] == 7
+    result = seen.result
     assert result is not None
     assert (result.weighted_score, result.bonus, result.criterion_results) == (None, None, ())
     assert result.governance.flags[0].message is None
-
-
-def test_further_execution_metadata_are_kept() -> None:
-    shown = project(ATTEMPT, Audience.AGENT)
-    candidate = reader(views.AttemptView)(to_json(shown)).candidate
-    assert candidate is not None
-    assert candidate.execution_metadata["tokens"] == 7
+    settlement = project(SETTLEMENT, Audience.FINANCE)
+    settlement["cost"]["breakdown"]["of_next_year"] = 1
+    settlement["revisions"][0]["cost"]["lines"][0]["of_next_year"] = 1
+    assert reader(views.SettlementView)(to_json(settlement)).cost.total == COST.total
 
 
 @pytest.mark.parametrize(("status", "settled"), [("judged", True), ("invalid", True), ("queued", False)])
-def test_an_attempt_tells_whether_waiting_longer_is_worth_it(status: str, settled: bool) -> None:
+def test_attempt_is_settled_with_a_verdict_or_invalid(status: str, settled: bool) -> None:
     at = datetime(2025, 3, 1, tzinfo=UTC)
-    attempt = views.AttemptView(attempt_id="a", contract_id="c", status=AttemptStatus(status), received_at=at)
+    attempt = views.AttemptView(attempt_id="a", contract_id="c", status=c.AttemptStatus(status), received_at=at)
     assert attempt.settled is settled
 
 
-def test_an_agent_reads_a_work_s_science_without_its_secrets() -> None:
+def test_agent_reads_the_science_of_a_work_without_secrets() -> None:
     work = reader(Work)(to_json(project(WORK, Audience.AGENT)))
     assert WORK.science is not None
     assert work.science == WORK.science.without_secrets() != WORK.science
@@ -260,15 +223,15 @@ def test_an_agent_reads_a_work_s_science_without_its_secrets() -> None:
     assert own.science == WORK.science
 
 
-def test_figures_of_the_consumer_s_own_data_are_none_for_the_agent() -> None:
-    shown = [
+def test_figures_of_the_consumers_data_are_none_for_the_agent() -> None:
+    visible = [
         reader(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
         for level in (FeedbackLevel.CRITERIA, FeedbackLevel.FULL)
     ]
     figures = [
-        [each.actual for each in result.science.value_mismatches] for result in shown if result and result.science
+        [each.actual for each in result.science.value_mismatches] for result in visible if result and result.science
     ]
     assert figures == [[-0.39, None], [-0.39, -0.39]]
-    assert shown[0] is not None
-    assert shown[0].science is not None
-    assert (shown[0].science.domain_violations[0].value, shown[0].science.review) == (None, None)
+    assert visible[0] is not None
+    assert visible[0].science is not None
+    assert (visible[0].science.domain_violations[0].value, visible[0].science.review) == (None, None)

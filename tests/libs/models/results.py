@@ -19,7 +19,7 @@ CONTRACT = "ctr_1"
 micros = st.integers(0, 10**15)
 amounts = st.one_of(st.integers(0, 50), st.integers(0, 10**9), micros).map(from_micros)
 parts = st.one_of(st.integers(0, 50), st.integers(0, 10**9), st.integers(0, 10**14)).map(from_micros)
-"""Of which ten sum to an amount."""
+"""Amounts of which ten sum to a valid amount."""
 rates = st.integers(0, 10**6).map(from_micros)
 
 
@@ -55,7 +55,6 @@ def a_result(**changes: Any) -> VerificationResult:
 
 @st.composite
 def results(draw: st.DrawFn) -> VerificationResult:
-    """Any result that verification could hand over: bonus and penalty are sums over the criteria, or nothing at all."""
     criteria = draw(st.lists(st.tuples(parts, parts, st.booleans()), max_size=10))
     success = draw(st.booleans())
     lines = [

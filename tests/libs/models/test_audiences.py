@@ -1,6 +1,5 @@
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
@@ -14,7 +13,7 @@ from aex_models.examination import DataOwner, Examination, Recomputed
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionResult, VerificationResult
-from aex_models.science import DataFile, Science, ScienceResult
+from aex_models.science import Science, ScienceResult
 from aex_models.settlement import Breakdown, Cost, CostLine
 from aex_models.work import (
     EVALUATION_KEYS,
@@ -26,16 +25,17 @@ from aex_models.work import (
     Work,
     WorkAnswer,
 )
+from tests.libs.models.results import NOW, a_criterion, a_result
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DIGEST = "a" * 64
 DATA_DIGEST = "d" * 64
 NOT_CONSUMER = [audience for audience in Audience if audience is not Audience.CONSUMER]
 INSIDERS = (Audience.FINANCE, Audience.OPERATOR, Audience.SERVICE)
 LEVELS = list(FeedbackLevel)
+FULL = Disclosure(level=FeedbackLevel.FULL)
 
 WITHHELD = {
-    # No audience is told these: they only steer what the agent is told.
+    # Internal fields: they only control the agent's view.
     ("Attempt", "disclosure"),
     ("Settlement", "disclosure"),
     # Settlement's own: the rate of a replacement's fee, and what the projections of the ledger count.
@@ -85,48 +85,27 @@ AWARD = Award.model_validate(
 )
 
 
-def criterion_result(**changes: Any) -> CriterionResult:
-    return CriterionResult.model_validate(
-        {
-            "metric": "rougeL",
-            "metric_type": "rouge_score",
-            "value": 0.123,
-            "threshold": 0.5,
-            "comparison": "gte",
-            "met": False,
-            "required": True,
-            "weight": 1,
-        }
-        | changes
-    )
+def criterion_result(metric: str = "rougeL", **changes: Any) -> CriterionResult:
+    return a_criterion(metric, **({"value": 0.123, "threshold": 0.5, "met": False} | changes))
 
 
 def result(**changes: Any) -> VerificationResult:
-    return VerificationResult.model_validate(
-        {
-            "verification_id": "ver_1",
-            "contract_id": "ctr_1",
-            "verdict": "rejected",
-            "success": False,
-            "metrics": {"rougeL": 0.123, "word_count": 7, "accuracy": 0.456},
-            "provenance": {"rougeL": "computed", "word_count": "computed"},
-            "criterion_results": [
-                criterion_result(secret=True),
-                criterion_result(metric="word_count", metric_type="count", value=7, threshold=9),
-            ],
-            "weighted_score": 0.0,
-            "bonus": "2",
-            "penalty": "3",
-            "governance": GovernanceResult(
-                action="allow",
-                flags=(Flag(rule="r", severity="info", message="flag-message", evidence={"x": "evidence"}),),
-            ),
-            "candidate_hash": DIGEST,
-            "engine_version": "1",
-            "verified_at": NOW,
-        }
-        | changes
-    )
+    flag = Flag(rule="r", severity="info", message="flag-message", evidence={"x": "evidence"})
+    fields: dict[str, Any] = {
+        "verdict": "rejected",
+        "success": False,
+        "metrics": {"rougeL": 0.123, "word_count": 7, "accuracy": 0.456},
+        "provenance": {"rougeL": "computed", "word_count": "computed"},
+        "criterion_results": [
+            criterion_result(secret=True),
+            criterion_result("word_count", metric_type="count", value=7, threshold=9),
+        ],
+        "bonus": "2",
+        "penalty": "3",
+        "governance": GovernanceResult(action="allow", flags=(flag,)),
+        "candidate_hash": DIGEST,
+    }
+    return a_result(**(fields | changes))
 
 
 CANDIDATE = Candidate(
@@ -172,9 +151,8 @@ def record(level: FeedbackLevel = FeedbackLevel.CRITERIA) -> OutcomeRecord:
     )
 
 
-def tells_secrets(shown: Any) -> bool:
-    """Whether anything of the marked evaluation data is in it."""
-    text = json.dumps(shown)
+def reports_secrets(visible: Any) -> bool:
+    text = json.dumps(visible)
     return "canary" in text or DATA_DIGEST in text
 
 
@@ -185,7 +163,7 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(part)
 
 
-def test_every_model_that_a_projected_model_reaches_has_an_allow_list() -> None:
+def test_allow_lists_cover_all_events_audiences_and_nested_models() -> None:
     missing = {
         f"{model.__name__}.{name}: {inner.__name__}"
         for model in ALLOWED
@@ -194,13 +172,14 @@ def test_every_model_that_a_projected_model_reaches_has_an_allow_list() -> None:
         if inner not in ALLOWED and (model.__name__, name) not in WITHHELD
     }
     assert not missing
-
-
-def test_every_event_has_an_allow_list() -> None:
     assert {topic.data for topic in TOPICS.values()} <= set(ALLOWED)
+    assert set(AUDIENCES) == {audience.value for audience in Audience}
+    for model, rows in ALLOWED.items():
+        assert set(rows) == set(AUDIENCES)
+        assert set().union(*rows.values()) <= set(model.model_fields), model.__name__
 
 
-def test_every_field_is_allowed_to_someone_or_withheld_by_name() -> None:
+def test_every_field_is_allowed_or_withheld_by_name() -> None:
     hidden = {
         (model.__name__, name)
         for model, rows in ALLOWED.items()
@@ -210,59 +189,31 @@ def test_every_field_is_allowed_to_someone_or_withheld_by_name() -> None:
     assert hidden == WITHHELD
 
 
-def test_allow_lists_name_no_field_that_is_not_there() -> None:
-    unknown = {
-        (model.__name__, name)
-        for model, rows in ALLOWED.items()
-        for fields in rows.values()
-        for name in fields
-        if name not in model.model_fields
-    }
-    assert not unknown
-
-
-def test_every_allow_list_speaks_of_every_audience() -> None:
-    assert set(AUDIENCES) == {audience.value for audience in Audience}
-    assert all(set(rows) == set(AUDIENCES) for rows in ALLOWED.values())
-
-
-def test_a_model_without_an_allow_list_does_not_leave() -> None:
-    request = KeywordStats(found=1, density=0.5, list_share=0.0)
-    with pytest.raises(NotForAudience):
-        project(request, Audience.OPERATOR)
-
-
-def test_a_subclass_does_not_inherit_an_allow_list() -> None:
+def test_model_without_an_allow_list_is_refused() -> None:
     class WiderWork(Work):
         internal: str = "x"
 
-    with pytest.raises(NotForAudience):
-        project(WiderWork.model_validate(WORK), Audience.CONSUMER)
+    for model in (KeywordStats(found=1, density=0.5, list_share=0.0), WiderWork.model_validate(WORK)):
+        with pytest.raises(NotForAudience):
+            project(model, Audience.OPERATOR)
 
 
 @pytest.mark.parametrize("audience", NOT_CONSUMER)
-def test_evaluation_data_reach_the_consumer_alone(audience: Audience) -> None:
+def test_only_the_consumer_reads_evaluation_data(audience: Audience) -> None:
     for model in (Evaluation, CustomMetric, GroundTruth):
         assert ALLOWED[model][audience.value] == frozenset()
-    for holder in (Work, WorkAnswer):
-        assert "evaluation" not in ALLOWED[holder][audience.value]
-    assert "expected_outcome" not in ALLOWED[Science][audience.value]
-    assert "sha256" not in ALLOWED[DataFile][audience.value]
-
-
-@pytest.mark.parametrize("audience", NOT_CONSUMER)
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_work_shows_others_no_evaluation_data_at_any_level(audience: Audience, level: FeedbackLevel) -> None:
     work = Work.model_validate(WORK)
-    shown = project(work, audience, Disclosure(level=level, output=True))
-    assert not tells_secrets(shown)
-    assert shown["title"] == "t"
+    for level in LEVELS:
+        visible = project(work, audience, Disclosure(level=level, output=True))
+        assert not reports_secrets(visible)
+        assert visible["title"] == "t"
     event = ContractAwarded(award=AWARD, work=work, terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1))
-    assert not tells_secrets(project(event, audience))
+    assert not reports_secrets(project(event, audience))
+    assert "evaluation" not in ALLOWED[WorkAnswer][audience.value]
 
 
 @pytest.mark.parametrize("audience", NOT_CONSUMER)
-def test_everyone_who_sees_a_work_sees_what_its_science_demands(audience: Audience) -> None:
+def test_readers_of_a_work_see_the_demands_of_its_science(audience: Audience) -> None:
     science = project(Work.model_validate(WORK), audience)["science"]
     assert set(science) == set(Science.model_fields) - {"expected_outcome"}
     assert science["question"] == "How fit are the mutants?"
@@ -271,15 +222,15 @@ def test_everyone_who_sees_a_work_sees_what_its_science_demands(audience: Audien
     assert Science.model_validate(science) == Science.model_validate(WORK["science"]).without_secrets()
 
 
-def test_the_consumer_sees_its_evaluation_data_whole() -> None:
-    shown = project(Work.model_validate(WORK), Audience.CONSUMER)
-    assert shown["evaluation"] == EVALUATION.model_dump(mode="json")
-    assert set(shown["evaluation"]) == EVALUATION_KEYS
-    assert shown["science"]["expected_outcome"] == {"mean": "canary-expected"}
-    assert shown["science"]["data"][0]["sha256"] == DATA_DIGEST
+def test_consumer_sees_its_complete_evaluation_data() -> None:
+    visible = project(Work.model_validate(WORK), Audience.CONSUMER)
+    assert visible["evaluation"] == EVALUATION.model_dump(mode="json")
+    assert set(visible["evaluation"]) == EVALUATION_KEYS
+    assert visible["science"]["expected_outcome"] == {"mean": "canary-expected"}
+    assert visible["science"]["data"][0]["sha256"] == DATA_DIGEST
 
 
-def test_the_salted_digest_is_for_services_alone() -> None:
+def test_only_services_see_the_salted_digest() -> None:
     event = ContractAwarded(
         award=AWARD, work=Work.model_validate(WORK), terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1)
     )
@@ -287,110 +238,98 @@ def test_the_salted_digest_is_for_services_alone() -> None:
     assert not project(event, Audience.AGENT)
 
 
-def values(shown: dict[str, Any]) -> dict[str, Any]:
-    return {each["metric"]: each.get("value", "withheld") for each in shown["criterion_results"]}
+def values(visible: dict[str, Any]) -> dict[str, Any]:
+    return {each["metric"]: each.get("value", "withheld") for each in visible["criterion_results"]}
 
 
-def test_an_agent_is_told_secret_values_at_full_alone() -> None:
-    assert values(project(result(), Audience.AGENT)) == {"rougeL": "withheld", "word_count": 7}
-    full = Disclosure(level=FeedbackLevel.FULL)
-    assert values(project(result(), Audience.AGENT, full)) == {"rougeL": 0.123, "word_count": 7}
+def test_agent_sees_secret_values_only_at_level_full() -> None:
+    visible = project(result(), Audience.AGENT)
+    assert values(visible) == {"rougeL": "withheld", "word_count": 7}
+    assert visible["metrics"] == {"word_count": 7}
+    assert set(visible["provenance"]) == {"word_count"}
+    assert values(project(result(), Audience.AGENT, FULL)) == {"rougeL": 0.123, "word_count": 7}
 
 
 @pytest.mark.parametrize(
-    ("code", "fault", "told"),
-    [("prediction_count", "agent", False), ("metric_missing", "agent", True), ("judge_unreachable", "platform", True)],
+    ("secret", "code", "fault", "is_visible"),
+    [
+        (True, "prediction_count", "agent", False),
+        (True, "metric_missing", "agent", True),
+        (True, "judge_unreachable", "platform", True),
+        (False, "no_predictions", "agent", True),
+    ],
 )
-def test_an_error_that_depends_on_evaluation_data_is_told_to_the_agent_at_full_alone(
-    code: str, fault: str, told: bool
+def test_agent_sees_errors_that_reveal_evaluation_data_only_at_level_full(
+    secret: bool, code: str, fault: str, is_visible: bool
 ) -> None:
     error = {"code": code, "message": "3 predictions for 77 labels", "fault": fault}
-    found = result(criterion_results=[criterion_result(secret=True, value=None, error=error)])
-    [shown] = project(found, Audience.AGENT)["criterion_results"]
-    assert shown.get("error", {}).get("code") == (code if told else None)
-    [whole] = project(found, Audience.AGENT, Disclosure(level=FeedbackLevel.FULL))["criterion_results"]
-    assert whole["error"]["code"] == code
+    found = result(criterion_results=[criterion_result(secret=secret, value=None, error=error)])
+    [visible] = project(found, Audience.AGENT)["criterion_results"]
+    assert visible.get("error") == ({"code": code, "fault": fault} if is_visible else None)
+    [complete] = project(found, Audience.AGENT, FULL)["criterion_results"]
+    assert complete["error"] == error
 
 
-def test_an_agent_sees_metrics_that_its_criteria_name_and_no_secret_ones() -> None:
-    shown = project(result(), Audience.AGENT)
-    assert shown["metrics"] == {"word_count": 7}
-    assert set(shown["provenance"]) == {"word_count"}
-
-
-def test_a_metric_that_is_secret_in_one_criterion_is_secret_in_all() -> None:
+def test_metric_secret_in_one_criterion_is_hidden_in_all() -> None:
     twice = result(criterion_results=[criterion_result(secret=True), criterion_result(threshold=0.1)])
     assert project(twice, Audience.AGENT)["metrics"] == {}
 
 
-def test_what_was_recomputed_from_the_consumer_s_data_travels_in_no_event() -> None:
+def test_events_carry_no_recomputed_values() -> None:
     found = Examination(recomputed=(Recomputed(name="hidden", value=0.777, owner=DataOwner.CONSUMER, artifact="own"),))
     judged = result(science=ScienceResult(passed=False, examination=found))
-    told = project(judged, Audience.SERVICE)
-    assert "examination" not in told["science"]
-    assert VerificationResult.model_validate(told | {"criterion_results": ()}).science == ScienceResult(passed=False)
+    printed = project(judged, Audience.SERVICE)
+    assert "examination" not in printed["science"]
+    assert VerificationResult.model_validate(printed | {"criterion_results": ()}).science == ScienceResult(passed=False)
     seen = project(judged, Audience.OPERATOR)["science"]["examination"]
     assert seen["recomputed"][0]["value"] == 0.777
 
 
-def test_feedback_level_none_tells_the_verdict_and_no_more() -> None:
-    shown = project(result(), Audience.AGENT, Disclosure(level=FeedbackLevel.NONE))
-    assert shown["verdict"] == "rejected"
-    assert not {"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"} & set(shown)
+def test_level_none_shows_only_the_verdict() -> None:
+    visible = project(result(), Audience.AGENT, Disclosure(level=FeedbackLevel.NONE))
+    assert visible["verdict"] == "rejected"
+    assert not {"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"} & set(visible)
 
 
-def test_a_record_s_own_level_holds_where_the_caller_names_none() -> None:
-    shown = project(record(FeedbackLevel.NONE), Audience.AGENT)
-    assert "criterion_results" not in shown["verification_result"]
+def test_record_has_a_level_of_its_own() -> None:
+    visible = project(record(FeedbackLevel.NONE), Audience.AGENT)
+    assert "criterion_results" not in visible["verification_result"]
     assert "0.123" not in json.dumps(project(attempt(), Audience.AGENT))
     assert "0.123" in json.dumps(project(attempt(FeedbackLevel.FULL), Audience.AGENT))
 
 
 @pytest.mark.parametrize("audience", NOT_CONSUMER)
-@pytest.mark.parametrize("level", LEVELS)
-def test_what_custom_code_said_when_it_failed_is_the_consumer_s_alone(audience: Audience, level: FeedbackLevel) -> None:
+def test_only_the_consumer_reads_the_message_of_failed_custom_code(audience: Audience) -> None:
     failed = criterion_result(error={"code": "custom_metric_failed", "message": "canary", "fault": "platform"})
-    shown = project(result(criterion_results=[failed]), audience, Disclosure(level=level))
-    assert "canary" not in json.dumps(shown)
-    assert "canary" in json.dumps(project(result(criterion_results=[failed]), Audience.CONSUMER))
+    found = result(criterion_results=[failed])
+    for level in LEVELS:
+        assert "canary" not in json.dumps(project(found, audience, Disclosure(level=level)))
+    assert "canary" in json.dumps(project(found, Audience.CONSUMER))
 
 
-def test_an_error_s_message_is_told_to_the_agent_at_full_alone() -> None:
-    failed = criterion_result(error={"code": "no_predictions", "message": "3 labels expected"})
-    agent = project(result(criterion_results=[failed]), Audience.AGENT)
-    assert agent["criterion_results"][0]["error"] == {"code": "no_predictions", "fault": "agent"}
-    assert "3 labels" in json.dumps(
-        project(result(criterion_results=[failed]), Audience.AGENT, Disclosure(level=FeedbackLevel.FULL))
-    )
-
-
-def test_evidence_is_for_operators_and_services() -> None:
+def test_only_operators_and_services_see_evidence() -> None:
     seen = {audience for audience in Audience if "evidence" in json.dumps(project(result(), audience))}
     assert seen == {Audience.OPERATOR, Audience.SERVICE}
 
 
-def test_a_consumer_that_does_not_pay_sees_the_verdict_alone() -> None:
-    shown = project(attempt(), Audience.CONSUMER)
-    assert shown["verdict"] == "rejected"
-    assert not {"candidate", "result", "feedback", "candidate_hash", "output_hash"} & set(shown)
+def test_unpaid_consumer_sees_only_the_verdict() -> None:
+    visible = project(attempt(), Audience.CONSUMER)
+    assert visible["verdict"] == "rejected"
+    assert not {"candidate", "result", "feedback", "candidate_hash", "output_hash"} & set(visible)
     unpaid = project(record(), Audience.CONSUMER)
     assert not {"final_result", "execution_metadata"} & set(unpaid)
     assert "candidate_hash" not in unpaid["verification_result"]
 
 
-def test_a_consumer_that_pays_sees_the_delivery() -> None:
-    shown = project(attempt(), Audience.CONSUMER, Disclosure(output=True))
-    assert shown["candidate"]["output"] == "the output"
-    assert shown["candidate"]["execution_metadata"] == {
-        "duration_ms": 5,
-        "ttfb_ms": None,
-        "processing_ms": None,
-        "tool": "x",
-    }
+def test_paying_consumer_sees_the_delivery() -> None:
+    visible = project(attempt(), Audience.CONSUMER, Disclosure(output=True))
+    assert visible["candidate"]["output"] == "the output"
+    metadata = {"duration_ms": 5, "ttfb_ms": None, "processing_ms": None, "tool": "x"}
+    assert visible["candidate"]["execution_metadata"] == metadata
     assert project(record(), Audience.CONSUMER, Disclosure(output=True))["final_result"] == "the output"
 
 
-def test_feedback_on_a_contract_is_for_its_parties_and_operators() -> None:
+def test_parties_and_operators_see_the_feedback_on_a_contract() -> None:
     contract = Contract.model_validate(
         {
             "contract_id": "ctr_1",
@@ -413,11 +352,11 @@ def test_feedback_on_a_contract_is_for_its_parties_and_operators() -> None:
 
 
 @pytest.mark.parametrize("audience", INSIDERS)
-def test_candidates_stay_out_of_events_and_finance(audience: Audience) -> None:
+def test_candidates_are_hidden_from_finance_and_services(audience: Audience) -> None:
     assert bool(project(CANDIDATE, audience)) is (audience is Audience.OPERATOR)
 
 
-def test_a_settlement_line_hides_secret_values_from_the_agent() -> None:
+def test_cost_line_hides_secret_values_from_the_agent() -> None:
     line = CostLine(metric="rougeL", value=0.123, threshold=0.5, comparison="gte", met=True, amount="1", secret=True)
     breakdown = Breakdown.model_validate({"cpc": 1, "cpa_bonus": 0, "cpa_penalty": 0})
     cost = Cost(
@@ -434,6 +373,6 @@ def test_a_settlement_line_hides_secret_values_from_the_agent() -> None:
 
 
 @pytest.mark.parametrize("audience", list(Audience))
-def test_a_view_is_ready_for_json(audience: Audience) -> None:
+def test_view_is_plain_json(audience: Audience) -> None:
     for model in (record(), attempt(), AWARD, Work.model_validate(WORK)):
         assert json.loads(json.dumps(project(model, audience), allow_nan=False)) == project(model, audience)

@@ -1,5 +1,3 @@
-"""What finance sends to correct a settlement, and what the books count of it."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +7,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from aex_models.audiences import Audience, NotForAudience, project
-from aex_models.booking import Booking
 from aex_models.canonical import canonical_bytes
-from aex_models.corrections import ReversalRequest
+from aex_models.corrections import Booking, ReversalRequest
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from tests.libs.models.results import NOW
 
@@ -25,7 +22,7 @@ def a_booking(**changes: Any) -> Booking:
     return Booking(**({"revision": 1} | figures | parties | changes))
 
 
-def test_a_replacement_is_read_as_exact_money() -> None:
+def test_replacement_is_exact_money() -> None:
     request = ReversalRequest.model_validate({"reason": "wrong rate", "replacement": LESS})
     assert request.replacement is not None
     assert (request.replacement.base, request.replacement.bonus) == (Decimal("0.8"), Decimal(0))
@@ -47,30 +44,30 @@ def test_a_replacement_is_read_as_exact_money() -> None:
         ({"reason": "x", "replacement": LESS | {"total": "1"}}, "replacement.total"),
     ],
 )
-def test_what_is_no_correction_is_named_by_its_path(body: dict[str, Any], at: str) -> None:
+def test_bad_correction_is_refused_with_its_path(body: dict[str, Any], at: str) -> None:
     with pytest.raises(ValidationError) as refused:
         ReversalRequest.model_validate(body)
     assert at in {".".join(map(str, problem["loc"])) for problem in refused.value.errors()}
 
 
 @given(micros, micros)
-def test_a_booking_is_kept_exactly_and_with_its_sign(cpc: int, total: int) -> None:
+def test_booking_keeps_exact_signed_figures(cpc: int, total: int) -> None:
     booking = a_booking(count=-1, cpc=cpc, total=total)
     assert Booking.model_validate_json(canonical_bytes(booking)) == booking
 
 
 @pytest.mark.parametrize("wrong", [{"revision": 0}, {"count": 1.0}, {"total": "5"}, {"cpc": True}, {"more": 1}])
-def test_a_booking_counts_in_integers_alone(wrong: dict[str, Any]) -> None:
+def test_booking_accepts_only_integers(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         a_booking(**wrong)
 
 
 @pytest.mark.parametrize("audience", list(Audience))
-def test_a_booking_is_shown_to_nobody(audience: Audience) -> None:
+def test_booking_is_hidden_from_every_audience(audience: Audience) -> None:
     with pytest.raises(NotForAudience):
         project(a_booking(), audience)
     sides = tuple(Posting(account=name, amount=0, currency="USD") for name in ("consumer:acme", "agent:bot"))
-    booked = LedgerTransaction(
+    posted = LedgerTransaction(
         id="txn_1", kind=TransactionKind.SETTLEMENT, postings=sides, occurred_at=NOW, booking=a_booking()
     )
-    assert "booking" not in project(booked, audience)
+    assert "booking" not in project(posted, audience)

@@ -14,13 +14,14 @@ from aex_models.money import MAX_AMOUNT, format_amount
 from aex_models.results import Verdict, VerificationResult
 from aex_models.settlement import Cost
 from aex_models.work import BasePolicy
+from tests.examples import examples
 from tests.libs.models.rationals import exact
 from tests.libs.models.results import CONTRACT, a_criterion, a_result, results, terms
 
 
 @given(terms, results())
-@settings(max_examples=500)
-def test_every_cost_equals_the_exact_one(agreed: Terms, result: VerificationResult) -> None:
+@settings(max_examples=examples(500))
+def test_cost_equals_the_exact_rational(agreed: Terms, result: VerificationResult) -> None:
     amounts = cost(agreed, result)
     for name, expected in exact(agreed, result).items():
         assert Fraction(getattr(amounts, name)) == expected, name
@@ -30,8 +31,8 @@ def test_every_cost_equals_the_exact_one(agreed: Terms, result: VerificationResu
 
 
 @given(terms, results())
-@settings(max_examples=300)
-def test_the_lines_sum_to_bonus_and_penalty_before_caps_and_floor(agreed: Terms, result: VerificationResult) -> None:
+@settings(max_examples=examples(300))
+def test_lines_sum_to_bonus_and_penalty_before_caps(agreed: Terms, result: VerificationResult) -> None:
     amounts = cost(agreed, result)
     assert sum(line.amount for line in amounts.lines if line.met) == amounts.bonus + amounts.bonus_capped
     assert -sum(line.amount for line in amounts.lines if not line.met) == amounts.penalty + amounts.penalty_waived
@@ -39,7 +40,7 @@ def test_the_lines_sum_to_bonus_and_penalty_before_caps_and_floor(agreed: Terms,
         assert line.amount in {0, of.bonus if of.met else -of.penalty}
 
 
-def shown(amounts: Cost, names: str) -> str:
+def visible(amounts: Cost, names: str) -> str:
     """Some of a cost's amounts, as they are written."""
     return " ".join(format_amount(getattr(amounts, name)) for name in names.split())
 
@@ -48,57 +49,40 @@ def priced(**changes: Any) -> Terms:
     return Terms(**({"cpc_rate": Decimal("1.00")} | changes))
 
 
-def test_a_judged_candidate_costs_the_base() -> None:
-    amounts = cost(priced(), a_result(verdict=Verdict.REJECTED, success=False))
-    assert shown(amounts, "base total") == "1.00 1.00"
-
-
-def test_nothing_judged_costs_nothing() -> None:
-    amounts = cost(priced(), None, CONTRACT)
-    assert amounts.total == 0
-    assert amounts.contract_id == CONTRACT
-    assert amounts.lines == ()
-
-
-def test_on_success_a_rejected_candidate_costs_no_base() -> None:
-    agreed = priced(base_policy=BasePolicy.ON_SUCCESS)
-    assert cost(agreed, a_result(verdict=Verdict.REJECTED, success=False)).total == 0
-    assert cost(agreed, a_result()).total == 1
-
-
-def test_an_outcome_that_governance_rejected_costs_neither_base_nor_bonus() -> None:
-    amounts = cost(priced(), a_result(bonus="5.00", governance=GovernanceResult(action=Action.REJECT)))
-    assert shown(amounts, "base bonus bonus_capped total") == "0.00 0.00 0.00 0.00"
-
-
-def test_an_indeterminate_verdict_costs_nobody_anything() -> None:
-    amounts = cost(priced(), a_result(verdict=Verdict.INDETERMINATE, success=False, bonus="5.00", penalty="2.00"))
-    assert shown(amounts, "base bonus penalty penalty_waived total") == "0.00 0.00 0.00 0.00 0.00"
+REJECTED = {"verdict": Verdict.REJECTED, "success": False}
 
 
 @pytest.mark.parametrize(
-    ("cap", "bonus", "taken_away"), [(None, "5.00", "0"), ("0", "0", "5.00"), ("3.00", "3.00", "2.00")]
+    ("agreed", "result", "amounts"),
+    [
+        ({}, REJECTED, "1.00 0.00 0.00 0.00 0.00 1.00"),
+        ({"base_policy": BasePolicy.ON_SUCCESS}, REJECTED, "0.00 0.00 0.00 0.00 0.00 0.00"),
+        ({"base_policy": BasePolicy.ON_SUCCESS}, {}, "1.00 0.00 0.00 0.00 0.00 1.00"),
+        ({}, {"bonus": "5.00", "governance": GovernanceResult(action=Action.REJECT)}, "0.00 0.00 0.00 0.00 0.00 0.00"),
+        (
+            {},
+            {"verdict": Verdict.INDETERMINATE, "success": False, "bonus": "5.00", "penalty": "2.00"},
+            "0.00 0.00 0.00 0.00 0.00 0.00",
+        ),
+        ({"max_cpa_total": None}, {"bonus": "5.00"}, "1.00 5.00 0.00 0.00 0.00 6.00"),
+        ({"max_cpa_total": "0"}, {"bonus": "5.00"}, "1.00 0.00 5.00 0.00 0.00 1.00"),
+        ({"max_cpa_total": "3.00"}, {"bonus": "5.00"}, "1.00 3.00 2.00 0.00 0.00 4.00"),
+        ({}, {"bonus": "0.50", "penalty": "4.00"}, "1.00 0.50 0.00 1.50 2.50 0.00"),
+        ({"max_penalty_total": "0.25"}, {"penalty": "4.00"}, "1.00 0.00 0.00 0.25 3.75 0.75"),
+    ],
 )
-def test_an_absent_cap_is_no_cap_and_a_cap_of_0_is_0(cap: str | None, bonus: str, taken_away: str) -> None:
-    amounts = cost(priced(max_cpa_total=cap), a_result(bonus="5.00"))
-    assert (amounts.bonus, amounts.bonus_capped) == (Decimal(bonus), Decimal(taken_away))
+def test_cost_follows_verdict_caps_and_floor(agreed: dict[str, Any], result: dict[str, Any], amounts: str) -> None:
+    names = "base bonus bonus_capped penalty penalty_waived total"
+    assert visible(cost(priced(**agreed), a_result(**result)), names) == amounts
 
 
-def test_the_total_never_falls_below_0_and_the_rest_is_waived() -> None:
-    amounts = cost(priced(), a_result(bonus="0.50", penalty="4.00"))
-    assert shown(amounts, "penalty penalty_waived total") == "1.50 2.50 0.00"
-
-
-def test_a_capped_penalty_is_waived_in_part() -> None:
-    amounts = cost(priced(max_penalty_total="0.25"), a_result(penalty="4.00"))
-    assert shown(amounts, "penalty penalty_waived total") == "0.25 3.75 0.75"
-
-
-def test_the_fee_is_a_share_of_the_total() -> None:
+def test_contract_without_a_verdict_costs_nothing_and_the_fee_is_a_share_of_the_total() -> None:
+    nothing = cost(priced(), None, CONTRACT)
+    assert (str(nothing.total), nothing.contract_id, len(nothing.lines)) == ("0", CONTRACT, 0)
     assert cost(priced(fee_rate="0.05"), a_result(bonus="1.00")).fee == Decimal("0.10")
 
 
-def test_each_criterion_has_a_line_with_its_gross_amount() -> None:
+def test_criterion_has_a_line_with_its_gross_amount() -> None:
     met = a_criterion("rougeL", bonus="2.00", penalty="9.00")
     missed = a_criterion("rouge1", bonus="9.00", penalty="0.30", met=False, secret=True)
     lines = cost(priced(), a_result(bonus="2.00", penalty="0.30", criterion_results=(met, missed))).lines
@@ -120,17 +104,17 @@ def test_each_criterion_has_a_line_with_its_gross_amount() -> None:
     ],
     ids=["paid", "on success, without", "released undecided", "rejected by governance", "indeterminate"],
 )
-def test_a_line_has_no_amount_that_its_outcome_was_not_paid(verified: dict[str, Any], amounts: list[str]) -> None:
+def test_line_of_an_unpaid_part_has_no_amount(verified: dict[str, Any], amounts: list[str]) -> None:
     criteria = a_criterion("rougeL", bonus="2.00"), a_criterion("rouge1", penalty="0.30", met=False)
     lines = cost(priced(), a_result(criterion_results=criteria, **verified)).lines
     assert [format_amount(line.amount) for line in lines] == amounts
 
 
-def test_the_largest_amounts_still_make_a_cost() -> None:
+def test_largest_amounts_have_a_cost() -> None:
     amounts = cost(priced(cpc_rate=MAX_AMOUNT, fee_rate="1"), a_result(bonus=MAX_AMOUNT))
     assert amounts.total == amounts.fee == 2 * MAX_AMOUNT
 
 
-def test_billing_impact_carries_the_four_amounts() -> None:
+def test_billing_impact_has_the_four_amounts() -> None:
     impact = billing_impact(cost(priced(), a_result(bonus="0.50", penalty="0.20")))
     assert impact.model_dump(mode="json") == {"base": "1.00", "bonus": "0.50", "penalty": "0.20", "total": "1.30"}

@@ -51,20 +51,15 @@ def event(data: dict[str, Any], event_type: str = "contract.cancelled") -> Event
     return Event(id="evt_1", type=event_type, source="/aex/verification", subject="ctr_1", time=NOW, data=data)
 
 
-def test_an_event_id_depends_on_its_cause_alone() -> None:
+def test_event_id_depends_only_on_its_cause() -> None:
     assert event_id("a.b", "ctr_1", 1) == event_id("a.b", "ctr_1", 1)
     assert event_id("a.b", "ctr_1", 1) != event_id("a.b", "ctr_1", 2)
     assert event_id("a.b", "ctr_1") != event_id("a.c", "ctr_1")
     assert event_id("a.b", "xy", "z") != event_id("a.b", "x", "yz")
 
 
-def test_every_topic_has_a_publisher_and_known_subscribers() -> None:
-    for name, topic in TOPICS.items():
-        assert topic.name == name
-        assert {topic.publisher, *topic.subscribers} <= set(SERVICES)
-
-
 def test_subscriptions_are_those_of_the_specification() -> None:
+    assert {topic.publisher for topic in TOPICS.values()} <= set(SERVICES)
     assert {service: set(subscriptions_of(service)) for service in SERVICES} == {
         "work-publisher": {"work.checked", "outcome.verified", "contract.cancelled"},
         "verification": {"work.submitted", "contract.awarded", "output.submitted", "outcome.reviewed"},
@@ -74,16 +69,16 @@ def test_subscriptions_are_those_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize("event_type", SAMPLES)
-def test_what_is_published_reads_back_and_fits_its_schema(event_type: str) -> None:
+def test_published_event_reads_back_and_fits_its_schema(event_type: str) -> None:
     from aex_models.event_schemas import event_schema  # noqa: PLC0415
 
     published = json.loads(json.dumps(project_event(SAMPLES[event_type])))
     Draft202012Validator(event_schema(event_type)).validate(published)
-    again = read_data(event(published, event_type), TOPICS[event_type].data)
-    assert project_event(again) == published
+    repeated = read_data(event(published, event_type), TOPICS[event_type].data)
+    assert project_event(repeated) == published
 
 
-def test_a_reader_stands_fields_that_a_newer_publisher_added() -> None:
+def test_reader_ignores_unknown_fields() -> None:
     data = {"contract_id": "ctr_1", "work_id": "work_1", "since": "version 9"}
     assert read_data(event(data), ContractCancelled) == ContractCancelled(contract_id="ctr_1", work_id="work_1")
     nested = project_event(SAMPLES["contract.awarded"])
@@ -91,7 +86,7 @@ def test_a_reader_stands_fields_that_a_newer_publisher_added() -> None:
     assert read_data(event(nested), ContractAwarded).award == AWARD
 
 
-def test_a_reader_refuses_data_of_another_event() -> None:
+def test_reader_refuses_data_of_another_event() -> None:
     with pytest.raises(
         UnreadableEvent, match=r"contract.cancelled is not readable at: contract_id, work_id"
     ) as refused:

@@ -1,30 +1,111 @@
-"""Moments: one form for one moment, and none that has no place in UTC."""
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Annotated
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_model
+from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 
-from aex_models.frozen import Instant
+import aex_models
+from aex_models.frozen import Frozen, Instant
+
+
+class Parent(Frozen):
+    """A model."""
+
+    kept: int
+    """Kept by the child."""
+    replaced: int
+    """Replaced by the child."""
+
+
+class Child(Parent):
+    """With fields of its own."""
+
+    replaced: int
+    other: Annotated[str, Field(alias="else")] = ""
+    """Under another name.
+
+    And in two paragraphs.
+    """
+    message: Annotated[int, Field(description="By the field itself.")] = 0
+    """Hidden by the field's own."""
+    nested: Parent | None = None
+    """A model in a model."""
+    unreported: int = 0
+
+
+def descriptions(kind: type[BaseModel]) -> dict[str, str | None]:
+    return {name: each.get("description") for name, each in kind.model_json_schema()["properties"].items()}
+
+
+def test_schema_describes_fields_by_their_docstrings() -> None:
+    assert descriptions(Parent) == {
+        "kept": "Kept by the child.",
+        "replaced": "Replaced by the child.",
+    }
+    assert descriptions(Child) == {
+        "kept": "Kept by the child.",
+        "replaced": None,
+        "else": "Under another name.\n\nAnd in two paragraphs.",
+        "message": "By the field itself.",
+        "nested": "A model in a model.",
+        "unreported": None,
+    }
+
+
+def test_model_without_source_code_has_a_schema() -> None:
+    assert descriptions(create_model("Made", __base__=Parent, more=(int, 0))) == {
+        "kept": "Kept by the child.",
+        "replaced": "Replaced by the child.",
+        "more": None,
+    }
+
+
+def models(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from models(each)
+
+
+for _found in pkgutil.iter_modules(aex_models.__path__):
+    importlib.import_module(f"aex_models.{_found.name}")
+COMMON = {each for each in models(Frozen) if each.__module__.startswith("aex_models.")}
+
+
+def test_descriptions_equal_those_of_pydantic() -> None:
+    for kind in COMMON:
+        by_pydantic = {
+            name: text
+            for base in reversed(kind.__mro__)
+            if issubclass(base, Frozen) and base is not Frozen
+            for name, text in extract_docstrings_from_cls(base, use_inspect=True).items()
+        }
+        found = {name: text for name, text in descriptions(kind).items() if text is not None and name in by_pydantic}
+        assert found == by_pydantic, kind.__name__
+
 
 INSTANT: TypeAdapter[object] = TypeAdapter(Instant)
 
 
 @pytest.mark.parametrize("text", ["2026-05-01T14:00:00+02:00", "2026-05-01T12:00:00Z", "2026-04-30T23:00:00-13:00"])
-def test_a_moment_is_written_in_utc_whatever_its_offset_was(text: str) -> None:
+def test_instant_is_written_in_utc(text: str) -> None:
     assert INSTANT.dump_json(INSTANT.validate_python(text)) == b'"2026-05-01T12:00:00Z"'
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"])
-def test_a_moment_that_is_none_in_utc_is_refused(text: str) -> None:
+def test_instant_outside_the_years_of_utc_is_refused(text: str) -> None:
     with pytest.raises(ValidationError, match="years 1 to 9999"):
         INSTANT.validate_python(text)
 
 
-def test_a_moment_without_an_offset_is_refused() -> None:
+def test_instant_without_an_offset_is_refused() -> None:
     with pytest.raises(ValidationError, match="timezone"):
         INSTANT.validate_python("2026-05-01T12:00:00")
 
 
 @pytest.mark.parametrize("number", [0, 1_767_225_600, 1.5, "1767225600", "0", True])
-def test_a_number_is_no_moment(number: object) -> None:
+def test_number_is_refused_as_instant(number: object) -> None:
     with pytest.raises(ValidationError, match="Expected a moment such as"):
         INSTANT.validate_python(number)

@@ -9,33 +9,41 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat, is_exact, is_integer, is_number, safely_sent, text_of
+from aex_models.numbers import (
+    MAX_SAFE_INTEGER,
+    JsonFloat,
+    is_exact,
+    is_integer,
+    is_number,
+    large_integers_as_doubles,
+    text_of,
+)
 
 
 @given(st.floats(2**53, 1e21, exclude_max=True), st.sampled_from([1, -1]))
-def test_what_canonical_json_wrote_in_plain_digits_is_sent_as_the_double_that_it_was(number: float, sign: int) -> None:
-    sent = safely_sent({"deep": [sign * int(number), (True, "1", None, 5)]})
+def test_large_integer_is_sent_as_its_double(number: float, sign: int) -> None:
+    sent = large_integers_as_doubles({"deep": [sign * int(number), (True, "1", None, 5)]})
     assert sent == {"deep": [sign * number, [True, "1", None, 5]]}
     assert [type(each) for each in (sent["deep"][0], *sent["deep"][1])] == [float, bool, str, type(None), int]
     assert json.loads(json.dumps(sent)) == sent
 
 
 @pytest.mark.parametrize("number", [MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER, 0])
-def test_integers_that_every_reader_holds_are_sent_as_they_are(number: int) -> None:
-    assert type(safely_sent(number)) is int
+def test_safe_integer_is_sent_unchanged(number: int) -> None:
+    assert type(large_integers_as_doubles(number)) is int
 
 
 @given(st.floats(2**53, 1e21, exclude_max=True).map(int) | st.integers(2**53, 10**25))
-def test_a_larger_integer_is_exact_where_it_is_what_rfc_8785_writes_of_its_double(number: int) -> None:
+def test_large_integer_is_exact_if_rfc_8785_writes_it(number: int) -> None:
     written = rfc8785.dumps(float(number))
     assert is_exact(number) is is_exact(-number) is (written == str(number).encode())
 
 
 @pytest.mark.parametrize("value", [True, False, None, "1", math.nan, math.inf, 10**400, 2**53 + 1, [1]])
-def test_what_is_no_number_is_no_integer_either(value: Any) -> None:
+def test_value_without_a_number_is_no_integer(value: Any) -> None:
     assert not is_number(value)
     assert not is_integer(value)
 
 
-def test_a_number_has_the_text_that_it_was_written_as_or_its_shortest() -> None:
+def test_number_has_its_own_text_or_the_shortest() -> None:
     assert [text_of(each) for each in (JsonFloat("0.10"), 0.1, 5)] == ["0.10", "0.1", "5"]

@@ -32,8 +32,8 @@ def with_metrics(**fields: Any) -> dict[str, Any]:
     return ROLLOUT | {"metrics": METRICS | fields}
 
 
-def without(whole: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in whole.items() if key != name}
+def without(complete: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in complete.items() if key != name}
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def without(whole: dict[str, Any], name: str) -> dict[str, Any]:
         with_metrics(outcome_score=0.5),
     ],
 )
-def test_what_is_optional_may_be_empty_or_absent(payload: dict[str, Any]) -> None:
+def test_optional_fields_may_be_empty_or_absent(payload: dict[str, Any]) -> None:
     assert RolloutResponse.model_validate(payload).run_id == "run_1"
 
 
 @pytest.mark.parametrize(
-    ("payload", "place"),
+    ("payload", "position"),
     [
         *((without(ROLLOUT, name), (name,)) for name in ROLLOUT),
         *((ROLLOUT | {"trajectories": [without(EPISODE, name)]}, ("trajectories", 0, name)) for name in EPISODE),
@@ -67,35 +67,31 @@ def test_what_is_optional_may_be_empty_or_absent(payload: dict[str, Any]) -> Non
         (with_episode(steps=[{"obs": {}}]), ("trajectories", 0, "steps", 0, "action")),
     ],
 )
-def test_what_is_required_is_named_where_it_is_missing(payload: dict[str, Any], place: tuple[str | int, ...]) -> None:
+def test_missing_required_fields_are_named(payload: dict[str, Any], position: tuple[str | int, ...]) -> None:
     with pytest.raises(ValidationError) as refused:
         RolloutResponse.model_validate(payload)
-    assert [(each["type"], each["loc"]) for each in refused.value.errors()] == [("missing", place)]
+    assert [(each["type"], each["loc"]) for each in refused.value.errors()] == [("missing", position)]
 
 
-@pytest.mark.parametrize("value", [True, False, "1.0", math.nan, math.inf, -math.inf, 10**400, [1.0], {}])
-def test_what_is_no_finite_number_is_refused_wherever_one_is_wanted(value: Any) -> None:
-    for payload in (
-        with_step(reward=value),
-        with_metrics(mean_return=value),
-        with_metrics(episode_returns=[value]),
-        with_metrics(events_score=value),
-        with_metrics(outcome_score=value),
-        with_metrics(num_steps=value),
-        with_episode(length=value),
-    ):
-        with pytest.raises(ValidationError):
-            RolloutResponse.model_validate(payload)
+def test_value_other_than_a_finite_number_is_refused() -> None:
+    no_numbers: tuple[Any, ...] = (True, False, "1.0", math.nan, math.inf, -math.inf, 10**400, [1.0], {})
+    for value in no_numbers:
+        for payload in (
+            with_step(reward=value),
+            with_metrics(episode_returns=[value]),
+            *(with_metrics(**{name: value}) for name in ("mean_return", "events_score", "outcome_score", "num_steps")),
+            with_episode(length=value),
+        ):
+            with pytest.raises(ValidationError):
+                RolloutResponse.model_validate(payload)
+    no_counts: tuple[Any, ...] = (-1, 1.0, 1.5, "1", True)
+    for value in no_counts:
+        for payload in (with_metrics(num_steps=value), with_metrics(num_episodes=value), with_episode(length=value)):
+            with pytest.raises(ValidationError):
+                RolloutResponse.model_validate(payload)
 
 
-@pytest.mark.parametrize("value", [-1, 1.0, 1.5, "1", True])
-def test_counts_are_whole_and_not_negative(value: Any) -> None:
-    for payload in (with_metrics(num_steps=value), with_metrics(num_episodes=value), with_episode(length=value)):
-        with pytest.raises(ValidationError):
-            RolloutResponse.model_validate(payload)
-
-
-def test_other_peoples_fields_are_kept() -> None:
+def test_unknown_fields_are_kept() -> None:
     payload = with_step(tool_calls=["look"]) | {"trace": {"span": 1}}
     read = RolloutResponse.model_validate(payload)
     assert read.model_dump(exclude_unset=True, mode="json") == payload
@@ -115,7 +111,7 @@ def test_other_peoples_fields_are_kept() -> None:
         ("", None),
     ],
 )
-def test_an_inference_url_carries_a_correlation_id(url: str, found: str | None) -> None:
+def test_inference_url_has_a_correlation_id(url: str, found: str | None) -> None:
     assert correlation_id(url) == found
     if found is not None:
         RolloutResponse.model_validate(with_episode(inference_url=url))

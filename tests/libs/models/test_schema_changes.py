@@ -43,7 +43,7 @@ NULL: Schema = {"type": "null"}
         ({"type": ["string", "null"]}, either(NULL, TEXT)),
     ],
 )
-def test_what_readers_stand_is_no_breakage(committed: Schema, current: Schema) -> None:
+def test_compatible_change_is_accepted(committed: Schema, current: Schema) -> None:
     assert breaking_changes(committed, current) == []
 
 
@@ -82,7 +82,7 @@ def test_what_readers_stand_is_no_breakage(committed: Schema, current: Schema) -
         (record(a={"type": "object"}), record(a={"type": "object", "additionalProperties": False}), "/a: closed"),
     ],
 )
-def test_what_readers_do_not_stand_is_named(committed: Schema, current: Schema, breakage: str) -> None:
+def test_breaking_change_is_named(committed: Schema, current: Schema, breakage: str) -> None:
     (found,) = breaking_changes(committed, current)
     assert found.startswith(breakage)
 
@@ -94,13 +94,13 @@ def test_references_are_followed_on_both_sides() -> None:
     assert breaking_changes(committed, {**record(a=record(b=TEXT))}) == []
 
 
-def test_an_optional_model_that_loses_a_field_is_noticed() -> None:
+def test_removed_field_of_an_optional_model_is_named() -> None:
     committed = record(a=either({"$ref": "#/$defs/A"}, NULL)) | {"$defs": {"A": record(b=TEXT) | {"title": "A"}}}
     current = record(a=either({"$ref": "#/$defs/A"}, NULL)) | {"$defs": {"A": record() | {"title": "A"}}}
     assert breaking_changes(committed, current) == ["/a/b: removed"]
 
 
-def test_a_model_that_holds_itself_is_compared_once() -> None:
+def test_recursive_model_is_compared_once() -> None:
     def tree(**more: Schema) -> Schema:
         node = {"type": "object", "properties": {"left": {"$ref": "#/$defs/Node"}, **more}}
         return {"$ref": "#/$defs/Node", "$defs": {"Node": node}}
@@ -109,7 +109,7 @@ def test_a_model_that_holds_itself_is_compared_once() -> None:
     assert breaking_changes(tree(b=TEXT), tree()) == ["/b: removed"]
 
 
-def test_every_breakage_is_named_at_once() -> None:
+def test_all_breaking_changes_are_named_at_once() -> None:
     committed = record(a=TEXT, b=record(c=TEXT, d=NUMBER))
     current = record(("z",), b=record(d=INTEGER), z=TEXT)
     assert sorted(breaking_changes(committed, current)) == [

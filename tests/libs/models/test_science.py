@@ -1,5 +1,3 @@
-"""What a work demands of the science behind a candidate, and what of that everyone may read."""
-
 import json
 from typing import Any
 
@@ -8,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aex_models.domains import Domain, DomainGuess, ValueRange
+from aex_models.domains import Domain, ValueRange
+from aex_models.examination import DEFAULT_CHECKS
 from aex_models.numbers import JsonFloat
-from aex_models.science import Constraint, Science, ScienceResult, ScientificReview
-from aex_models.science_checks import DEFAULT_CHECKS
+from aex_models.science import Constraint, Science, ScientificReview
 
 DIGEST = "c0ffee" + "0" * 58
 MEAN = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}
-WHOLE: dict[str, Any] = {
+COMPLETE: dict[str, Any] = {
     "original_goal": "Find deleterious mutations",
     "question": "What is the mean fitness?",
     "domain": "bioinformatics/DMS",
@@ -36,19 +34,22 @@ def codes(raw: Any, model: Any = Science) -> set[str]:
     return {each["type"] for each in refused.value.errors()}
 
 
-def test_science_that_says_nothing_asks_for_ranges_and_recomputation_strictly() -> None:
+def test_default_science_checks_ranges_and_recomputes_strictly() -> None:
     plain = Science()
     assert (plain.checks, plain.strict, plain.reviewer_sees_expected) == (DEFAULT_CHECKS, True, False)
     assert DEFAULT_CHECKS == ("value_ranges", "recompute_statistics")
 
 
-def test_what_everyone_may_read_has_neither_the_expected_outcome_nor_digests() -> None:
-    whole = Science.model_validate(WHOLE)
-    shown = whole.without_secrets()
-    assert (shown.expected_outcome, [(each.name, each.sha256) for each in shown.data]) == (None, [("scores.csv", None)])
-    assert not {"canary", DIGEST} & set(json.dumps(shown.model_dump(mode="json")).split('"'))
+def test_public_science_excludes_expected_outcome_and_digests() -> None:
+    complete = Science.model_validate(COMPLETE)
+    public = complete.without_secrets()
+    assert (public.expected_outcome, [(each.name, each.sha256) for each in public.data]) == (
+        None,
+        [("scores.csv", None)],
+    )
+    assert not {"canary", DIGEST} & set(json.dumps(public.model_dump(mode="json")).split('"'))
     secret = {"expected_outcome", "data"}
-    assert shown.model_dump(exclude=secret) == whole.model_dump(exclude=secret)
+    assert public.model_dump(exclude=secret) == complete.model_dump(exclude=secret)
 
 
 ANYTHING = st.recursive(
@@ -59,21 +60,10 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
-def test_no_expected_outcome_whatever_it_is_is_left_in_what_everyone_may_read(outcome: Any) -> None:
-    shown = Science.model_validate({**WHOLE, "expected_outcome": outcome}).without_secrets()
-    assert shown == Science.model_validate({**WHOLE, "expected_outcome": None}).without_secrets()
-    assert shown.without_secrets() == shown
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"statistics": [MEAN, {**MEAN, "stat": "median"}]},
-        {"data": [{"name": "a.csv", "sha256": DIGEST}, {"name": "a.csv", "sha256": "d" * 64}]},
-    ],
-)
-def test_names_are_given_once(change: dict[str, Any]) -> None:
-    assert codes({**WHOLE, **change}) == {"duplicate_name"}
+def test_public_science_excludes_any_expected_outcome(outcome: Any) -> None:
+    public = Science.model_validate({**COMPLETE, "expected_outcome": outcome}).without_secrets()
+    assert public == Science.model_validate({**COMPLETE, "expected_outcome": None}).without_secrets()
+    assert public.without_secrets() == public
 
 
 @pytest.mark.parametrize(
@@ -97,58 +87,51 @@ def test_names_are_given_once(change: dict[str, Any]) -> None:
         {"data": [{"name": "a.csv", "uri": "https://example.org/a.csv"}]},
         {"data": [{"name": f"{n}.csv", "sha256": DIGEST} for n in range(11)]},
         {"checks": [""]},
+        {"data": [{"name": "a.csv", "sha256": DIGEST}, {"name": "a.csv", "sha256": "d" * 64}]},
+        {"statistics": [MEAN, {**MEAN, "stat": "median"}]},
         {"statistics": [{**MEAN, "name": f"m{n}"} for n in range(101)]},
     ],
 )
-def test_what_is_no_science_is_refused(change: dict[str, Any]) -> None:
-    assert codes({**WHOLE, **change})
+def test_malformed_science_is_refused(change: dict[str, Any]) -> None:
+    assert codes({**COMPLETE, **change})
 
 
 @pytest.mark.parametrize("name", ["log2 FC_mean", "24h/mean", "σ₁", "n" * 300])
-def test_a_constraint_may_be_of_whatever_a_claim_is_called(name: str) -> None:
+def test_constraint_may_have_any_claim_name(name: str) -> None:
     assert Science.model_validate({"output_constraints": {name: {"min": 1}}}).output_constraints[name].min == 1
 
 
-def test_one_end_of_a_constraint_is_enough_and_both_may_be_equal() -> None:
+def test_constraint_needs_one_end() -> None:
     assert Constraint(max=1).min is None
     assert Constraint(min=1, max=1).max == 1
     assert Constraint.model_validate({"min": JsonFloat("1.50")}).min == 1.5
 
 
 def test_science_survives_json() -> None:
-    whole = Science.model_validate(WHOLE)
-    assert Science.model_validate_json(whole.model_dump_json()) == whole
-    assert Science.model_validate(whole.model_dump(mode="json", exclude_none=True)) == whole
+    complete = Science.model_validate(COMPLETE)
+    assert Science.model_validate_json(complete.model_dump_json()) == complete
+    assert Science.model_validate(complete.model_dump(mode="json", exclude_none=True)) == complete
 
 
-def test_what_a_review_does_not_say_is_unknown_and_its_verdicts_are_said() -> None:
-    said = {
+def test_review_requires_its_verdicts_and_nothing_else() -> None:
+    message = {
         "outcome_verdict": "answers_question",
         "scientific_validity": "valid",
         "confidence": 0.9,
         "recommendation": "accept",
     }
-    review = ScientificReview.model_validate(said)
+    review = ScientificReview.model_validate(message)
     only_a_reader = ("answers_original_question", "values_plausible", "values_consistent", "reasoning_sound")
     assert {getattr(review, name) for name in only_a_reader} == {None}
-    for name in said:
-        assert codes({**said, name: None}, ScientificReview)
-    assert codes({**said, "confidence": 1.1}, ScientificReview) == {"less_than_equal"}
+    for name in message:
+        assert codes({**message, name: None}, ScientificReview)
+    assert codes({**message, "confidence": 1.1}, ScientificReview) == {"less_than_equal"}
 
 
-def test_nothing_is_claimed_of_a_candidate_that_the_gate_could_not_judge() -> None:
-    unknown = ScienceResult(passed=None)
-    assert (unknown.values_plausible, unknown.values_consistent, unknown.review) == (None, None, None)
-
-
-def test_a_domain_is_data_and_nothing_else() -> None:
+def test_domain_is_only_data() -> None:
     raw = {"name": "physics/optics", "description": "Light.", "value_ranges": {"n": {"min": 1}}, "keywords": ["lens"]}
     domain = Domain.model_validate(raw)
     assert (domain.value_ranges["n"].max, domain.sanity_checks) == (None, ())
     assert codes({**raw, "class": "package:Domain"}, Domain) == {"extra_forbidden"}
     assert codes({**raw, "value_ranges": {"n": {"min": 2, "max": 1}}}, Domain) == {"invalid_range"}
     assert codes({"min": 0, "typical_std": 0}, ValueRange) == {"greater_than"}
-
-
-def test_no_guess_at_a_domain_is_an_answer_too() -> None:
-    assert DomainGuess(domain=None).scores == {}

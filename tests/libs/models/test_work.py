@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from aex_models.canonical import canonical_bytes
 from aex_models.numbers import JsonFloat
-from aex_models.work import EVALUATION_KEYS, Evaluation, Work, WorkSubmission
+from aex_models.work import Evaluation, Work, WorkSubmission
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -20,7 +20,7 @@ def refusals(**changes: Any) -> dict[str, str]:
     return {".".join(map(str, each["loc"])): each["type"] for each in refused.value.errors()}
 
 
-def test_a_work_needs_only_a_title_and_a_price() -> None:
+def test_work_needs_only_a_title_and_a_price() -> None:
     plain = submission()
     assert (plain.domain, plain.input, plain.evaluation, plain.success_criteria) == ("general", {}, None, None)
     assert plain.verification.model_dump(mode="json") == {
@@ -38,21 +38,12 @@ def test_a_work_needs_only_a_title_and_a_price() -> None:
     }
 
 
-def test_a_cap_of_0_is_not_an_absent_cap() -> None:
-    budget = submission(budget={"max_cpc": "1", "max_cpa_total": "0"}).budget
+def test_money_is_plain_digits_not_below_0() -> None:
+    for amount in ("-0.01", "1e3", "1_000", "0.0000001", "NaN", "", " 1", "١", True, None, JsonFloat("1e-1")):
+        assert set(refusals(budget={"max_cpc": amount})) == {"budget.max_cpc"}
+    budget = submission(budget={"max_cpc": JsonFloat("0.10"), "max_cpa_total": "0"}).budget
+    assert budget.model_dump(mode="json")["max_cpc"] == "0.10"
     assert budget.max_cpa_total == 0
-    assert budget.max_penalty_total is None
-
-
-@pytest.mark.parametrize("amount", ["-0.01", "1e3", "1_000", "0.0000001", "NaN", "Infinity", "", " 1", "١", True, None])
-def test_money_is_plain_digits_not_below_0(amount: Any) -> None:
-    assert set(refusals(budget={"max_cpc": amount})) == {"budget.max_cpc"}
-
-
-def test_a_json_number_is_read_through_its_own_text() -> None:
-    assert submission(budget={"max_cpc": JsonFloat("0.10")}).model_dump(mode="json")["budget"]["max_cpc"] == "0.10"
-    assert refusals(budget={"max_cpc": JsonFloat("1e-1")}) == {"budget.max_cpc": "invalid_money"}
-    assert refusals(budget={"max_cpc": JsonFloat("0.1000001")}) == {"budget.max_cpc": "invalid_money"}
 
 
 @pytest.mark.parametrize(
@@ -76,65 +67,37 @@ def test_a_json_number_is_read_through_its_own_text() -> None:
         ({"verification": {"deadline_s": 31_536_001}}, {"verification.deadline_s": "less_than_equal"}),
     ],
 )
-def test_malformed_work_is_refused_with_the_place(changes: dict[str, Any], refused: dict[str, str]) -> None:
+def test_malformed_work_is_refused_with_the_position(changes: dict[str, Any], refused: dict[str, str]) -> None:
     assert refusals(**changes) == refused
 
 
-@pytest.mark.parametrize(
-    "evaluation",
-    [
-        {"reference": ""},
-        {"reference": []},
-        {"reference": ["a", ""]},
-        {"ground_truth": []},
-        {"ground_truth": [1.5]},
-        {"ground_truth": [None]},
-        {"ground_truth": [{"id": 1}]},
-        {"required_keywords": []},
-        {"required_keywords": ["  "]},
-        {"required_keywords": ["a"] * 201},
-        {"required_fields": ["x" * 501]},
-        {"pattern": ""},
-        {"output_schema": True},
-        {"custom_metrics": [{"name": "a b", "code": "x"}]},
-        {"custom_metrics": [{"name": "a", "code": "x" * 262_145}]},
-        {"answers": 1},
-    ],
-)
-def test_malformed_evaluation_data_are_refused(evaluation: dict[str, Any]) -> None:
-    assert refusals(evaluation=evaluation)
+def test_malformed_evaluation_data_are_refused() -> None:
+    bad: dict[str, list[Any]] = {
+        "reference": ["", [], ["a", ""]],
+        "ground_truth": [[], [1.5], [None], [{"id": 1}]],
+        "required_keywords": [[], ["  "], ["a"] * 201],
+        "required_fields": [["x" * 501]],
+        "pattern": [""],
+        "output_schema": [True],
+        "custom_metrics": [[{"name": "a b", "code": "x"}], [{"name": "a", "code": "x" * 262_145}]],
+        "answers": [1],
+    }
+    for name, values in bad.items():
+        for value in values:
+            assert refusals(evaluation={name: value}), name
 
 
 def test_labels_keep_their_kind() -> None:
     truth = ["1", 1, True, {"label": "1", "id": 7}, {"label": 1, "id": "7"}, {"label": False}]
     evaluation = Evaluation.model_validate({"ground_truth": truth})
-    again = Evaluation.model_validate_json(canonical_bytes(evaluation))
-    assert again == evaluation
+    repeated = Evaluation.model_validate_json(canonical_bytes(evaluation))
+    assert repeated == evaluation
     assert evaluation.ground_truth is not None
     labels = [label if isinstance(label, str | int) else label.label for label in evaluation.ground_truth]
-    assert [(type(label), label) for label in labels] == [
-        (str, "1"),
-        (int, 1),
-        (bool, True),
-        (str, "1"),
-        (int, 1),
-        (bool, False),
-    ]
+    assert list(map(repr, labels)) == ["'1'", "1", "True", "'1'", "1", "False"]
 
 
-def test_the_keys_of_evaluation_data_are_the_fields_of_their_model() -> None:
-    assert {
-        "reference",
-        "ground_truth",
-        "required_keywords",
-        "pattern",
-        "output_schema",
-        "required_fields",
-        "custom_metrics",
-    } == EVALUATION_KEYS
-
-
-def test_a_stored_work_reads_back_as_it_was() -> None:
+def test_stored_work_reads_back_unchanged() -> None:
     work = Work(
         work_id="work_1",
         consumer_id="acme",
@@ -144,6 +107,6 @@ def test_a_stored_work_reads_back_as_it_was() -> None:
         **submission().model_dump(exclude={"input"}),
     )
     stored = canonical_bytes(work)
-    again = Work.model_validate_json(stored)
-    assert again == work
-    assert canonical_bytes(again) == stored
+    repeated = Work.model_validate_json(stored)
+    assert repeated == work
+    assert canonical_bytes(repeated) == stored

@@ -1,5 +1,3 @@
-"""The configuration is checked on load, and bad keys are named with their path."""
-
 from pathlib import Path
 from typing import Any
 

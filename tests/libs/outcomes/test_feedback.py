@@ -1,5 +1,3 @@
-"""What agents are told of a rejection."""
-
 from typing import Any
 from xml.etree import ElementTree
 
@@ -7,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.results import CriterionError, VerificationResult
 from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated, summary_of
-from aex_outcomes.xml_text import MAX_BYTES
+from aex_outcomes.formatting import MAX_BYTES
 from tests.libs.outcomes.engine.builders import criteria, criterion, result, verify
 
-WANTED = criteria(
+EXPECTED = criteria(
     criterion("rougeL", "gte", 0.4, metric_type="rouge_score"),
     criterion("output_length", "in_range", {"min": 100, "max": 500}, metric_type="count"),
     criterion("word_count", "gte", 1),
@@ -23,7 +21,7 @@ WANTED = criteria(
 
 
 async def rejected() -> VerificationResult:
-    return await verify(WANTED, {"text": "hush " * 10}, evaluation={"reference": "something else entirely"})
+    return await verify(EXPECTED, {"text": "hush " * 10}, evaluation={"reference": "something else entirely"})
 
 
 def feedback(found: VerificationResult | None, level: FeedbackLevel = FeedbackLevel.CRITERIA, **more: Any) -> str:
@@ -31,7 +29,7 @@ def feedback(found: VerificationResult | None, level: FeedbackLevel = FeedbackLe
     return render_feedback(found, **given)
 
 
-async def test_level_criteria_tells_which_failed() -> None:
+async def test_level_criteria_reports_which_failed() -> None:
     assert feedback(await rejected()) == (
         '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">\n'
         "Summary: 2 of 4 criteria not met.\n"
@@ -41,36 +39,36 @@ async def test_level_criteria_tells_which_failed() -> None:
     )
 
 
-async def test_level_full_tells_values_and_thresholds() -> None:
+async def test_level_full_reports_values_and_thresholds() -> None:
     assert feedback(await rejected(), FeedbackLevel.FULL).splitlines()[2:4] == [
         "- rougeL: 0, needs at least 0.4",
         "- output_length: 50, needs 100 to 500",
     ]
 
 
-async def test_level_none_tells_the_first_line_alone() -> None:
+async def test_level_none_reports_the_first_line_alone() -> None:
     assert feedback(await rejected(), FeedbackLevel.NONE, message="secret reasons") == (
         '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">\n</verification_rejected>'
     )
 
 
 @pytest.mark.parametrize("level", [FeedbackLevel.CRITERIA, FeedbackLevel.NONE])
-def test_values_and_messages_are_told_at_full_alone(level: FeedbackLevel) -> None:
+def test_values_and_messages_are_reported_at_full_alone(level: FeedbackLevel) -> None:
     error = CriterionError(code="prediction_count", message="3 predictions, 77 expected")
     found = result(error, False)
     assert "77" not in feedback(found, level)
     assert "77" in feedback(found, FeedbackLevel.FULL)
 
 
-def test_the_message_of_custom_code_is_never_told() -> None:
+def test_the_message_of_custom_code_is_never_reported() -> None:
     error = CriterionError(code="custom_metric_failed", message="KeyError: hush", fault=Fault.PLATFORM)
-    told = feedback(result(error), FeedbackLevel.FULL)
-    assert "custom_metric_failed" in told
-    assert "hush" not in told
+    reported = feedback(result(error), FeedbackLevel.FULL)
+    assert "custom_metric_failed" in reported
+    assert "hush" not in reported
 
 
 @pytest.mark.parametrize(
-    ("wanted", "line"),
+    ("expected", "line"),
     [
         (("latency_ms", "lte", 500), "latency_ms: missing, needs at most 500"),
         (("word_count", "gt", 9.5), "word_count: 2, needs more than 9.5"),
@@ -85,18 +83,18 @@ def test_the_message_of_custom_code_is_never_told() -> None:
         (("matches_schema", "neq", {}), "matches_schema: true, needs not to match the criterion's schema"),
     ],
 )
-async def test_thresholds_in_words(wanted: tuple[str, str, Any], line: str) -> None:
+async def test_thresholds_in_words(expected: tuple[str, str, Any], line: str) -> None:
     types = {"contains_keywords": "contains", "matches_schema": "matches_schema"}
-    asked = criterion(*wanted, metric_type=types.get(wanted[0], "numeric"))
-    found = await verify(criteria(asked), {"text": "a c"})
+    requests = criterion(*expected, metric_type=types.get(expected[0], "numeric"))
+    found = await verify(criteria(requests), {"text": "a c"})
     assert feedback(found, FeedbackLevel.FULL).splitlines()[2] == f"- {line}"
 
 
-def test_a_missing_metric_is_told_from_an_unmet_one() -> None:
+def test_a_missing_metric_is_reported_from_an_unmet_one() -> None:
     assert "- m0: not met (metric_missing)" in feedback(result(CriterionError(code="metric_missing", message="")))
 
 
-def test_why_a_secret_metric_has_no_value_is_told_at_full_alone_unless_the_candidate_lacks_it() -> None:
+def test_why_a_secret_metric_has_no_value_is_reported_at_full_alone_unless_the_candidate_lacks_it() -> None:
     found = result(CriterionError(code="prediction_count"), CriterionError(code="metric_missing"))
     hidden = tuple(each.model_copy(update={"secret": True}) for each in found.criterion_results)
     found = found.model_copy(update={"criterion_results": hidden})
@@ -105,18 +103,18 @@ def test_why_a_secret_metric_has_no_value_is_told_at_full_alone_unless_the_candi
 
 
 def test_a_verifiers_own_words_are_the_summary() -> None:
-    told = feedback(None, code='too "short"', message="Write <more>\nplease & thanks", attempt=2)
-    assert told.splitlines() == [
+    reported = feedback(None, code='too "short"', message="Write <more>\nplease & thanks", attempt=2)
+    assert reported.splitlines() == [
         '<verification_rejected code="too &quot;short&quot;" attempt="2" max_attempts="3">',
         "Summary: Write &lt;more&gt; please &amp; thanks",
         "</verification_rejected>",
     ]
 
 
-def test_metadata_is_told_at_full_in_the_order_of_its_keys() -> None:
+def test_metadata_is_reported_at_full_in_the_order_of_its_keys() -> None:
     metadata = {"words": 812, "share": 0.25, "late": True, "why": "too <long>", "where": {"b": [1, None], "a": "ü"}}
-    told = feedback(None, FeedbackLevel.FULL, message="No.", metadata=metadata)
-    assert told.splitlines()[1:-1] == [
+    reported = feedback(None, FeedbackLevel.FULL, message="No.", metadata=metadata)
+    assert reported.splitlines()[1:-1] == [
         "Summary: No.",
         "- late: true",
         "- share: 0.25",
@@ -127,13 +125,8 @@ def test_metadata_is_told_at_full_in_the_order_of_its_keys() -> None:
 
 
 @pytest.mark.parametrize("level", [FeedbackLevel.CRITERIA, FeedbackLevel.NONE])
-def test_metadata_is_told_at_full_alone(level: FeedbackLevel) -> None:
+def test_metadata_is_reported_at_full_alone(level: FeedbackLevel) -> None:
     assert feedback(None, level, message="No.", metadata={"hush": 1}) == feedback(None, level, message="No.")
-
-
-async def test_metadata_comes_behind_the_criteria() -> None:
-    lines = feedback(await rejected(), FeedbackLevel.FULL, metadata={"a": 1}).splitlines()
-    assert [line.split(":")[0] for line in lines[2:-1]] == ["- rougeL", "- output_length", "- a"]
 
 
 async def test_the_summary_for_events_is_what_the_first_line_says_as_plain_text() -> None:
@@ -142,7 +135,7 @@ async def test_the_summary_for_events_is_what_the_first_line_says_as_plain_text(
     assert len(summary_of(None, "x" * 1_000_000).encode()) <= 2_010
 
 
-def test_invalid_outputs_are_told_where_and_why() -> None:
+def test_invalid_outputs_are_reported_where_and_why() -> None:
     problems = [
         Problem(path="/output/a", code="missing", message="Field <required>"),
         Problem(path="", code="c", message="m"),
@@ -155,7 +148,7 @@ def test_invalid_outputs_are_told_where_and_why() -> None:
     ]
 
 
-def test_repeats_are_told_how_many_are_left() -> None:
+def test_repeats_are_reported_how_many_are_left() -> None:
     assert render_repeated(attempt=1, max_attempts=3, replays=2, max_replays=3).splitlines() == [
         '<candidate_repeated attempt="1" max_attempts="3" replays="2" max_replays="3">',
         "This candidate was rejected before: it was not judged again and used no attempt. Change it.",
@@ -168,17 +161,17 @@ def test_feedback_is_well_formed_small_and_deterministic_whatever_it_holds(
     message: str, code: str, count: int, level: FeedbackLevel
 ) -> None:
     found = result(*([CriterionError(code=code, message=message)] * count))
-    told = feedback(found, level, code=code, message=message)
-    assert len(told.encode()) <= MAX_BYTES
-    assert ElementTree.fromstring(told).tag == "verification_rejected"  # noqa: S314 our own text
-    assert told == feedback(found, level, code=code, message=message)
+    reported = feedback(found, level, code=code, message=message)
+    assert len(reported.encode()) <= MAX_BYTES
+    assert ElementTree.fromstring(reported).tag == "verification_rejected"  # noqa: S314 our own text
+    assert reported == feedback(found, level, code=code, message=message)
 
 
 @pytest.mark.parametrize("filler", ["x", "😀", "&", "\x00", "\ud800"])
 def test_what_does_not_fit_is_counted(filler: str) -> None:
     found = result(*[CriterionError(code="c", message=filler * 5000)] * 90)
-    told = feedback(found, FeedbackLevel.FULL, message=filler * 1_000_000)
-    assert len(told.encode()) <= MAX_BYTES
-    ElementTree.fromstring(told)  # noqa: S314 our own text
-    items = [line for line in told.splitlines() if line.startswith("- m")]
-    assert f"- … and {90 - len(items)} more" in told
+    reported = feedback(found, FeedbackLevel.FULL, message=filler * 1_000_000)
+    assert len(reported.encode()) <= MAX_BYTES
+    ElementTree.fromstring(reported)  # noqa: S314 our own text
+    items = [line for line in reported.splitlines() if line.startswith("- m")]
+    assert f"- … and {90 - len(items)} more" in reported

@@ -1,5 +1,3 @@
-"""What the linter warns of, and what it leaves alone."""
-
 from typing import Any
 
 import pytest
@@ -13,17 +11,17 @@ from tests.libs.outcomes.engine.builders import criteria, criterion, lengths
 SCORE = {"metric_type": "accuracy"}
 
 
-def codes(wanted: SuccessCriteria | None, **more: Any) -> list[str]:
-    return [warning.code for warning in lint(wanted, **more)]
+def codes(requirement: SuccessCriteria | None, **more: Any) -> list[str]:
+    return [warning.code for warning in lint(requirement, **more)]
 
 
 def test_a_sensible_work_has_no_warnings() -> None:
-    wanted = criteria(
+    requirement = criteria(
         criterion("rougeL", "gte", 0.4, metric_type="rouge_score", bonus="1"),
         criterion("output_length", "in_range", {"min": 10, "max": 500}),
     )
     found = lint(
-        wanted, budget=Budget.model_validate({"max_cpc": 1, "max_cpa_total": 1}), evaluation={"reference": "a"}
+        requirement, budget=Budget.model_validate({"max_cpc": 1, "max_cpa_total": 1}), evaluation={"reference": "a"}
     )
     assert found == ()
     assert codes(None) == []
@@ -58,8 +56,8 @@ def test_criteria_that_some_values_meet_are_left_alone(threshold: float) -> None
 
 
 def test_two_criteria_that_exclude_each_other() -> None:
-    wanted = criteria(criterion("word_count", "gt", 4), criterion("word_count", "lt", 5))
-    found = lint(wanted, root="/criteria_file")
+    requirement = criteria(criterion("word_count", "gt", 4), criterion("word_count", "lt", 5))
+    found = lint(requirement, root="/criteria_file")
     assert [(each.code, each.path) for each in found] == [
         ("criteria_exclude_each_other", "/criteria_file/criteria/1"),
         ("success_unreachable", "/criteria_file"),
@@ -72,13 +70,13 @@ def test_nothing_required_under_all() -> None:
 
 
 def test_a_minimum_that_no_subset_reaches() -> None:
-    wanted = criteria(
+    requirement = criteria(
         criterion("word_count", "gt", 4),
         criterion("word_count", "lt", 5),
         aggregation="weighted",
         minimum_weighted_score=0.6,
     )
-    assert codes(wanted) == ["criteria_exclude_each_other", "minimum_unreachable"]
+    assert codes(requirement) == ["criteria_exclude_each_other", "minimum_unreachable"]
 
 
 def test_a_success_that_is_certain() -> None:
@@ -86,13 +84,14 @@ def test_a_success_that_is_certain() -> None:
     assert codes(lengths(5, aggregation="weighted", minimum_weighted_score=0.1)) == []
 
 
-def test_beside_a_verifier_criteria_need_not_decide_anything() -> None:
-    certain = lengths(5, aggregation="weighted", minimum_weighted_score=0.0)
-    assert codes(certain, verified=True) == []
-    assert codes(criteria(criterion(required=False, bonus="1")), verified=True) == []
+@pytest.mark.parametrize("gate", ["verifier", "science"])
+def test_criteria_beside_a_gate_need_not_decide_anything(gate: str) -> None:
+    more: dict[str, Any] = {"verified": True} if gate == "verifier" else {"science": science(**DATA)}
+    assert codes(lengths(5, aggregation="weighted", minimum_weighted_score=0.0), **more) == []
+    assert codes(criteria(criterion(required=False, bonus="1")), **more) == []
 
 
-def test_what_no_candidate_can_meet_is_told_beside_a_verifier_too() -> None:
+def test_what_no_candidate_can_meet_is_reported_beside_a_verifier_too() -> None:
     exclusive = (criterion("word_count", "gt", 4), criterion("word_count", "lt", 5))
     expected = ["criteria_exclude_each_other", "success_unreachable"]
     assert codes(criteria(*exclusive), verified=True) == expected
@@ -105,17 +104,17 @@ def test_what_no_candidate_can_meet_is_told_beside_a_verifier_too() -> None:
     ("cap", "expected"), [("0", ["bonus_unreachable"]), ("2.99", ["bonus_unreachable"]), ("3", []), (None, [])]
 )
 def test_a_bonus_that_the_budget_makes_unreachable(cap: str | None, expected: list[str]) -> None:
-    wanted = criteria(criterion("output_length", bonus="1"), criterion("word_count", bonus="2"))
+    requirement = criteria(criterion("output_length", bonus="1"), criterion("word_count", bonus="2"))
     money = Budget.model_validate({"max_cpc": 1, "max_cpa_total": cap})
-    assert codes(wanted, budget=money) == expected
+    assert codes(requirement, budget=money) == expected
 
 
 def test_exclusive_bonuses_are_not_added_up_against_the_cap() -> None:
-    wanted = criteria(
+    requirement = criteria(
         criterion("word_count", "gt", 4, bonus="2"), criterion("word_count", "lt", 5, bonus="2"), aggregation="any"
     )
     money = Budget.model_validate({"max_cpc": 1, "max_cpa_total": "2"})
-    assert codes(wanted, budget=money) == ["criteria_exclude_each_other"]
+    assert codes(requirement, budget=money) == ["criteria_exclude_each_other"]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +128,8 @@ def test_exclusive_bonuses_are_not_added_up_against_the_cap() -> None:
     ],
 )
 def test_self_reported_metrics_that_matter(more: dict[str, Any], aggregation: str, message: str | None) -> None:
-    wanted = criteria(criterion("latency_ms", "lte", 5, **more), criterion("word_count"), aggregation=aggregation)
-    found = [each for each in lint(wanted) if each.code == "self_reported"]
+    requirement = criteria(criterion("latency_ms", "lte", 5, **more), criterion("word_count"), aggregation=aggregation)
+    found = [each for each in lint(requirement) if each.code == "self_reported"]
     assert [each.message.partition("itself and ")[2] for each in found] == ([message] if message else [])
 
 
@@ -139,14 +138,14 @@ def test_a_measured_metric_may_carry_money() -> None:
 
 
 def test_a_reference_in_which_rouge_sees_no_words() -> None:
-    wanted = criteria(criterion("rouge1", "gte", 0.1, metric_type="rouge_score"))
-    assert codes(wanted, evaluation={"reference": "日本語の文章"}) == ["reference_without_tokens"]
-    assert codes(wanted, evaluation={"reference": ["日本語", "or English"]}) == []
+    requirement = criteria(criterion("rouge1", "gte", 0.1, metric_type="rouge_score"))
+    assert codes(requirement, evaluation={"reference": "日本語の文章"}) == ["reference_without_tokens"]
+    assert codes(requirement, evaluation={"reference": ["日本語", "or English"]}) == []
 
 
 def test_more_than_ten_criteria_are_linted_one_by_one() -> None:
-    wanted = lengths(*range(11))
-    assert codes(wanted, budget=Budget.model_validate({"max_cpc": 1, "max_cpa_total": 0})) == ["always_met"]
+    requirement = lengths(*range(11))
+    assert codes(requirement, budget=Budget.model_validate({"max_cpc": 1, "max_cpa_total": 0})) == ["always_met"]
 
 
 OWN_FILES = {"statistics": [{"name": "n", "stat": "count"}, {"name": "r", "stat": "pearson", "columns": ["x", "y"]}],
@@ -160,7 +159,7 @@ def science(**fields: Any) -> Science:
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "requirement",
     [
         criterion("stat.n", "gte", 5),
         criterion("values_consistent", "eq", True, **TRUE),
@@ -169,8 +168,8 @@ def science(**fields: Any) -> Science:
         criterion("stat.n", "gte", 5, required=False, bonus="1"),
     ],
 )
-def test_success_and_money_that_rest_on_the_agents_own_files(wanted: SuccessCriterion) -> None:
-    both = criteria(wanted, criterion("word_count", "gte", 3))
+def test_success_and_money_that_rest_on_the_agents_own_files(requirement: SuccessCriterion) -> None:
+    both = criteria(requirement, criterion("word_count", "gte", 3))
     found = [each for each in lint(both, science=science()) if each.code == "own_data_alone"]
     assert [each.path for each in found] == ["/success_criteria/criteria/0", "/science/data"]
     assert "PUT /v1/artifacts" in found[0].suggestion
@@ -186,18 +185,18 @@ def test_metrics_that_rest_on_no_file_are_not_warned_of() -> None:
 
 
 def test_a_statistic_of_a_file_that_is_not_the_consumers_rests_on_the_agents() -> None:
-    theirs = [{"name": "n", "stat": "count", "artifact": "theirs.csv"}, {"name": "m", "stat": "count"}]
-    wanted = criteria(criterion("stat.n", "gte", 5), criterion("stat.m", "gte", 5))
-    found = lint(wanted, science=science(statistics=theirs, **DATA))
+    other_end = [{"name": "n", "stat": "count", "artifact": "theirs.csv"}, {"name": "m", "stat": "count"}]
+    requirement = criteria(criterion("stat.n", "gte", 5), criterion("stat.m", "gte", 5))
+    found = lint(requirement, science=science(statistics=other_end, **DATA))
     assert [(each.code, each.path) for each in found] == [
         ("own_data_alone", "/success_criteria/criteria/0"),
         ("own_data_alone", "/science/statistics/0/artifact"),
     ]
     assert "own.csv" in found[1].suggestion
-    unread = lint(criteria(criterion("word_count", "gte", 3)), science=science(statistics=theirs, checks=[], **DATA))
+    unread = lint(criteria(criterion("word_count", "gte", 3)), science=science(statistics=other_end, checks=[], **DATA))
     assert "own_data_alone" not in {each.code for each in unread}
-    named = [{**theirs[0], "artifact": "own.csv"}, theirs[1]]
-    assert codes(wanted, science=science(statistics=named, **DATA)) == []
+    named = [{**other_end[0], "artifact": "own.csv"}, other_end[1]]
+    assert codes(requirement, science=science(statistics=named, **DATA)) == []
 
 
 def test_what_a_statistics_kind_rules_out_is_never_met() -> None:
@@ -206,12 +205,6 @@ def test_what_a_statistics_kind_rules_out_is_never_met() -> None:
     always = criteria(criterion("stat.r", "gte", -1), criterion("stat.n", "gte", 0))
     assert codes(always, science=science(**DATA)) == ["always_met", "always_met"]
     assert codes(criteria(criterion("stat.r", "gt", 0.999)), science=science(**DATA)) == []
-
-
-def test_beside_a_science_gate_criteria_need_not_decide_anything() -> None:
-    certain = lengths(5, aggregation="weighted", minimum_weighted_score=0.0)
-    assert codes(certain) == ["success_certain"]
-    assert codes(certain, science=science(**DATA)) == []
 
 
 @pytest.mark.parametrize(

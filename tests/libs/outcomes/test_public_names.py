@@ -1,5 +1,3 @@
-"""The public names are there, and importing the package costs next to nothing."""
-
 import subprocess
 import sys
 
@@ -25,8 +23,8 @@ ORACLES = {"numpy", "sklearn", "nltk", "rouge_score", "sacrebleu", "jsonschema"}
 
 def loaded_by(code: str) -> set[str]:
     """The top-level modules that a fresh interpreter has after running the code."""
-    told = f"import sys\n{code}\nprint(' '.join({{name.split('.')[0] for name in sys.modules}}))"
-    answer = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    feedback = f"import sys\n{code}\nprint(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+    answer = subprocess.run([sys.executable, "-c", feedback], capture_output=True, text=True, check=True, timeout=60)
     return set(answer.stdout.split())
 
 
@@ -68,7 +66,7 @@ def test_every_public_name_is_there(name: str) -> None:
 
 def test_a_name_stays_what_it_is_once_its_module_is_loaded() -> None:
     import aex_outcomes.linter  # noqa: PLC0415
-    import aex_outcomes.quotation  # noqa: PLC0415
+    import aex_outcomes.price_quote  # noqa: PLC0415
 
     assert callable(aex_outcomes.lint)
     assert callable(aex_outcomes.quote)
@@ -98,8 +96,8 @@ def without_measuring(code: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.parametrize(("name", "package"), NEEDS.items())
 def test_what_measures_names_the_extra_that_it_needs(name: str, package: str) -> None:
     ended = without_measuring(f"from aex_outcomes import {name}")
-    told = f"ImportError: {name} needs {package}: pip install 'aex-outcomes[measuring]'"
-    assert ended.stderr.splitlines()[-1] == told
+    feedback = f"ImportError: {name} needs {package}: pip install 'aex-outcomes[measuring]'"
+    assert ended.stderr.splitlines()[-1] == feedback
 
 
 def test_everything_else_is_there_without_the_extra() -> None:
@@ -108,7 +106,7 @@ def test_everything_else_is_there_without_the_extra() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_a_mistake_of_ours_in_an_import_is_told_as_it_is() -> None:
+def test_an_import_error_of_the_package_itself_is_raised() -> None:
     ended = without_measuring("sys.modules['structlog'] = None\nfrom aex_outcomes import RevisionLoop")
     assert "No module named 'structlog'" in ended.stderr or "None in sys.modules" in ended.stderr
     assert "measuring" not in ended.stderr.splitlines()[-1]

@@ -1,5 +1,3 @@
-"""Whether a reference passes its own criteria, as far as a mere text can tell."""
-
 from typing import Any
 
 import pytest
@@ -21,10 +19,10 @@ SHORT = criterion("word_count", "lte", 20)
 LATENCY = criterion("latency_ms", "lte", 5, metric_type="latency")
 
 
-async def warned(wanted: SuccessCriteria | None, reference: Any = REFERENCE, **more: Any) -> str | None:
+async def warned(expected: SuccessCriteria | None, reference: Any = REFERENCE, **more: Any) -> str | None:
     """The message of the warning, if there is one."""
     engine = more.pop("engine", None) or VerificationEngine()
-    found = await reference_warning(wanted, {}, {"reference": reference, **more}, engine)
+    found = await reference_warning(expected, {}, {"reference": reference, **more}, engine)
     if found is not None:
         assert (found.code, found.path) == ("reference_fails_criteria", "/evaluation/reference")
     return found.message if found else None
@@ -34,16 +32,16 @@ async def test_a_reference_that_passes_is_no_matter() -> None:
     assert await warned(criteria(ROUGE, SHORT)) is None
 
 
-async def test_a_reference_that_fails_is_told_with_the_criteria_and_without_its_values() -> None:
-    told = await warned(criteria(ROUGE, LONG))
-    assert told == "The reference itself does not pass: word_count gte (at least 50)"
-    assert "8" not in told
+async def test_a_reference_that_fails_is_reported_with_the_criteria_and_without_its_values() -> None:
+    feedback = await warned(criteria(ROUGE, LONG))
+    assert feedback == "The reference itself does not pass: word_count gte (at least 50)"
+    assert "8" not in feedback
 
 
 async def test_of_several_references_one_that_passes_is_enough() -> None:
     assert await warned(criteria(ROUGE, SHORT), ["long " * 60, REFERENCE]) is None
-    told = await warned(criteria(ROUGE, LONG), [REFERENCE, "Shorter."])
-    assert told == "None of the 2 references passes: word_count gte (at least 50)"
+    feedback = await warned(criteria(ROUGE, LONG), [REFERENCE, "Shorter."])
+    assert feedback == "None of the 2 references passes: word_count gte (at least 50)"
 
 
 async def test_what_no_reference_meets_is_named_and_what_some_meet_is_not() -> None:
@@ -83,10 +81,10 @@ async def test_weights_of_what_a_text_cannot_have_count_for_it() -> None:
 async def test_custom_code_counts_where_it_can_be_run(fault: Exception | None, warns: bool) -> None:
     sandbox = SimulatedSandbox()
     sandbox.meets = lambda _: fault
-    wanted = criteria(criterion("custom.words", "gte", 50), SHORT)
+    expected = criteria(criterion("custom.words", "gte", 50), SHORT)
     code = {"name": "words", "code": "def evaluate(input, output, metadata):\n    return 0"}
-    told = await warned(wanted, custom_metrics=[code], engine=VerificationEngine(sandbox=sandbox))
-    assert (told is not None) is warns
+    feedback = await warned(expected, custom_metrics=[code], engine=VerificationEngine(sandbox=sandbox))
+    assert (feedback is not None) is warns
 
 
 async def test_there_is_nothing_to_try_without_criteria_or_reference() -> None:

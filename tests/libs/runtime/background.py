@@ -1,5 +1,3 @@
-"""What the tests of pump, sweeper, consumer and leases share."""
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -10,7 +8,7 @@ from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import BusError, BusUnavailable, Outgoing
 from aex_runtime.store.port import Collection, Document, Query, Store, StoreUnavailable, T, Transaction
 from aex_runtime.unit_of_work import Unit
-from tests.bus.messages import PATIENCE_S, stop
+from tests.bus.messages import TIMEOUT_S, stop
 
 SERVICE = "verification"
 TOPIC = "work.checked"
@@ -19,8 +17,6 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def emit_checked(*names: str) -> Callable[[Unit], Awaitable[None]]:
-    """A unit that emits `work.checked` for each of these works."""
-
     async def unit(unit: Unit) -> None:
         for name in names:
             unit.emit(TOPIC, name, WorkChecked(work_id=name, ok=True))
@@ -29,15 +25,13 @@ def emit_checked(*names: str) -> Callable[[Unit], Awaitable[None]]:
 
 
 class RecordingBus(MemoryBus):
-    """A bus that tells what was published, and can be down or refuse what its test names."""
-
     def __init__(self) -> None:
         super().__init__()
         self.published: list[str] = []
         self.calls = 0
         self.down = False
         self.down_after: int | None = None
-        """Down once it has been called so often more."""
+        """The number of calls until it is down."""
         self.refused: frozenset[str] = frozenset()
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
@@ -55,8 +49,6 @@ class RecordingBus(MemoryBus):
 
 
 class FailingStore:
-    """A store that can be unreachable."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self.down = False
@@ -88,37 +80,31 @@ class FailingStore:
             raise StoreUnavailable("the store is down")
 
 
-class AskedStore(FailingStore):
-    """A store that notes its queries."""
-
+class RecordingStore(FailingStore):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self.asked: list[Query] = []
+        self.queries: list[Query] = []
 
     async def query(self, query: Query) -> list[Document]:
-        self.asked.append(query)
+        self.queries.append(query)
         return await super().query(query)
 
-    def took(self) -> list[Query]:
-        """The queries since the last time of asking."""
-        taken, self.asked = self.asked, []
+    def take_queries(self) -> list[Query]:
+        taken, self.queries = self.queries, []
         return taken
 
 
-def begins(query: Query) -> str | int | None:
-    """Where the bounds let a query begin; None: at the beginning."""
+def lower_bound(query: Query) -> str | int | None:
     return next((bound.value for bound in query.bounds if bound.comparison == ">="), None)
 
 
 @asynccontextmanager
 async def running(work: Awaitable[None]) -> AsyncIterator["asyncio.Task[None]"]:
-    """Background work that runs for the length of the block."""
-
     async def run() -> None:
         await work
 
     task = asyncio.create_task(run())
-    await asyncio.sleep(0)  # what is cancelled before it began never runs at all
+    await asyncio.sleep(0)  # a task that is cancelled earlier never runs
     try:
         yield task
     finally:
@@ -126,12 +112,10 @@ async def running(work: Awaitable[None]) -> AsyncIterator["asyncio.Task[None]"]:
 
 
 async def eventually_async(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until the condition holds; fail loudly where it never does."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not await condition():  # noqa: ASYNC110 the condition reads a store
             await asyncio.sleep(0.005)
 
 
 def later(**units: float) -> datetime:
-    """A moment after `START`."""
     return START + timedelta(**units)

@@ -10,9 +10,13 @@ from aex_runtime.store.sqlite import SQLiteStore
 from tests.emulators.emulators import Emulators, new_project
 
 
+@pytest.fixture
+def store() -> Store:
+    return MemoryStore()
+
+
 @pytest.fixture(params=["memory", "sqlite", pytest.param("firestore", marks=pytest.mark.emulator)])
 async def each_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """The test runs once on each store."""
     store = _open(request, tmp_path / "store.sqlite3")
     yield store
     await store.close()

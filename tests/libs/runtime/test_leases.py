@@ -5,8 +5,7 @@ import pytest
 
 from aex_runtime.clock import SetClock, WallClock
 from aex_runtime.ids import SeededIds
-from aex_runtime.lease_holder import LeaseHolder
-from aex_runtime.leases import Lease, LeaseLost, Leases
+from aex_runtime.leases import LeaderElection, Lease, LeaseLost, Leases
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Store, Transaction
 from tests.bus.messages import eventually
@@ -17,8 +16,13 @@ SKEW = timedelta(seconds=2)
 THINGS = Collection("test-things")
 
 
-def leases(store: Store, clock: SetClock, holder: str) -> Leases:
-    return Leases(SERVICE, store, clock, holder, max_skew=SKEW)
+def leases(store: Store, clock: SetClock, owner: str) -> Leases:
+    return Leases(SERVICE, store, clock, owner, max_skew=SKEW)
+
+
+def rivals(store: Store) -> tuple[SetClock, Leases, Leases]:
+    clock = SetClock(START)
+    return clock, leases(store, clock, "a"), leases(store, clock, "b")
 
 
 async def acquired(of: Leases, name: str = "outbox", ttl: timedelta = TTL) -> Lease:
@@ -27,24 +31,23 @@ async def acquired(of: Leases, name: str = "outbox", ttl: timedelta = TTL) -> Le
     return lease
 
 
-async def test_lease_has_one_holder_at_a_time(each_store: Store) -> None:
-    clock = SetClock(START)
-    first, second = leases(each_store, clock, "a"), leases(each_store, clock, "b")
+async def test_lease_has_one_owner_at_a_time(each_store: Store) -> None:
+    clock, first, second = rivals(each_store)
     assert (await acquired(first)).fencing_token == 1
     assert await second.acquire("outbox", TTL) is None
     assert (await acquired(second, "timers")).name == "timers"
+    assert (await acquired(leases(each_store, clock, "a"))).fencing_token == 2  # a restarted owner of the same name
 
 
-async def test_of_many_contenders_one_gets_the_lease(each_store: Store) -> None:
+async def test_one_of_many_contenders_gets_the_lease(each_store: Store) -> None:
     clock = SetClock(START)
     contenders = [leases(each_store, clock, str(number)) for number in range(10)]
     found = await asyncio.gather(*(each.acquire("outbox", TTL) for each in contenders))
     assert [lease.fencing_token for lease in found if lease] == [1]
 
 
-async def test_contender_takes_over_once_the_lease_is_over_by_more_than_the_skew(each_store: Store) -> None:
-    clock = SetClock(START)
-    first, second = leases(each_store, clock, "a"), leases(each_store, clock, "b")
+async def test_contender_acquires_the_lease_after_its_end_and_the_skew(store: Store) -> None:
+    clock, first, second = rivals(store)
     held = await acquired(first)
     clock.advance(TTL)
     assert await second.acquire("outbox", TTL) is None
@@ -52,9 +55,8 @@ async def test_contender_takes_over_once_the_lease_is_over_by_more_than_the_skew
     assert (await acquired(second)).fencing_token == held.fencing_token + 1
 
 
-async def test_renewed_lease_stays_and_keeps_its_token(each_store: Store) -> None:
-    clock = SetClock(START)
-    first, second = leases(each_store, clock, "a"), leases(each_store, clock, "b")
+async def test_renewed_lease_stays_and_keeps_its_token(store: Store) -> None:
+    clock, first, second = rivals(store)
     held = await acquired(first)
     for _ in range(5):
         clock.advance(TTL / 2)
@@ -64,27 +66,21 @@ async def test_renewed_lease_stays_and_keeps_its_token(each_store: Store) -> Non
     assert held.expires_at == clock.now() + TTL
 
 
-async def test_holder_takes_its_own_lease_for_over_at_its_end(each_store: Store) -> None:
-    clock = SetClock(START)
-    first = leases(each_store, clock, "a")
-    held = await acquired(first)
-    clock.advance(TTL)
-    with pytest.raises(LeaseLost):
-        await first.renew(held)
-
-
-async def test_lease_taken_over_cannot_be_renewed(each_store: Store) -> None:
+async def test_lost_lease_cannot_be_renewed(store: Store) -> None:
     ahead, behind = SetClock(later(seconds=20)), SetClock(START)
-    first, second = leases(each_store, behind, "a"), leases(each_store, ahead, "b")
-    held = await acquired(first)
+    first, second = leases(store, behind, "a"), leases(store, ahead, "b")
+    lease = await acquired(first)
+    expiring = await acquired(first, "timers")
     await acquired(second)
     with pytest.raises(LeaseLost):
-        await first.renew(held)
+        await first.renew(lease)
+    behind.advance(TTL)
+    with pytest.raises(LeaseLost):
+        await first.renew(expiring)
 
 
-async def test_released_lease_is_free_at_once_and_tokens_grow_on(each_store: Store) -> None:
-    clock = SetClock(START)
-    first, second = leases(each_store, clock, "a"), leases(each_store, clock, "b")
+async def test_released_lease_is_free_at_once_and_tokens_grow_on(store: Store) -> None:
+    _, first, second = rivals(store)
     held = await acquired(first)
     await first.release(held)
     taken = await acquired(second)
@@ -93,16 +89,10 @@ async def test_released_lease_is_free_at_once_and_tokens_grow_on(each_store: Sto
     assert await first.acquire("outbox", TTL) is None
 
 
-async def test_restarted_holder_of_the_same_name_need_not_wait(each_store: Store) -> None:
-    clock = SetClock(START)
-    await acquired(leases(each_store, clock, "a"))
-    assert (await acquired(leases(each_store, clock, "a"))).fencing_token == 2
-
-
-async def test_lease_from_a_clock_far_ahead_is_taken_over_once_seen_unchanged_for_its_length(each_store: Store) -> None:
+async def test_contender_acquires_a_lease_that_it_saw_unchanged_for_its_length(store: Store) -> None:
     ahead, clock = SetClock(later(days=30)), SetClock(START)
-    await acquired(leases(each_store, ahead, "a"))
-    second = leases(each_store, clock, "b")
+    await acquired(leases(store, ahead, "a"))
+    second = leases(store, clock, "b")
     assert await second.acquire("outbox", TTL) is None
     clock.advance(TTL)
     assert await second.acquire("outbox", TTL) is None
@@ -110,9 +100,9 @@ async def test_lease_from_a_clock_far_ahead_is_taken_over_once_seen_unchanged_fo
     assert (await acquired(second)).fencing_token == 2
 
 
-async def test_lease_renewed_from_a_clock_far_ahead_is_not_taken_over(each_store: Store) -> None:
+async def test_lease_renewed_from_a_clock_far_ahead_is_not_taken_over(store: Store) -> None:
     ahead, clock = SetClock(later(days=30)), SetClock(START)
-    first, second = leases(each_store, ahead, "a"), leases(each_store, clock, "b")
+    first, second = leases(store, ahead, "a"), leases(store, clock, "b")
     held = await acquired(first)
     for _ in range(6):
         assert await second.acquire("outbox", TTL) is None
@@ -122,8 +112,7 @@ async def test_lease_renewed_from_a_clock_far_ahead_is_not_taken_over(each_store
 
 
 async def test_write_under_a_lost_lease_is_fenced_off(each_store: Store) -> None:
-    clock = SetClock(START)
-    first, second = leases(each_store, clock, "a"), leases(each_store, clock, "b")
+    clock, first, second = rivals(each_store)
     stale = await acquired(first)
     clock.advance(TTL + SKEW)
     current = await acquired(second)
@@ -140,8 +129,6 @@ async def test_write_under_a_lost_lease_is_fenced_off(each_store: Store) -> None
 
 
 class Work:
-    """Background work that tells when it runs."""
-
     def __init__(self) -> None:
         self.tokens: list[int] = []
         self.active = 0
@@ -155,16 +142,16 @@ class Work:
             self.active -= 1
 
 
-def holder(store: Store, name: str, ttl: timedelta = timedelta(milliseconds=150)) -> LeaseHolder:
+def election(store: Store, name: str, ttl: timedelta = timedelta(milliseconds=150)) -> LeaderElection:
     clock = WallClock()
-    return LeaseHolder(Leases(SERVICE, store, clock, name, max_skew=timedelta()), clock, SeededIds(1), "outbox", ttl)
+    return LeaderElection(Leases(SERVICE, store, clock, name, max_skew=timedelta()), clock, SeededIds(1), "outbox", ttl)
 
 
 async def test_work_runs_in_one_process_and_moves_on_when_that_one_stops() -> None:
     store, first, second = MemoryStore(), Work(), Work()
-    async with running(holder(store, "a").run(first)) as task:
+    async with running(election(store, "a").run(first)) as task:
         await eventually(lambda: first.active == 1)
-        async with running(holder(store, "b").run(second)):
+        async with running(election(store, "b").run(second)):
             await asyncio.sleep(0.4)
             assert (first.active, second.active) == (1, 0)
             task.cancel()
@@ -174,24 +161,18 @@ async def test_work_runs_in_one_process_and_moves_on_when_that_one_stops() -> No
     assert (first.tokens, second.tokens) == ([1], [2])
 
 
-async def test_work_stops_when_its_lease_cannot_be_renewed_and_goes_on_when_it_can() -> None:
+async def test_work_stops_while_its_lease_cannot_be_renewed_or_is_lost() -> None:
     store, work = FailingStore(MemoryStore()), Work()
-    async with running(holder(store, "a").run(work)):
+    async with running(election(store, "a").run(work)):
         await eventually(lambda: work.active == 1)
         store.down = True
         await eventually(lambda: work.active == 0)
         store.down = False
         await eventually(lambda: work.active == 1)
-    assert work.tokens == [1, 2]
-
-
-async def test_work_stops_when_another_took_the_lease() -> None:
-    store, work = MemoryStore(), Work()
-    async with running(holder(store, "a").run(work)):
-        await eventually(lambda: work.active == 1)
         ahead = Leases(SERVICE, store, SetClock(WallClock().now() + timedelta(hours=1)), "b")
         await acquired(ahead, ttl=timedelta(hours=1))
         await eventually(lambda: work.active == 0)
+    assert work.tokens == [1, 2]
 
 
 async def test_failure_of_the_work_is_raised() -> None:
@@ -199,4 +180,4 @@ async def test_failure_of_the_work_is_raised() -> None:
         raise RuntimeError("the work is broken")
 
     with pytest.raises(RuntimeError, match="the work is broken"):
-        await holder(MemoryStore(), "a").run(fail)
+        await election(MemoryStore(), "a").run(fail)

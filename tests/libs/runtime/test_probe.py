@@ -1,5 +1,3 @@
-"""What a container's health check says, of real servers."""
-
 import socket
 import subprocess
 import sys
@@ -14,17 +12,14 @@ from aex_runtime.probe import TIMEOUT_S, main, probe
 
 
 class Service(BaseHTTPRequestHandler):
-    """Alive, and not ready."""
-
     def do_GET(self) -> None:
-        """Answer."""
         alive = self.path == "/healthz"
         self.send_response(200 if alive else 503)
         self.end_headers()
         self.wfile.write(b'{"status":\n"alive"}' if alive else b'{"missing": {"store": "unreachable"}}')
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Write nothing."""
 
 
 @pytest.fixture
@@ -38,17 +33,17 @@ def port() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", ""])  # noqa: S104 nothing is bound
-def test_a_service_that_answers_is_well_wherever_it_listens(port: str, host: str) -> None:
+def test_answering_service_is_healthy(port: str, host: str) -> None:
     assert probe("/healthz", {"AEX_PORT": port, "AEX_HOST": host}) == (True, '/healthz: 200 {"status": "alive"}')
 
 
-def test_a_service_that_is_not_ready_is_not_and_says_why(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unready_service_prints_the_reason(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["/readyz"], {"AEX_PORT": port}) == 1
     assert capsys.readouterr().out == '/readyz: 503 {"missing": {"store": "unreachable"}}\n'
-    assert main([], {"AEX_PORT": port}) == 0, "alive all the same"
+    assert main([], {"AEX_PORT": port}) == 0
 
 
-def test_nobody_there_is_not_well() -> None:
+def test_absent_service_is_unhealthy() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         well, line = probe("/healthz", {"AEX_PORT": str(bound.getsockname()[1])})
@@ -56,7 +51,7 @@ def test_nobody_there_is_not_well() -> None:
 
 
 @pytest.mark.slow
-def test_a_service_that_hangs_is_not_waited_for_any_longer_than_the_health_check_waits() -> None:
+def test_hanging_service_is_unhealthy_in_time() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -67,11 +62,11 @@ def test_a_service_that_hangs_is_not_waited_for_any_longer_than_the_health_check
 
 
 @pytest.mark.parametrize("port", ["", "http"])
-def test_without_a_port_there_is_nothing_to_ask(port: str) -> None:
-    assert probe("/healthz", {"AEX_PORT": port}) == (False, "AEX_PORT says no port to ask")
+def test_missing_port_is_reported(port: str) -> None:
+    assert probe("/healthz", {"AEX_PORT": port}) == (False, "AEX_PORT is no port number; set it to the service's port")
 
 
-def test_it_starts_without_what_a_service_imports() -> None:
+def test_probe_imports_no_large_libraries() -> None:
     heavy = "{'pydantic', 'fastapi', 'structlog', 'uvicorn'}"
     code = f"import sys, aex_runtime.probe; sys.exit(bool({heavy} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)

@@ -1,5 +1,3 @@
-"""Units of work: what they write, and what they leave the event loop free for."""
-
 import threading
 from typing import Any
 
@@ -18,8 +16,6 @@ class Note(Frozen):
 
 
 class Notes:
-    """A table that remembers in which threads its records were encoded."""
-
     def __init__(self) -> None:
         self.threads: list[int] = []
         self.table = Table(Collection("notes", (Index(order="size"),)), Note, self._index)
@@ -34,7 +30,7 @@ class Notes:
         return stored.record.text if stored else None
 
 
-async def test_large_records_are_encoded_off_the_event_loop_and_committed_with_the_rest() -> None:
+async def test_large_records_are_encoded_in_a_thread() -> None:
     notes = Notes()
 
     async def write(unit: Unit) -> None:
@@ -49,7 +45,7 @@ async def test_large_records_are_encoded_off_the_event_loop_and_committed_with_t
     assert [await notes.text(key) for key in ("small", "created", "put")] == ["a", "b" * 100_000, "c" * 100_000]
 
 
-async def test_a_large_record_that_is_there_is_not_created_again() -> None:
+async def test_existing_large_record_is_not_created() -> None:
     notes = Notes()
 
     async def write(unit: Unit) -> None:

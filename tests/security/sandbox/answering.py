@@ -1,4 +1,4 @@
-"""Code that answers with what is no metric, raises what is no message, is no code, or leaves something behind."""
+"""Code that returns no metric, raises no message, is no code, or leaves something behind."""
 
 from aex_outcomes.sandbox.port import FaultKind
 from tests.security.sandbox.case import NO_SYNTAX, SPENT, Abuse, E, body, returns, using
@@ -83,7 +83,7 @@ LEFT_BEHIND = (
     Abuse("a module's list changed", body("sys.argv.append('left')\nreturn len(sys.argv)", "import sys"), 2),
     Abuse("and whether it is as it was", using("sys", "len(sys.argv)"), 1),
     Abuse("the random numbers", body("random.seed(7)\nrandom.random()\nreturn 1", "import random"), 1),
-    Abuse("and whether they begin anew", using("random", "round(random.random(), 6)"), 0.844422),
+    Abuse("and whether they restart", using("random", "round(random.random(), 6)"), 0.844422),
     Abuse("the sandbox's own names", "__json = None\n__context = '[0, 0, 0]'\n" + returns("1"), 1),
     Abuse("an attribute of a function", body("evaluate.left = 1\nreturn 1"), E),
     Abuse("the arguments", body("input['left'] = 1\nreturn len(input)"), 2),

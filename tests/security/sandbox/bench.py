@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.results import CriterionResult
 from aex_outcomes.confinement.pool import WorkerPool
 from tests.security.sandbox.case import FILE, PORT, Abuse
@@ -30,12 +30,10 @@ class Bench:
     pulse: Pulse
 
     async def run(self, abuse: Abuse) -> CriterionResult:
-        """What a candidate gets by this code."""
         code = abuse.code.replace(FILE, str(self.file)).replace(PORT, str(self.listening.port))
         return await self.judged(code, abuse.timeout_ms)
 
     async def judged(self, code: str, timeout_ms: int = 5_000) -> CriterionResult:
-        """The result of the one criterion of a work with this code."""
         answer = await self.pool.run(JOB, payload(code, timeout_ms))
         result = CriterionResult.model_validate(answer["result"]["criterion_results"][0])
         assert (answer["result"]["verdict"] == "indeterminate") == (
@@ -45,7 +43,6 @@ class Bench:
 
 
 def payload(code: str, timeout_ms: int) -> dict[str, Any]:
-    """A candidate as the service sends it to a worker."""
     limits = {"timeout_ms": timeout_ms, "memory_limit_mb": MEMORY_LIMIT_MB}
     criterion = {"metric": "custom.m", "metric_type": "custom", "comparison": "gte", "threshold": 0, "penalty": "1"}
     return {

@@ -1,19 +1,19 @@
-"""One piece of hostile code, and how it must end."""
+"""A hostile piece of code and its expected end."""
 
 from dataclasses import dataclass
 
 from aex_outcomes.sandbox.port import FaultKind
 
 CANARY = 774_411_905
-"""What lies in a file and in the environment of the service, and must not come back."""
+"""Secret in a file and in the environment of the service that must not leave it."""
 
 FILE, PORT = "%FILE%", "%PORT%"
-"""Where code says them, the canary's file and the port of a listening socket are put in."""
+"""Placeholders in code for the secret's file and the port of a listening socket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abuse:
-    """Code, and its right end: the kind of its fault (of two, whichever limit it meets first), or a harmless value."""
+    """Hostile code and its end: one of two kinds of fault, or a harmless value."""
 
     name: str
     code: str

@@ -1,4 +1,4 @@
-"""Code that reaches for the host: files, environment, sockets, processes, and the interpreter's own insides."""
+"""Code that reaches for the host: files, environment, sockets, processes, and interpreter internals."""
 
 from tests.security.sandbox.case import FILE, NO_SYNTAX, PORT, Abuse, E, body, returns, using
 
@@ -36,9 +36,7 @@ ENVIRONMENT = (
 SOCKETS = (
     Abuse("connect", using("socket", f"socket.create_connection(('127.0.0.1', {PORT}))"), E),
     Abuse(
-        "connect by the engine's own module",
-        using("_socket", f"_socket.socket().connect(('127.0.0.1', {PORT}))"),
-        E,
+        "connect by the engine's own module", using("_socket", f"_socket.socket().connect(('127.0.0.1', {PORT}))"), E
     ),
     Abuse("fetch", using("urllib.request", f"urllib.request.urlopen('http://127.0.0.1:{PORT}').read()"), E),
     Abuse("speak HTTP", using("http.client", f"http.client.HTTPConnection('127.0.0.1', {PORT})"), E),

@@ -35,7 +35,7 @@ MOST_BYTES = 2 * MEMORY_LIMIT_MB << 20
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
+async def location(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
     file = tmp_path_factory.mktemp("canary") / "canary"
     file.write_text(str(CANARY), encoding="ascii")
     with pytest.MonkeyPatch.context() as patch:
@@ -50,9 +50,9 @@ async def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("abuse", CASES)
-async def test_hostile_code_gets_nothing(place: Bench, abuse: Abuse) -> None:
-    place.memory.peak_bytes = 0
-    result = await place.run(abuse)
+async def test_hostile_code_gets_nothing(location: Bench, abuse: Abuse) -> None:
+    location.memory.peak_bytes = 0
+    result = await location.run(abuse)
     if isinstance(abuse.end, FaultKind | frozenset):
         kinds = {abuse.end} if isinstance(abuse.end, FaultKind) else abuse.end
         assert result.error is not None, result.value
@@ -62,15 +62,15 @@ async def test_hostile_code_gets_nothing(place: Bench, abuse: Abuse) -> None:
     else:
         assert result.error is None, result.error
         assert result.value == abuse.end
-    assert (await place.judged(HONEST)).value == 42
-    assert 0 <= place.memory.peak_bytes < MOST_BYTES
-    assert place.file.read_text(encoding="ascii") == str(CANARY)
-    assert [each.name for each in place.file.parent.iterdir()] == [place.file.name]
+    assert (await location.judged(HONEST)).value == 42
+    assert 0 <= location.memory.peak_bytes < MOST_BYTES
+    assert location.file.read_text(encoding="ascii") == str(CANARY)
+    assert [each.name for each in location.file.parent.iterdir()] == [location.file.name]
 
 
-async def test_nothing_was_reached_and_the_service_kept_answering(place: Bench) -> None:
+async def test_nothing_was_reached_and_the_service_kept_answering(location: Bench) -> None:
     """Last of all: over everything that ran before."""
-    assert not place.listening.was_reached()
-    assert place.memory.most_processes <= 3, "a worker, its interpreter, and one that is being replaced"
-    assert place.pulse.longest_pause_s < 1
-    assert place.pool.alive == 1
+    assert not location.listening.was_reached()
+    assert location.memory.most_processes <= 3, "a worker, its interpreter, and one that is being replaced"
+    assert location.pulse.longest_pause_s < 1
+    assert location.pool.alive == 1

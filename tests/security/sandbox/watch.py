@@ -1,4 +1,4 @@
-"""What stands by while hostile code runs: a socket, the memory, the processes, and the event loop's pulse."""
+"""Watchers beside hostile code: a socket, the memory, the processes and the event loop."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ _SAMPLE_S = 0.003
 
 
 class Listening:
-    """A socket that nobody should connect to."""
+    """A socket that must stay unconnected."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -22,7 +22,6 @@ class Listening:
         self.port: int = self._socket.getsockname()[1]
 
     def was_reached(self) -> bool:
-        """Whether somebody connected."""
         try:
             self._socket.accept()[0].close()
         except BlockingIOError:
@@ -34,7 +33,7 @@ class Listening:
 
 
 class MemoryWatch:
-    """Samples the resident memory of all that a process started, together, without what runs there already."""
+    """Samples of the resident memory of the processes that this process started during the watch."""
 
     def __init__(self, process: int) -> None:
         self._process = process
@@ -76,7 +75,6 @@ class Pulse:
 
 
 def descendants(process: int) -> list[int]:
-    """The ids of the processes below one."""
     found: list[int] = []
     for task in _listed(Path(f"/proc/{process}/task")):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Holds by the API: whose they are, found by contract, decided for a reason that can be read."""
+"""Holds over the API: parties, filters, reasons of decisions and metrics."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -7,38 +7,38 @@ from pathlib import Path
 import httpx
 import pytest
 
-from aex_models.governance import Hold, HoldCause
-from tests.services.governance.review.bureau import OLGA, OMAR, Bureau, a_flag, open_bureau
+from aex_models.governance import Hold, HoldCause, HoldStatus
+from tests.services.governance.client import OLGA, OMAR, Client, make_flag, open_client
 
 
 @pytest.fixture
-async def bureau(tmp_path: Path) -> AsyncIterator[Bureau]:
-    async with open_bureau(tmp_path / "data") as opened:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_client(tmp_path / "data") as opened:
         yield opened
 
 
-async def decide(bureau: Bureau, hold: Hold, reason: str, decision: str = "release") -> httpx.Response:
+async def decide(client: Client, hold: Hold, reason: str, decision: str = "release") -> httpx.Response:
     path, body = f"/v1/holds/{hold.hold_id}/decision", {"decision": decision, "reason": reason}
-    return await bureau.client.post(path, json=body, headers=bureau.bearer(OLGA))
+    return await client.http.post(path, json=body, headers=client.bearer(OLGA))
 
 
-async def test_a_hold_says_whose_outcome_it_is_where_that_is_known(bureau: Bureau) -> None:
-    known = await bureau.hold(1, a_flag(), asked_about={"agent": {"id": "crew"}, "domain": "news"})
-    unknown = await bureau.hold(2, cause=HoldCause.CUSTOM_METRIC_FAILED)
-    shown = [(await bureau.ask(OLGA, f"/v1/holds/{each.hold_id}")).json() for each in (known, unknown)]
+async def test_hold_has_the_parties_of_a_logged_attempt(client: Client) -> None:
+    known = await client.hold(1, make_flag(), request_fields={"agent": {"id": "crew"}, "domain": "news"})
+    unknown = await client.hold(2, cause=HoldCause.CUSTOM_METRIC_FAILED)
+    holds = [(await client.get(OLGA, f"/v1/holds/{each.hold_id}")).json() for each in (known, unknown)]
     names = ("agent_id", "consumer_id", "work_id", "domain")
-    assert [shown[0][name] for name in names] == ["crew", "acme", "work_1", "news"]
-    assert [shown[1][name] for name in names] == [None] * 4
+    assert [holds[0][name] for name in names] == ["crew", "acme", "work_1", "news"]
+    assert [holds[1][name] for name in names] == [None] * 4
 
 
-async def test_holds_are_found_by_contract_and_status_newest_first(bureau: Bureau) -> None:
-    first = await bureau.hold("a", a_flag(), contract_id="ctr_1")
-    await bureau.hold("b", a_flag(), contract_id="ctr_2")
-    second = await bureau.hold("c", a_flag(), contract_id="ctr_1")
-    await decide(bureau, first, "once more", "retry")
+async def test_holds_are_listed_by_contract_and_status(client: Client) -> None:
+    first = await client.hold("a", make_flag(), contract_id="ctr_1")
+    await client.hold("b", make_flag(), contract_id="ctr_2")
+    second = await client.hold("c", make_flag(), contract_id="ctr_1")
+    await decide(client, first, "once more", "retry")
 
     async def found(**query: str) -> list[str]:
-        return [each["hold_id"] for each in (await bureau.ask(OLGA, "/v1/holds", **query)).json()["items"]]
+        return [each["hold_id"] for each in (await client.get(OLGA, "/v1/holds", **query)).json()["items"]]
 
     assert await found(contract_id="ctr_1") == [second.hold_id, first.hold_id]
     assert await found(contract_id="ctr_1", status="decided") == [first.hold_id]
@@ -47,33 +47,41 @@ async def test_holds_are_found_by_contract_and_status_newest_first(bureau: Burea
 
 
 @pytest.mark.parametrize("reason", [" ", "\n\t ", "\u200b"])
-async def test_a_reason_that_says_nothing_is_refused_with_its_path(bureau: Bureau, reason: str) -> None:
-    hold = await bureau.hold(1, a_flag())
-    answer = await decide(bureau, hold, reason)
+async def test_blank_reason_is_refused_with_its_path(client: Client, reason: str) -> None:
+    hold = await client.hold(1, make_flag())
+    answer = await decide(client, hold, reason)
     assert answer.status_code == 400
     problem = answer.json()
     assert (problem["code"], problem["errors"][0]["path"]) == ("blank_reason", "/reason")
-    assert (await decide(bureau, hold, f" seen {reason}")).json()["reason"] in {"seen", f"seen {reason}".strip()}
+    assert (await decide(client, hold, f" seen {reason}")).json()["reason"] in {"seen", f"seen {reason}".strip()}
 
 
-async def test_metrics_tell_how_long_the_first_hold_has_waited(bureau: Bureau) -> None:
+async def test_metric_has_the_longest_wait(client: Client) -> None:
     async def oldest_s() -> float:
-        text = (await bureau.client.get("/metrics")).text
+        text = (await client.http.get("/metrics")).text
         return float(next(line for line in text.splitlines() if line.startswith("aex_holds_oldest_s")).split()[-1])
 
     assert await oldest_s() == 0
-    first = await bureau.hold(1, a_flag())
-    bureau.clock.advance(timedelta(minutes=5))  # and a minute with each hold
-    second = await bureau.hold(2, a_flag())
+    first = await client.hold(1, make_flag())
+    client.clock.advance(timedelta(minutes=5))  # and a minute with each hold
+    second = await client.hold(2, make_flag())
     assert await oldest_s() == 7 * 60
-    await bureau.decide(first.hold_id, OMAR, decision="reject")
+    await client.decide(first.hold_id, OMAR, decision="reject")
     assert await oldest_s() == 60
-    assert (await bureau.ask(OLGA, f"/v1/holds/{second.hold_id}")).json()["status"] == "waiting"
+    assert (await client.get(OLGA, f"/v1/holds/{second.hold_id}")).json()["status"] == "waiting"
 
 
-async def test_who_is_late_is_told_who_decided(bureau: Bureau) -> None:
-    hold = await bureau.hold(1, a_flag())
-    await bureau.decide(hold.hold_id, OMAR, decision="reject")
-    answer = await decide(bureau, hold, "seen")
+async def test_replayed_event_opens_one_hold_and_keeps_its_decision(client: Client) -> None:
+    hold = await client.hold(1, make_flag())
+    await client.decide(hold.hold_id, OMAR, decision="reject")
+    replayed = await client.hold(1, make_flag("velocity", "major"))
+    assert (replayed.status, replayed.flags) == (HoldStatus.DECIDED, hold.flags)
+    assert len((await client.get(OLGA, "/v1/holds")).json()["items"]) == 1
+
+
+async def test_second_decision_names_the_first_operator(client: Client) -> None:
+    hold = await client.hold(1, make_flag())
+    await client.decide(hold.hold_id, OMAR, decision="reject")
+    answer = await decide(client, hold, "seen")
     assert (answer.status_code, answer.json()["code"]) == (409, "already_decided")
     assert "by omar (reject)" in answer.json()["detail"]

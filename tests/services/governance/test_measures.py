@@ -1,4 +1,4 @@
-"""What governance counts: decisions by action, flags by rule, holds opened and decided, and how many wait."""
+"""Counters of decisions, flags and holds, and the gauge of waiting holds."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -6,20 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from aex_governance.handlers.holds import open_hold
-from aex_governance.handlers.holds.decide import decide_hold
-from aex_governance.handlers.holds.queue import MOST_COUNTED, how_many_wait
+from aex_governance.handlers.decide_hold import decide_hold, open_hold
+from aex_governance.handlers.read_holds import MAX_COUNT, count_waiting_holds
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.repository.holds import hold_id_of
+from aex_governance.repository import hold_id_of
 from aex_models.events import OutcomeHeld
 from aex_models.governance import HoldCause, HoldDecision
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.unit_of_work import UnitOfWork
 from tests.parts.measured import Measured
-from tests.services.governance.asking import asked
-from tests.services.governance.kit import Desk, desk_over
-from tests.services.governance.review.bureau import Bureau, a_flag, open_bureau
+from tests.services.governance.client import Client, make_flag, open_client
+from tests.services.governance.process import Process, open_process
+from tests.services.governance.requests import validation_request
 
 KEYLESS = IdempotentRequest("", None, "")
 
@@ -30,18 +29,16 @@ def measured() -> Measured:
 
 
 @pytest.fixture
-def desk(measured: Measured) -> Desk:
-    made = desk_over()
+def process(measured: Measured) -> Process:
+    made = open_process()
     unit_of_work = UnitOfWork("governance", made.deps.store, made.clock, made.committed.append, measured)
     return replace(made, deps=replace(made.deps, unit_of_work=unit_of_work))
 
 
-async def test_decisions_are_counted_by_action_and_flags_by_rule_once_however_often_they_are_asked_for(
-    desk: Desk, measured: Measured
-) -> None:
+async def test_repeated_requests_count_decisions_and_flags_once(process: Process, measured: Measured) -> None:
     for _ in range(3):
-        await validate_outcome(desk.deps, asked())
-        await validate_outcome(desk.deps, asked(attempt_id="att_2", consumer={"id": "bot"}))
+        await validate_outcome(process.deps, validation_request())
+        await validate_outcome(process.deps, validation_request(attempt_id="att_2", consumer={"id": "bot"}))
     assert measured.counted == {
         ("aex_validations_total", "allow"): 1,
         ("aex_validations_total", "hold"): 1,
@@ -49,16 +46,14 @@ async def test_decisions_are_counted_by_action_and_flags_by_rule_once_however_of
     }
 
 
-async def test_holds_are_counted_when_they_are_opened_and_when_they_are_decided_once(
-    desk: Desk, measured: Measured
-) -> None:
+async def test_opened_and_decided_holds_count_once(process: Process, measured: Measured) -> None:
     held = OutcomeHeld(contract_id="ctr_1", attempt_id="att_1", cause=HoldCause.CUSTOM_METRIC_FAILED)
     for _ in range(2):
-        await open_hold(desk.deps, held)
+        await open_hold(process.deps, held)
     decision = HoldDecision.model_validate({"decision": "retry", "reason": "the code was mended"})
-    await decide_hold(desk.deps, "olga", hold_id_of("att_1"), decision, KEYLESS)
+    await decide_hold(process.deps, "olga", hold_id_of("att_1"), decision, KEYLESS)
     with pytest.raises(Conflict):
-        await decide_hold(desk.deps, "omar", hold_id_of("att_1"), decision, KEYLESS)
+        await decide_hold(process.deps, "omar", hold_id_of("att_1"), decision, KEYLESS)
     assert measured.counted == {
         ("aex_holds_opened_total", "custom_metric_failed"): 1,
         ("aex_holds_decided_total", "retry"): 1,
@@ -66,20 +61,20 @@ async def test_holds_are_counted_when_they_are_opened_and_when_they_are_decided_
 
 
 @pytest.fixture
-async def bureau(tmp_path: Path) -> AsyncIterator[Bureau]:
-    async with open_bureau(tmp_path / "data") as opened:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_client(tmp_path / "data") as opened:
         yield opened
 
 
-async def test_a_scrape_tells_how_many_holds_wait_and_reads_a_bounded_number_of_them(bureau: Bureau) -> None:
-    first = await bureau.hold(0, a_flag())
-    for number in range(1, MOST_COUNTED + 3):
-        await bureau.hold(number, a_flag())
-    assert await how_many_wait(bureau.deps) == MOST_COUNTED
-    text = (await bureau.client.get("/metrics")).text
-    assert f'aex_holds_waiting{{service="governance"}} {MOST_COUNTED}.0' in text
-    await bureau.decide(first.hold_id)
+async def test_metric_counts_a_bounded_number_of_waiting_holds(client: Client) -> None:
+    first = await client.hold(0, make_flag())
+    for number in range(1, MAX_COUNT + 3):
+        await client.hold(number, make_flag())
+    assert await count_waiting_holds(client.deps) == MAX_COUNT
+    text = (await client.http.get("/metrics")).text
+    assert f'aex_holds_waiting{{service="governance"}} {MAX_COUNT}.0' in text
+    await client.decide(first.hold_id)
     assert (
         'aex_holds_decided_total{decision="release",service="governance"} 1.0'
-        in (await bureau.client.get("/metrics")).text
+        in (await client.http.get("/metrics")).text
     )

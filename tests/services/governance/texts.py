@@ -1,16 +1,16 @@
-"""Texts for the tests: prose that copies are made of, and what only looks like much text."""
+"""Prose, its edited copies, and hashes of texts."""
 
 from hashlib import sha256
 
 PROSE = (
     "The quarterly results were better than expected because the new sales team in Berlin closed three contracts. "
     "Costs rose slightly, mostly due to travel. We recommend keeping the current plan, hiring two more engineers, and "
-    "reviewing the budget again in March, when the figures from the Asian offices are in hand. Nobody should read more "
+    "reviewing the budget again in March, when the figures from the Asian offices are in hand. No one should read more "
     "into a single good quarter than it can carry, and the board knows this as well as we do."
 )
 OTHER = (
     "The quarterly results were disappointing: the sales team in Berlin lost two of its oldest customers. Costs fell, "
-    "since nobody travelled, but margins fell faster. We recommend a hiring freeze until the reasons are understood, a "
+    "since no one travelled, but margins fell faster. We recommend a hiring freeze until the reasons are understood, a "
     "smaller budget for next year, and a visit to every remaining customer before the spring. One bad quarter proves "
     "little, but three of them in a row are a pattern that the board has to explain to the owners."
 )
@@ -21,11 +21,9 @@ CHINESE = (
 
 
 def hash_of(text: str) -> str:
-    """What verification would name the output by."""
     return sha256(text.encode()).hexdigest()
 
 
 def edited(text: str, every: int = 12) -> str:
-    """The text with one word in so many replaced."""
     words = text.split()
-    return " ".join("elsewhere" if place % every == every // 2 else word for place, word in enumerate(words))
+    return " ".join("elsewhere" if index % every == every // 2 else word for index, word in enumerate(words))

@@ -1,16 +1,14 @@
-"""Booked transactions added up by the service's own rules, batch by batch, in a form that rationals compare with."""
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from fractions import Fraction
 
 from aex_models.settlement import LedgerTransaction, Settlement
-from aex_settlement.rules.account_books import Books, Page
-from aex_settlement.rules.accounts import FEES, agent_account, consumer_account
+from aex_settlement.rules.account_books import AccountUpdates, SealedBatch
 from aex_settlement.rules.journal import JournalHead, SealedTransaction, head_of, seal
-from aex_settlement.rules.projected import Rollup
-from aex_settlement.rules.rollups import VIEWS, Group, changed, rollup_changes
+from aex_settlement.rules.projections import Rollup
+from aex_settlement.rules.rollups import VIEWS, Group, rollup_changes, update_rollup
+from aex_settlement.rules.transactions import FEES, agent_account, consumer_account
 from tests.services.settlement.outcomes import NOON
 
 AMOUNTS = {
@@ -45,35 +43,34 @@ def expected_postings(settlement: Settlement, micros: Mapping[str, int]) -> dict
     return sums | {FEES: -micros["fee"]} if micros["fee"] else sums
 
 
-def by_account(booked: Sequence[LedgerTransaction], size: int = BATCH) -> Sums:
-    """What each account holds in each currency, and that its sheets and days lead there."""
-    books, days = Books(GENERATION, {}, {}), defaultdict[tuple[str, ...], int](int)
-    for page in _pages(booked, size):
+def by_account(posted: Sequence[LedgerTransaction], size: int = BATCH) -> Sums:
+    books, days = AccountUpdates(GENERATION, {}, {}), defaultdict[tuple[str, ...], int](int)
+    for page in _pages(posted, size):
         books.post(page)
-    for sheet in books.sheets:
-        assert sheet.opening + sum(line.amount for line in sheet.lines) == sheet.closing
-    for place, each in books.days.items():
-        days[place[:2]] += each.debits - each.credits
-    assert days == {place: each.balance for place, each in books.balances.items()}
-    return {tuple(place): each.balance for place, each in books.balances.items()}
+    for account_page in books.pages:
+        assert account_page.opening + sum(line.amount for line in account_page.lines) == account_page.closing
+    for position, each in books.days.items():
+        days[position[:2]] += each.debits - each.credits
+    assert days == {position: each.balance for position, each in books.balances.items()}
+    return {tuple(position): each.balance for position, each in books.balances.items()}
 
 
-def _pages(booked: Sequence[LedgerTransaction], size: int) -> Iterator[Page]:
+def _pages(posted: Sequence[LedgerTransaction], size: int) -> Iterator[SealedBatch]:
     head = JournalHead(seq=0)
-    for first in range(0, len(booked), size):
-        together = booked[first : first + size]
+    for first in range(0, len(posted), size):
+        together = posted[first : first + size]
         sealed = [SealedTransaction(id=each.id, digest="0" * 64) for each in together]
         batch = seal(head, sealed, NOON + timedelta(minutes=10) * head.seq)
         head = head_of(batch)
-        yield Page(batch, together)
+        yield SealedBatch(batch, together)
 
 
-def by_group(booked: Sequence[LedgerTransaction], size: int = BATCH) -> dict[str, Sums]:
+def by_group(posted: Sequence[LedgerTransaction], size: int = BATCH) -> dict[str, Sums]:
     """For each view what its groups come to on each day, in rollups that grew batch by batch."""
     rollups: dict[Group, Rollup] = {}
-    for first in range(0, len(booked), size):
-        for group, days in rollup_changes(booked[first : first + size]).items():
-            grown = changed(GENERATION, group, rollups.get(group), days)
+    for first in range(0, len(posted), size):
+        for group, days in rollup_changes(posted[first : first + size]).items():
+            grown = update_rollup(GENERATION, group, rollups.get(group), days)
             rollups[group] = Rollup.model_validate_json(grown.model_dump_json())
     found: dict[str, Sums] = {view: {} for view in VIEWS}
     for group, rollup in rollups.items():
@@ -81,8 +78,8 @@ def by_group(booked: Sequence[LedgerTransaction], size: int = BATCH) -> dict[str
         for day in rollup.days:
             assert day.day.startswith(group.month)
             key = (*of, group.currency, day.day)
-            found[group.view][*key, "count"] = day.booked
-            found[group.view][*key, "success_count"] = day.succeeded
+            found[group.view][*key, "count"] = day.settlements
+            found[group.view][*key, "success_count"] = day.successes
             for figure in ("cpc", "cpa_bonus", "cpa_penalty", "total"):
                 found[group.view][*key, figure] = getattr(day, figure)
     return found

@@ -6,17 +6,15 @@ from decimal import Decimal
 from typing import Any
 
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import FINANCE
+from tests.services.settlement.ledger_kit import FINANCE
 
 
 def balances(answer: Any) -> dict[str, str]:
-    """The balances of an account, or of all of them."""
     rows = answer["accounts"] if "accounts" in answer else answer["balances"]
     return {f"{row['account']} {row['currency']}": row["balance"] for row in rows}
 
 
 async def trial_balance(counter: Counter, **query: str) -> Mapping[str, str]:
-    """All balances, which sum to zero in each currency."""
     found = await counter.read(FINANCE, "/v1/trial-balance", **query)
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for row in found["accounts"]:
@@ -26,7 +24,6 @@ async def trial_balance(counter: Counter, **query: str) -> Mapping[str, str]:
 
 
 def a_deposit(micros: int = 100_000_000, consumer: str = "acme", currency: str = "USD") -> dict[str, Any]:
-    """What a consumer has paid in, as finance posts it."""
     return {
         "kind": "deposit",
         "postings": [

@@ -12,23 +12,21 @@ import httpx
 
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
-from aex_runtime.data_dir import open_data_dir
-from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.files import open_data_dir
 from aex_runtime.identity.local_key import local_key
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.service import Backends
-from aex_settlement.handlers.settle_outcome import settle_outcome
+from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.main import create_app
 from aex_settlement.settings import Settings
-from tests.services.settlement.desk import FINANCE, Desk
+from tests.services.settlement.ledger_kit import FINANCE, LedgerKit
 from tests.services.settlement.outcomes import an_outcome
 
 
 @dataclass
 class Counter:
-    """A client of the API, and the desk behind it."""
-
-    desk: Desk
+    ledger: LedgerKit
     client: httpx.AsyncClient
     issuer: LocalIssuer
 
@@ -37,36 +35,32 @@ class Counter:
         return await self.client.get(path, params=params, headers=self._bearer(who))
 
     async def read(self, who: Principal, path: str, **params: Any) -> Any:
-        """The JSON of an answer that must be a 200."""
         answer = await self.ask(who, path, **params)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     async def post(self, who: Principal | None, path: str, body: Any, key: str | None = None) -> httpx.Response:
-        """POST as this caller, with an idempotency key where there is one."""
         headers = self._bearer(who) | ({"Idempotency-Key": key} if key else {})
         return await self.client.post(path, json=body, headers=headers)
 
     async def settle(self, contract_id: str, **changes: Any) -> None:
-        """Settle an outcome, as its event would."""
-        await settle_outcome(self.desk.deps, an_outcome(contract_id, **changes))
+        await settle_outcome(self.ledger.deps, an_outcome(contract_id, **changes))
 
     async def settle_a_few(self) -> None:
         """Eight settlements, an hour apart: each pair of consumer and agent in two domains."""
         pairs = product(("acme", "globex"), ("bot", "crew"), ("general", "physics"))
         for number, (consumer, agent, domain) in enumerate(pairs):
             await self.settle(f"ctr_{number}", consumer_id=consumer, agent_id=agent, domain=domain)
-            self.desk.clock.advance(timedelta(hours=1))
+            self.ledger.clock.advance(timedelta(hours=1))
 
     async def seal(self) -> None:
-        """Seal what was booked so far, as the sealer does within a second."""
-        await self.desk.seal()
+        await self.ledger.seal()
 
     async def reverse(self, contract_id: str, **request: Any) -> httpx.Response:
         """Take a contract's settlement back, as finance does; a millisecond is gone then."""
         body = {"reason": "booked twice"} | request
         answer = await self.post(FINANCE, f"/v1/settlements/{contract_id}/reversals", body)
-        self.desk.clock.advance(timedelta(milliseconds=1))
+        self.ledger.clock.advance(timedelta(milliseconds=1))
         return answer
 
     def _bearer(self, who: Principal | None) -> dict[str, str]:
@@ -74,11 +68,10 @@ class Counter:
 
 
 @asynccontextmanager
-async def open_counter(desk: Desk, folder: Path) -> AsyncIterator[Counter]:
-    """The application over the desk's store and clock."""
-    deps = desk.deps
+async def open_counter(ledger: LedgerKit, folder: Path) -> AsyncIterator[Counter]:
+    deps = ledger.deps
     backends = Backends(deps.store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
     app = create_app(Settings(data_dir=folder), backends)
     issuer = LocalIssuer(local_key(open_data_dir(folder)), deps.clock, deps.ids)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://settlement") as client:
-        yield Counter(desk, client, issuer)
+        yield Counter(ledger, client, issuer)

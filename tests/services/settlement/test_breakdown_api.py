@@ -1,36 +1,28 @@
-"""Breakdowns: settlements by group, out of rollups, up to what is sealed; each reader its own rows alone."""
-
 from collections import Counter as Counted
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
 
-import pytest
-
 from aex_models.audiences import Audience
 from aex_models.contract import Terms
 from aex_models.money import format_amount, from_micros
 from aex_models.settlement import LedgerTransaction, SettlementBreakdown
-from aex_runtime.errors import TemporarilyUnavailable
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Document, Query, Transaction
+from aex_runtime.store.port import Document, Query
+from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.handlers.read_breakdown import break_down
-from aex_settlement.handlers.settle_outcome import settle_outcome
-from aex_settlement.handlers.steady import TRIES
-from aex_settlement.repository.projections import ROLLUPS, STATES, read_state
+from aex_settlement.repository.projections import ROLLUPS
 from aex_settlement.rules.breakdown import GROUPS
-from aex_settlement.rules.projected import Projection
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE, Desk, desk_over
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, LedgerKit, ledger_kit_over
 from tests.services.settlement.outcomes import NOON, an_outcome
 
 DAY = timedelta(days=1)
 
 
 async def settled(counter: Counter) -> None:
-    """Eight settlements, sealed."""
     await counter.settle_a_few()
     await counter.seal()
 
@@ -57,7 +49,7 @@ async def test_a_breakdown_groups_counts_and_sums(counter: Counter) -> None:
 
 async def test_a_breakdown_keeps_to_days_and_currency(counter: Counter) -> None:
     await settled(counter)
-    counter.desk.clock.advance(timedelta(days=1))
+    counter.ledger.clock.advance(timedelta(days=1))
     await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
     await counter.seal()
     days = {"from": "2025-03-02", "to": "2025-03-02"}
@@ -92,7 +84,7 @@ async def test_what_is_not_sealed_yet_is_not_counted(counter: Counter) -> None:
 async def test_a_reversal_counts_negatively_on_its_own_day_and_leaves_zeros(counter: Counter) -> None:
     await counter.settle("ctr_1", agent_id="bot")
     await counter.settle("ctr_2", agent_id="crew")
-    counter.desk.clock.advance(DAY)
+    counter.ledger.clock.advance(DAY)
     replacement = {"base": "0.80", "bonus": "0", "penalty": "0.30"}
     assert (await counter.reverse("ctr_1", replacement=replacement)).status_code == 201
     assert (await counter.reverse("ctr_2")).status_code == 201
@@ -113,24 +105,24 @@ async def test_a_reversal_counts_negatively_on_its_own_day_and_leaves_zeros(coun
 
 async def test_every_breakdown_equals_a_recount_for_every_reader(counter: Counter) -> None:
     await counter.settle_a_few()
-    counter.desk.clock.advance(DAY * 31)
+    counter.ledger.clock.advance(DAY * 31)
     await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"), domain="physics")
     for contract in ("ctr_0", "ctr_3", "ctr_6"):
         await counter.reverse(contract, replacement={"base": "0.10", "bonus": "0", "penalty": "0"})
     await counter.seal()
-    booked = await counter.desk.transactions()
+    posted = await counter.ledger.transactions()
     for reader, own in ((FINANCE, {}), (ACME, {"consumer_id": "acme"}), (BOT, {"agent_id": "bot"})):
-        mine = [each for each in booked if all(getattr(each.booking, name) == value for name, value in own.items())]
+        own_id = [each for each in posted if all(getattr(each.booking, name) == value for name, value in own.items())]
         for by in (*permutations(GROUPS, 2), *((group,) for group in GROUPS)):
             found = await counter.read(reader, "/v1/settlements/breakdown", group_by=",".join(by))
             assert {
                 (*(row[name] for name in by), row["currency"]): (row["count"], row["total"]) for row in found["rows"]
-            } == recounted(mine, by)
+            } == recounted(own_id, by)
 
 
-def recounted(booked: list[LedgerTransaction], by: tuple[str, ...]) -> dict[tuple[str, ...], tuple[int, str]]:
+def recounted(posted: list[LedgerTransaction], by: tuple[str, ...]) -> dict[tuple[str, ...], tuple[int, str]]:
     sums: dict[tuple[str, ...], tuple[int, int]] = {}
-    for each in booked:
+    for each in posted:
         assert each.booking is not None
         day = each.occurred_at.date().isoformat()
         keys = {
@@ -147,8 +139,6 @@ def recounted(booked: list[LedgerTransaction], by: tuple[str, ...]) -> dict[tupl
 
 
 class WatchedStore(MemoryStore):
-    """Counts what queries bring, and lets a test act before one."""
-
     def __init__(self) -> None:
         super().__init__()
         self.brought: Counted[str] = Counted()
@@ -162,79 +152,19 @@ class WatchedStore(MemoryStore):
         return found
 
 
-async def broken_down(desk: Desk) -> SettlementBreakdown:
-    return await break_down(desk.deps, FINANCE, ["agent"], None, None, None)
+async def broken_down(ledger: LedgerKit) -> SettlementBreakdown:
+    return await break_down(ledger.deps, FINANCE, ["agent"], None, None, None)
 
 
 async def test_a_breakdown_reads_rollups_alone_however_many_settled() -> None:
     brought = []
     for many in (3, 60):
         store = WatchedStore()
-        desk = desk_over(store, NOON)
+        ledger = ledger_kit_over(store, NOON)
         for number in range(many):
-            await settle_outcome(desk.deps, an_outcome(f"ctr_{number}", agent_id=f"bot-{number % 3}"))
-        await desk.seal()
+            await settle_outcome(ledger.deps, an_outcome(f"ctr_{number}", agent_id=f"bot-{number % 3}"))
+        await ledger.seal()
         store.brought.clear()
-        assert (await broken_down(desk)).totals[0].count == many
+        assert (await broken_down(ledger)).totals[0].count == many
         brought.append(dict(store.brought))
     assert brought == [{ROLLUPS.collection.name: 3}] * 2
-
-
-async def test_a_breakdown_that_the_sealer_overtakes_is_read_again() -> None:
-    store = WatchedStore()
-    desk = desk_over(store, NOON)
-    await settle_outcome(desk.deps, an_outcome("ctr_0"))
-    await desk.seal()
-
-    async def overtake() -> None:
-        store.before_rollups = None
-        await settle_outcome(desk.deps, an_outcome("ctr_1"))
-        await desk.seal()
-
-    store.before_rollups = overtake
-    found = await broken_down(desk)
-    state = await read_state(store, Projection.ROLLUPS)
-    assert state is not None
-    assert (found.totals[0].count, found.complete_to) == (2, state.record.sealed_at)
-
-
-async def test_books_that_never_rest_are_read_all_the_same_and_say_less_than_they_hold() -> None:
-    store = WatchedStore()
-    desk = desk_over(store, NOON)
-    settled: list[str] = []
-
-    async def settle_another() -> None:
-        settled.append(f"ctr_{len(settled)}")
-        await settle_outcome(desk.deps, an_outcome(settled[-1]))
-        await desk.seal()
-
-    await settle_another()
-    store.before_rollups = settle_another
-    found = await broken_down(desk)
-    assert found.totals[0].count == len(settled) == TRIES + 1
-    assert found.complete_to is not None
-    state = await read_state(store, Projection.ROLLUPS)
-    assert state is not None
-    assert state.record.sealed_at is not None
-    assert found.complete_to < state.record.sealed_at
-
-
-async def test_books_that_are_rebuilt_over_and_over_are_asked_for_again_later() -> None:
-    store = WatchedStore()
-    desk = desk_over(store, NOON)
-    await settle_outcome(desk.deps, an_outcome())
-    await desk.seal()
-
-    async def rebuilt() -> None:
-        seen = await read_state(store, Projection.ROLLUPS)
-        assert seen is not None
-        other = seen.record.model_copy(update={"generation": seen.record.generation + "x"})
-
-        async def switch(transaction: Transaction) -> None:
-            transaction.update(STATES.collection, seen.document, *STATES.encode(other))
-
-        await store.transact(switch)
-
-    store.before_rollups = rebuilt
-    with pytest.raises(TemporarilyUnavailable, match="books_rebuilt"):
-        await broken_down(desk)

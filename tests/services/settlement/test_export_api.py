@@ -13,11 +13,11 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_models.contract import Terms
-from aex_runtime.identity.principal import Principal
-from aex_settlement.rules.export_columns import COLUMNS
+from aex_runtime.identity.principals import Principal
+from aex_settlement.rules.export import COLUMNS
 from tests.services.settlement.books import a_deposit
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE
 
 PATH = "/v1/settlements/export"
 
@@ -61,9 +61,9 @@ async def test_json_lines_have_the_same_names(counter: Counter) -> None:
     assert answer.headers["content-type"] == "application/x-ndjson"
     assert answer.headers["content-disposition"].endswith('.jsonl"')
     (line, end) = answer.text.split("\n")
-    told = json.loads(line)
-    assert list(told) == [column.name for column in COLUMNS]
-    assert (told["revision"], told["success"], told["total"], end) == (1, True, "1.50", "")
+    logged = json.loads(line)
+    assert list(logged) == [column.name for column in COLUMNS]
+    assert (logged["revision"], logged["success"], logged["total"], end) == (1, True, "1.50", "")
 
 
 async def test_nothing_to_export_is_a_line_of_names_or_nothing(counter: Counter) -> None:
@@ -80,14 +80,11 @@ async def test_reversals_are_rows_of_their_own_and_the_sums_are_the_breakdowns(c
     await counter.reverse("ctr_2", replacement={"base": "0.80", "bonus": "0", "penalty": "0.30"})
     await counter.seal()
     found = await exported(counter)
-    booked = [datetime.fromisoformat(row["booked_at"]) for row in found]
-    assert booked == sorted(booked)
+    posted = [datetime.fromisoformat(row["booked_at"]) for row in found]
+    assert posted == sorted(posted)
     assert [
         (row["kind"], row["revision"], row["total"], row["reason"]) for row in found if row["contract_id"] == "ctr_1"
-    ] == [
-        ("settlement", "1", "1.50", "outcome out_ctr_1"),
-        ("reversal", "1", "-1.50", "'=cmd|' /C calc'!A0"),
-    ]
+    ] == [("settlement", "1", "1.50", "outcome out_ctr_1"), ("reversal", "1", "-1.50", "'=cmd|' /C calc'!A0")]
     sums: dict[tuple[str, str], dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for row in found:
         group = sums[row["agent_id"], row["currency"]]
@@ -96,16 +93,16 @@ async def test_reversals_are_rows_of_their_own_and_the_sums_are_the_breakdowns(c
             ("base", "cpc"), ("bonus", "cpa_bonus"), ("penalty", "cpa_penalty"), ("total", "total"),
         ):  # fmt: skip
             group[trade_name] += Decimal(row[column])
-    told = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent")
+    logged = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent")
     assert {
         (row["agent"], row["currency"]): {name: Decimal(row[name]) for name in sums["bot", "USD"]}
-        for row in told["rows"]
+        for row in logged["rows"]
     } == sums
 
 
 async def test_filters_narrow_the_rows(counter: Counter) -> None:
     await counter.settle_a_few()
-    counter.desk.clock.advance(timedelta(days=1))
+    counter.ledger.clock.advance(timedelta(days=1))
     await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"))
     await counter.reverse("ctr_0")
     assert contracts(await exported(counter, agent_id="crew", consumer_id="globex")) == ["ctr_6", "ctr_7"]
@@ -118,24 +115,24 @@ async def test_filters_narrow_the_rows(counter: Counter) -> None:
     assert await exported(counter, to="2025-02-28") == []
 
 
-async def test_more_than_a_page_comes_whole_and_in_order(counter: Counter) -> None:
+async def test_export_of_several_pages_is_complete_and_in_order(counter: Counter) -> None:
     for number in range(1_001):
         await counter.settle(f"ctr_{number}")
         if number % 7:
-            counter.desk.clock.advance(timedelta(seconds=1))
+            counter.ledger.clock.advance(timedelta(seconds=1))
     found = contracts(await exported(counter, ACME))
     assert len(found) == 1_001
     assert set(found) == {f"ctr_{number}" for number in range(1_001)}
     assert len(await exported(counter, status="settled")) == 1_001
 
 
-async def test_readers_export_their_own_rows_without_who_booked_them(counter: Counter) -> None:
+async def test_parties_export_their_own_rows_without_author(counter: Counter) -> None:
     await counter.settle_a_few()
     for reader, name in ((ACME, "consumer_id"), (BOT, "agent_id")):
         found = await exported(counter, reader)
         assert (len(found), {row[name] for row in found}) == (4, {reader.id})
         assert not any("by" in row for row in found)
-        assert await exported(counter, reader, **{name: "somebody-else"}) == []
+        assert await exported(counter, reader, **{name: "another-party"}) == []
     for role in (Audience.OPERATOR, Audience.SERVICE):
         assert (await counter.ask(Principal("x", role), PATH, format="csv")).status_code == 403
     assert (await counter.ask(None, PATH, format="csv")).status_code == 401

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from aex_models.audiences import Audience
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from tests.services.settlement.books import a_deposit, balances
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE
 
 
 async def test_finance_posts_a_deposit(counter: Counter) -> None:
@@ -44,24 +44,24 @@ async def test_an_adjustment_moves_money_between_accounts(counter: Counter) -> N
     assert (entry["kind"], entry["amount"], entry["reason"]) == ("adjustment", -500_000, "goodwill")
 
 
-async def test_nobody_but_finance_posts(counter: Counter) -> None:
+async def test_only_finance_posts(counter: Counter) -> None:
     assert (await counter.post(None, "/v1/ledger/transactions", a_deposit())).status_code == 401
     for role in set(Audience) - {Audience.FINANCE}:
         answer = await counter.post(Principal("acme", role), "/v1/ledger/transactions", a_deposit())
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden_role")
-    assert await counter.desk.transactions() == []
+    assert await counter.ledger.transactions() == []
 
 
 async def test_one_idempotency_key_has_one_effect(counter: Counter) -> None:
     first = await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit(), key="wire-4711")
-    again = await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit(), key="wire-4711")
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert again.json() == first.json()
+    repeated = await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit(), key="wire-4711")
+    assert (first.status_code, repeated.status_code) == (201, 201)
+    assert repeated.json() == first.json()
     assert "Idempotent-Replayed" not in first.headers
-    assert again.headers["Idempotent-Replayed"] == "true"
+    assert repeated.headers["Idempotent-Replayed"] == "true"
     other = await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit(1), key="wire-4711")
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
-    assert len(await counter.desk.transactions()) == 1
+    assert len(await counter.ledger.transactions()) == 1
 
 
 async def test_many_concurrent_requests_with_one_key_have_one_effect(counter: Counter) -> None:
@@ -70,7 +70,7 @@ async def test_many_concurrent_requests_with_one_key_have_one_effect(counter: Co
     )
     assert {answer.status_code for answer in answers} <= {201, 409}
     assert len({answer.json()["id"] for answer in answers if answer.status_code == 201}) == 1
-    assert len(await counter.desk.transactions()) == 1
+    assert len(await counter.ledger.transactions()) == 1
 
 
 def with_postings(*sides: tuple[Any, ...], kind: str = "adjustment") -> dict[str, Any]:
@@ -110,16 +110,16 @@ def with_postings(*sides: tuple[Any, ...], kind: str = "adjustment") -> dict[str
         (a_deposit() | {"note": "x"}, 422, "extra_forbidden", "/note"),
     ],
 )
-async def test_what_the_ledger_does_not_take_is_told_why(
+async def test_refused_postings_name_their_problems(
     counter: Counter, body: dict[str, Any], status: int, code: str, path: str
 ) -> None:
     answer = await counter.post(FINANCE, "/v1/ledger/transactions", body)
     assert answer.status_code == status, answer.text
     assert [(problem["path"], problem["code"]) for problem in answer.json()["errors"]] == [(path, code)], answer.text
-    assert await counter.desk.transactions() == []
+    assert await counter.ledger.transactions() == []
 
 
-async def test_an_unbalanced_transaction_is_told_what_it_sums_to(counter: Counter) -> None:
+async def test_unbalanced_transaction_response_names_its_sum(counter: Counter) -> None:
     body = with_postings(("agent:bot", 5_000_000, "USD"), ("agent:crew", -4_500_000, "USD"))
     problem = (await counter.post(FINANCE, "/v1/ledger/transactions", body)).json()
     assert problem["detail"] == "Postings sum to +500000 micros (0.50 USD), not to 0"

@@ -12,13 +12,13 @@ from aex_runtime.bus.wire import encode
 from aex_runtime.clock import WallClock
 from aex_runtime.deadletters import DeadLetters
 from aex_runtime.ids import RandomIds
-from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.records import outbox_table
 from aex_runtime.service import Backends
-from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import key_of
 from aex_settlement.main import create_app
-from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.export_columns import COLUMNS
+from aex_settlement.repository.ledger import SETTLEMENTS
+from aex_settlement.rules.export import COLUMNS
 from aex_settlement.settings import Settings
 from tests.services.settlement.outcomes import an_event, an_outcome
 

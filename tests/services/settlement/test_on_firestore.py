@@ -1,25 +1,18 @@
 """The same books on Firestore: settled, corrected, sealed, read and exported."""
 
-import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from aex_models.corrections import ReversalRequest
-from aex_runtime.errors import Conflict
-from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.store.firestore import FirestoreStore
-from aex_runtime.store.port import Contention
-from aex_settlement.handlers.reverse_settlement import reverse_settlement
 from tests.emulators.emulators import Emulators
 from tests.services.settlement.books import a_deposit, trial_balance
 from tests.services.settlement.counter import Counter, open_counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE, desk_over
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_over
 from tests.services.settlement.outcomes import NOON
 
 pytestmark = pytest.mark.emulator
@@ -31,25 +24,24 @@ DAY = timedelta(days=1)
 async def counter(emulators: Emulators, project: str, tmp_path: Path) -> AsyncIterator[Counter]:
     store = FirestoreStore(project, emulator=emulators.firestore.host)
     try:
-        async with open_counter(desk_over(store, NOON), tmp_path) as opened:
+        async with open_counter(ledger_kit_over(store, NOON), tmp_path) as opened:
             yield opened
     finally:
         await store.close()
 
 
-async def booked(counter: Counter) -> None:
-    """Eight settlements and a deposit, sealed; a day later one is reversed, one replaced, and that is sealed."""
+async def posted(counter: Counter) -> None:
     await counter.settle_a_few()
     await counter.post(FINANCE, "/v1/ledger/transactions", a_deposit())
     await counter.seal()
-    counter.desk.clock.advance(DAY)
+    counter.ledger.clock.advance(DAY)
     assert (await counter.reverse("ctr_0")).status_code == 201
     assert (await counter.reverse("ctr_1", replacement=LESS)).status_code == 201
     await counter.seal()
 
 
 async def test_breakdown_and_export_add_up_to_the_same(counter: Counter) -> None:
-    await booked(counter)
+    await posted(counter)
     found = await counter.read(FINANCE, "/v1/settlements/breakdown", group_by="agent,day")
     assert [(row["agent"], row["day"], row["count"], row["total"]) for row in found["rows"]] == [
         ("bot", "2025-03-01", 4, "6.00"),
@@ -70,34 +62,15 @@ async def test_breakdown_and_export_add_up_to_the_same(counter: Counter) -> None
 
 
 async def test_books_are_read_at_past_instants_and_page_by_page(counter: Counter) -> None:
-    await booked(counter)
+    await posted(counter)
     before = await trial_balance(counter, as_of="2025-03-02T10:00:00Z")
     assert (before["agent:bot USD"], before["consumer:acme USD"]) == ("-5.40", "-94.00")
     assert (await trial_balance(counter))["agent:bot USD"] == "-3.15"
     assert await trial_balance(counter, as_of="2025-02-01T00:00:00Z") == {}
-    whole = (await counter.read(BOT, "/v1/accounts/agent:bot/entries"))["items"]
-    assert (len(whole), whole[0]["balance"]) == (7, "-3.15")
+    complete = (await counter.read(BOT, "/v1/accounts/agent:bot/entries"))["items"]
+    assert (len(complete), complete[0]["balance"]) == (7, "-3.15")
     first = await counter.read(BOT, "/v1/accounts/agent:bot/entries", limit=4)
     rest = await counter.read(BOT, "/v1/accounts/agent:bot/entries", limit=4, cursor=first["next_cursor"])
-    assert first["items"] + rest["items"] == whole
+    assert first["items"] + rest["items"] == complete
     listed = await counter.read(FINANCE, "/v1/settlements", status="settled", agent_id="bot", domain="physics")
     assert [each["contract_id"] for each in listed["items"]] == ["ctr_5", "ctr_1"]
-
-
-async def test_operators_at_once_make_one_correction(counter: Counter) -> None:
-    await counter.settle("ctr_1")
-    request = ReversalRequest.model_validate({"reason": "wrong", "replacement": LESS, "revision": 1})
-    once = IdempotentRequest("", None, "")
-
-    async def insist() -> object:
-        # As a client does that is told to ask again: writers of one document keep each other waiting.
-        for _ in range(10):
-            with suppress(Contention):
-                return await reverse_settlement(counter.desk.deps, "ctr_1", request, "ada", once)
-        return None
-
-    made = await asyncio.gather(*(insist() for _ in range(4)), return_exceptions=True)
-    lost = [each for each in made if isinstance(each, BaseException)]
-    assert len(lost) == 3
-    assert all(isinstance(each, Conflict) for each in lost), lost
-    assert len(await counter.desk.transactions()) == 3

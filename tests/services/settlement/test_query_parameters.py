@@ -1,11 +1,9 @@
-"""No question is answered other than it was asked: a filter that the API does not have is refused."""
-
 from urllib.parse import parse_qs
 
 import pytest
 
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import FINANCE
+from tests.services.settlement.ledger_kit import FINANCE
 
 
 @pytest.mark.parametrize(

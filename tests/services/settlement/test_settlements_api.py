@@ -8,11 +8,12 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_models.work import FeedbackLevel
-from aex_runtime.identity.principal import Principal
-from aex_settlement.repository.settlements import FILTERS
+from aex_runtime.identity.principals import Principal
+from aex_settlement.repository.ledger import FILTERS
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE, GLOBEX
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, GLOBEX, on_both_stores
 
+pytestmark = on_both_stores
 CREW = Principal("crew", Audience.AGENT)
 
 
@@ -58,23 +59,23 @@ async def test_a_settlement_has_the_documented_shape(counter: Counter) -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "told"),
+    ("level", "logged"),
     [(FeedbackLevel.FULL, [True, True]), (FeedbackLevel.CRITERIA, [False, True]), (FeedbackLevel.NONE, [False, False])],
 )
-async def test_an_agent_reads_the_values_that_its_feedback_level_tells(
-    counter: Counter, level: FeedbackLevel, told: list[bool]
+async def test_agent_reads_values_of_its_feedback_level(
+    counter: Counter, level: FeedbackLevel, logged: list[bool]
 ) -> None:
     await counter.settle("ctr_1", disclosure=level)
-    for reader, expected in ((BOT, told), (ACME, [True, True]), (FINANCE, [True, True])):
+    for reader, expected in ((BOT, logged), (ACME, [True, True]), (FINANCE, [True, True])):
         one = await counter.read(reader, "/v1/settlements/ctr_1")
         (listed,) = (await counter.read(reader, "/v1/settlements"))["items"]
-        for shown in (one, listed):
-            assert ["value" in line for line in shown["cost"]["lines"]] == expected
-            assert ["value" in line for line in shown["revisions"][0]["cost"]["lines"]] == expected
-            assert not any("secret" in line for line in shown["cost"]["lines"])
+        for visible in (one, listed):
+            assert ["value" in line for line in visible["cost"]["lines"]] == expected
+            assert ["value" in line for line in visible["revisions"][0]["cost"]["lines"]] == expected
+            assert not any("secret" in line for line in visible["cost"]["lines"])
 
 
-async def test_somebody_elses_settlement_is_not_there(counter: Counter) -> None:
+async def test_settlement_of_another_party_is_not_found(counter: Counter) -> None:
     await counter.settle("ctr_1")
     absent = await counter.ask(FINANCE, "/v1/settlements/ctr_2")
     for reader in (GLOBEX, CREW, Principal("bot", Audience.CONSUMER), Principal("acme", Audience.AGENT)):
@@ -113,10 +114,10 @@ async def test_every_combination_of_filters_is_served_and_exact(counter: Counter
     values = {"agent_id": "bot", "consumer_id": "globex", "domain": "physics", "status": "settled"}
     for size in range(len(FILTERS) + 1):
         for names in combinations(FILTERS, size):
-            wanted = {name: values[name] for name in names}
-            found = await counter.read(FINANCE, "/v1/settlements", **wanted, **{"from": "2025-03-01"})
+            expected_values = {name: values[name] for name in names}
+            found = await counter.read(FINANCE, "/v1/settlements", **expected_values, **{"from": "2025-03-01"})
             assert found["items"] == [
-                item for item in everything if all(item[name] == value for name, value in wanted.items())
+                item for item in everything if all(item[name] == value for name, value in expected_values.items())
             ]
     assert (await counter.read(FINANCE, "/v1/settlements", status="reversed"))["items"] == []
 
@@ -139,7 +140,7 @@ async def test_a_list_keeps_to_its_utc_days_both_included(counter: Counter) -> N
         ("next", timedelta()),
     ):
         await counter.settle(name)
-        counter.desk.clock.advance(later)
+        counter.ledger.clock.advance(later)
 
     async def listed(**days: str) -> list[str]:
         return contracts(await counter.read(FINANCE, "/v1/settlements", **days))
@@ -185,7 +186,7 @@ async def test_a_cursor_serves_its_own_query_and_reader_alone(counter: Counter) 
         ("/v1/settlements/breakdown", {"group_by": "day", "currency": "usd"}, 422, "invalid_shape"),
     ],
 )
-async def test_a_query_that_makes_no_sense_is_told_why(
+async def test_invalid_query_is_explained(
     counter: Counter, path: str, params: dict[str, Any], status: int, code: str
 ) -> None:
     answer = await counter.ask(FINANCE, path, **params)

@@ -1,9 +1,3 @@
-"""A contract that was worked out by hand, from the record to the ledger, the breakdown and the export.
-
-base 0.05; bonuses 0.03 and 0.02, both earned: 0.05; one penalty of 0.015, incurred. 0.05 + 0.05 − 0.015 = 0.085. The
-fee is 10 % of that, 0.0085, borne by the agent, who is owed 0.085 − 0.0085 = 0.0765.
-"""
-
 import csv
 import io
 import json
@@ -15,7 +9,7 @@ from aex_models.contract import Terms
 from tests.libs.models.results import a_criterion, a_result
 from tests.services.settlement.books import trial_balance
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.desk import ACME, BOT, FINANCE
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE
 
 AMOUNTS = {"base": "0.05", "bonus": "0.05", "penalty": "0.015", "total": "0.085", "fee": "0.0085"}
 WAIVED = {"bonus_capped": "0.00", "penalty_waived": "0.00"}
@@ -52,7 +46,7 @@ async def test_the_record_shows_it(settled: Counter) -> None:
 
 
 async def test_the_ledger_holds_it(settled: Counter) -> None:
-    (transaction,) = await settled.desk.transactions()
+    (transaction,) = await settled.ledger.transactions()
     assert [(each.account, each.amount) for each in transaction.postings] == [
         ("consumer:acme", 85_000),
         ("agent:bot", -76_500),
@@ -67,7 +61,7 @@ async def test_the_ledger_holds_it(settled: Counter) -> None:
     assert (entry["amount"], entry["balance"]) == (-76_500, "-0.0765")
 
 
-async def test_the_breakdown_counts_it(settled: Counter) -> None:
+async def test_breakdown_and_export_have_the_amounts(settled: Counter) -> None:
     for reader in (FINANCE, ACME, BOT):
         found = await settled.read(reader, "/v1/settlements/breakdown", group_by="day,domain")
         (row,) = found["rows"]
@@ -75,12 +69,10 @@ async def test_the_breakdown_counts_it(settled: Counter) -> None:
         assert row == row | counted | {"total": "0.085", "day": "2025-03-01", "domain": "general", "currency": "USD"}
         assert found["totals"] == [row | {"day": None, "domain": None}]
 
-
-async def test_the_export_lists_it(settled: Counter) -> None:
-    shown = await settled.ask(FINANCE, "/v1/settlements/export", format="csv")
-    (row,) = csv.DictReader(io.StringIO(shown.text, newline=""))
-    told = json.loads((await settled.ask(FINANCE, "/v1/settlements/export", format="jsonl")).text)
-    for each in (row, told):
+    visible = await settled.ask(FINANCE, "/v1/settlements/export", format="csv")
+    (row,) = csv.DictReader(io.StringIO(visible.text, newline=""))
+    logged = json.loads((await settled.ask(FINANCE, "/v1/settlements/export", format="jsonl")).text)
+    for each in (row, logged):
         assert {name: each[name] for name in AMOUNTS | WAIVED} == AMOUNTS | WAIVED
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from aex_models.science import ScienceResult
 from aex_verification.rules.records import AttemptRow
 from tests.parts.verification import VerificationBench
-from tests.services.verification.flow import judge
+from tests.services.verification.flow import grade
 
 DMS = "bioinformatics/DMS"
 SECRET = "canary: what is expected"
@@ -16,24 +16,20 @@ REVIEWED = ["value_ranges", "recompute_statistics", "peer_review"]
 
 
 def science(**changes: Any) -> dict[str, Any]:
-    """What a work demands that wants the mean fitness."""
     return {"question": "How fit?", "expected_outcome": SECRET, "statistics": [MEAN], **changes}
 
 
 def table(content: str = TABLE, name: str = "scores.csv") -> dict[str, Any]:
-    """A file within a candidate."""
     return {"name": name, "media_type": "text/csv", "content": content}
 
 
 async def claim(
     bench: VerificationBench, values: dict[str, Any], *artifacts: dict[str, Any], **more: Any
 ) -> AttemptRow:
-    """The agent posts claims, and a worker takes them."""
-    return await judge(bench, "a b c", claimed_values=values, artifacts=list(artifacts), **more)
+    return await grade(bench, "a b c", claimed_values=values, artifacts=list(artifacts), **more)
 
 
 def concluded(row: AttemptRow) -> ScienceResult:
-    """What the gate said, which there has to be."""
     assert row.result is not None
     assert row.result.science is not None
     return row.result.science

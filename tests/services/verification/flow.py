@@ -8,23 +8,21 @@ from aex_models.events import OutcomeReviewed
 from aex_models.governance import Decision, Party
 from aex_models.outcome import OutcomeRecord
 from aex_outcomes.lifecycle.state import ContractState
-from aex_verification.handlers.admit import contract_row
-from aex_verification.handlers.read import attempt_row, outcome_of
+from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.read import find_outcome, load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import EVENTS
-from aex_verification.rules.policy import Policy
-from aex_verification.rules.records import AttemptRow
+from aex_verification.rules.records import AttemptRow, Policy
 from tests.parts.verification import NO_KEY, VerificationBench, event_of
 
 CONTRACT = "ctr_1"
 BOT = Party(id="bot")
 GOOD, SHORT, DULL = "one two three", "one", "dull as it is"
 HOPELESS, CRASH = "hopeless from the start", "crash it will"
-"""What the verifier `summary` makes of them is told by their first word."""
+"""Outputs; the verifier `summary` rules by their first word."""
 
 
 async def opened(verifier: str | None = "summary", policy: Policy | None = None, **changes: Any) -> VerificationBench:
-    """A bench with a contract whose work names a verifier."""
     bench = VerificationBench(policy=policy)
     verification = {"verifier": verifier} | changes.pop("verification", {})
     await bench.award(verification=verification, **changes)
@@ -32,45 +30,38 @@ async def opened(verifier: str | None = "summary", policy: Policy | None = None,
 
 
 async def post(bench: VerificationBench, output: Any, **more: Any) -> AttemptRow:
-    """The agent posts an output; a text stands for `{"text": …}`."""
     shaped = {"text": output} if isinstance(output, str) else output
     candidate = Candidate.model_validate({"output": shaped, **more})
     effect, _ = await submit_output(bench.deps, BOT, CONTRACT, candidate, NO_KEY)
-    return await attempt_row(bench.deps, CONTRACT, effect.resource_id)
+    return await load_attempt(bench.deps, CONTRACT, effect.resource_id)
 
 
-async def judge(bench: VerificationBench, output: Any, **more: Any) -> AttemptRow:
-    """The agent posts an output, and a worker takes it."""
+async def grade(bench: VerificationBench, output: Any, **more: Any) -> AttemptRow:
     row = await post(bench, output, **more)
     await bench.deliver("output.submitted")
-    return await attempt_row(bench.deps, CONTRACT, row.attempt_id)
+    return await load_attempt(bench.deps, CONTRACT, row.attempt_id)
 
 
 async def state(bench: VerificationBench) -> ContractState:
-    """Where the contract stands."""
-    return (await contract_row(bench.deps, CONTRACT)).state
+    return (await load_contract(bench.deps, CONTRACT)).state
 
 
 async def status(bench: VerificationBench) -> ContractStatus:
-    """Its status."""
     return (await state(bench)).status
 
 
 async def outcome(bench: VerificationBench) -> OutcomeRecord:
-    """Its outcome, which there has to be."""
-    record = await outcome_of(bench.deps, CONTRACT)
+    record = await find_outcome(bench.deps, CONTRACT)
     assert record is not None
     return record
 
 
 async def contract_events(bench: VerificationBench) -> list[ContractEvent]:
-    """What its parties were told, in order."""
     found = await EVENTS.find(bench.store, {"contract_id": CONTRACT}, "seq")
     return [each.record for each in found]
 
 
 async def review(bench: VerificationBench, decision: Decision) -> None:
-    """An operator decides the latest hold."""
     held = bench.emitted("outcome.held")[-1].data
     data = OutcomeReviewed(
         hold_id=f"hold_{held['attempt_id']}",

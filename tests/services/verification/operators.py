@@ -1,5 +1,3 @@
-"""What an operator registers, in the module that workers import: a verifier that does as it is told, and bad ones."""
-
 import os
 import socket
 import time
@@ -12,13 +10,10 @@ from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationReject
 
 
 class Order(BaseModel):
-    """What to do."""
-
     do: Literal["tell", "reject", "give_up", "raise", "hang", "die", "hoard", "connect", "return_nan"]
 
 
 async def obey(output: Order, agent_ctx: AgentContext, execution_ctx: ExecutionContext) -> Any:
-    """Do it."""
     match output.do:
         case "tell":
             return {
@@ -49,8 +44,8 @@ async def obey(output: Order, agent_ctx: AgentContext, execution_ctx: ExecutionC
 
 
 def wants_a_database(output: Order, database: str) -> None:
-    """A signature that nobody can serve."""
+    """Have a signature that no caller can serve."""
 
 
 def says_nothing_of_its_output(output) -> None:  # type: ignore[no-untyped-def]
-    """No annotation to take the output type from."""
+    """Have no annotation for the output type."""

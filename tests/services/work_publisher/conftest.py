@@ -9,11 +9,9 @@ from tests.services.work_publisher.over_http import Api, open_api
 
 @pytest.fixture
 def api(tmp_path: Path) -> Api:
-    """A service of the test's own."""
     return open_api(tmp_path / "aex")
 
 
 @pytest.fixture(scope="module")
 def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Api:
-    """One service for the tests of a module that do not mind each other's works."""
     return open_api(tmp_path_factory.mktemp("data") / "aex")

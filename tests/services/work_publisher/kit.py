@@ -1,7 +1,7 @@
 """The handlers over a store in memory, with everything that they commit in sight."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -10,13 +10,13 @@ from aex_models.events import Event
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
 from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.blobs.port import BlobReading, BlobRef, Blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.ids import SeededIds
+from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Document, Store
-from aex_runtime.unit_of_work import Committed, UnitOfWork
+from aex_runtime.unit_of_work import UnitOfWork
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.repository import create_work, find_work
 from aex_work_publisher.rules.records import WorkRecord
@@ -37,28 +37,6 @@ class YieldingStore(MemoryStore):
         return await super().get_many(collection, keys)
 
 
-class RefusingBlobs:
-    """Blobs that are read alone: whoever stores one has done too much."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
-
-    async def put(self, area: str, content: bytes) -> BlobRef:
-        raise AssertionError(f"{len(content)} bytes were stored in {area}")
-
-    async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
-        raise AssertionError(f"up to {max_bytes} bytes of {chunks} were stored in {area}")
-
-    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        return await self._blobs.get(area, digest, max_bytes)
-
-    async def read(self, area: str, digest: str) -> BlobReading:
-        return await self._blobs.read(area, digest)
-
-    async def ping(self) -> None:
-        await self._blobs.ping()
-
-
 @dataclass
 class Shop:
     """Work-publisher without HTTP."""
@@ -69,8 +47,6 @@ class Shop:
     events: list[Event] = field(default_factory=list)
 
     async def keep(self, record: WorkRecord) -> WorkRecord:
-        """Store a work as it is."""
-
         async def write(unit: object) -> None:
             create_work(unit, record)  # type: ignore[arg-type]
 
@@ -78,25 +54,21 @@ class Shop:
         return record
 
     async def kept(self, work_id: str) -> WorkRecord:
-        """A work as it is stored."""
         found = await find_work(self.store, work_id)
         assert found is not None
         return found.record
 
 
-def open_shop(seed: int = 1) -> Shop:
+def open_shop(measures: Measures = UNMEASURED) -> Shop:
     """A shop at `NOW`, with the built-in metrics and a fee of 5 %."""
     store, clock = YieldingStore(), SetClock(NOW)
     events: list[Event] = []
 
-    def committed(by: Committed) -> None:
-        events.extend(by.events)
-
     deps = Deps(
-        unit_of_work=UnitOfWork("work-publisher", store, clock, committed),
+        unit_of_work=UnitOfWork("work-publisher", store, clock, lambda by: events.extend(by.events), measures),
         store=store,
         blobs=open_blobs("memory:"),
-        ids=SeededIds(seed),
+        ids=SeededIds(1),
         check=partial(check_submission, catalog=Catalog.of()),
         fee_rate=Decimal("0.05"),
     )
@@ -106,5 +78,4 @@ def open_shop(seed: int = 1) -> Shop:
 def keyed(
     key: str, body_digest: str = "", scope: str = "consumer\x1facme\x1f\x1fPOST\x1f/v1/work"
 ) -> IdempotentRequest:
-    """A request with an Idempotency-Key."""
     return IdempotentRequest(scope, key, body_digest)

@@ -11,14 +11,14 @@ from aex_models.events import Event
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.clock import SetClock
-from aex_runtime.identity.local_issuer import LocalIssuer
 from aex_runtime.identity.local_key import local_key
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
-from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.records import outbox_table
 from aex_runtime.service import Backends
-from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import key_of
 from aex_work_publisher.main import create_app
 from aex_work_publisher.repository import AWARDS, WORKS
 from aex_work_publisher.settings import Settings
@@ -34,7 +34,6 @@ class Api:
     backends: Backends
 
     def client(self, caller: Principal | None = None) -> httpx.AsyncClient:
-        """A client with the caller's token, or with none."""
         headers = {}
         if caller is not None:
             token = self.issuer.mint(caller.id, caller.role, ["work-publisher"], caller.org)
@@ -43,19 +42,16 @@ class Api:
         return httpx.AsyncClient(transport=transport, base_url="http://work-publisher", headers=headers)
 
     async def publish(self, caller: Principal, **changes: Any) -> dict[str, Any]:
-        """Publish a work."""
         answer = await self.client(caller).post("/v1/work", json=submission(**changes))
         assert answer.status_code == 201, answer.text
         published: dict[str, Any] = answer.json()
         return published
 
     async def events(self) -> list[Event]:
-        """The events that wait to be published, oldest first."""
         found = await outbox_table("work-publisher").find(self.backends.store, order="created_at", limit=500)
         return [stored.record.event for stored in found]
 
     async def stored(self, work_id: str, contract_id: str) -> bytes:
-        """All that the store holds of a work, of its award and of the events, as bytes."""
         store = self.backends.store
         documents = [
             await store.get(WORKS.collection, key_of(work_id)),
@@ -67,7 +63,6 @@ class Api:
 
 
 def open_api(folder: Path, **settings: Any) -> Api:
-    """The service with nothing stored."""
     clock, ids = SetClock(NOW), RandomIds()
     backends = Backends(MemoryStore(), MemoryBus(clock, ids), open_blobs("memory:"), clock, ids)
     app = create_app(Settings(data_dir=folder, fee_rate="0.05", **settings), backends)

@@ -6,8 +6,8 @@ from typing import Any
 from aex_models.audiences import Audience
 from aex_models.governance import Party
 from aex_models.work import EvaluationRef, WorkStatus, WorkSubmission
-from aex_runtime.identity.principal import Principal
-from aex_work_publisher.rules.publication import published
+from aex_runtime.identity.principals import Principal
+from aex_work_publisher.rules.publication import build_record
 from aex_work_publisher.rules.records import WorkRecord
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -55,12 +55,10 @@ def submission(**changes: Any) -> dict[str, Any]:
 
 
 def record(status: WorkStatus | None = None, **changes: Any) -> WorkRecord:
-    """A work that acme published."""
-    wanted = WorkSubmission.model_validate(submission(**changes))
-    made = published(wanted, WORK_ID, Party(id="acme", org="acme-org"), REF, NOW)
+    expected = WorkSubmission.model_validate(submission(**changes))
+    made = build_record(expected, WORK_ID, Party(id="acme", org="acme-org"), REF, NOW)
     return made.model_copy(update={"work": made.work.model_copy(update={"status": status})}) if status else made
 
 
 def given(status: WorkStatus = WorkStatus.AWARDED, agent_id: str = "bot") -> WorkRecord:
-    """A work that acme awarded."""
     return record(status).model_copy(update={"agent_id": agent_id, "contract_id": CONTRACT_ID})

@@ -5,7 +5,8 @@ import pytest
 from aex_models.audiences import project_event
 from aex_models.events import TOPICS, Event, OutcomeVerified, UnreadableEvent, subscriptions_of
 from aex_models.work import WorkStatus
-from aex_runtime.handlers import Poison, RetryLater
+from aex_runtime.records import Poison, RetryLater
+from aex_work_publisher.rules.records import WorkRecord
 from aex_work_publisher.subscriptions import subscriptions
 from tests.libs.models.test_audiences import record as outcome
 from tests.services.work_publisher.kit import Shop, open_shop
@@ -40,28 +41,24 @@ def test_every_subscription_has_a_handler() -> None:
     assert set(handled) == set(subscriptions_of("work-publisher")) <= set(TOPICS)
 
 
-async def test_an_outcome_completes_the_work(shop: Shop) -> None:
-    await shop.keep(given())
-    for _ in range(2):
-        await deliver(shop, "outcome.verified", ENDS["outcome.verified"])
-        assert await status(shop) is WorkStatus.COMPLETED
+@pytest.mark.parametrize(
+    ("event_type", "data", "before", "after"),
+    [
+        ("outcome.verified", ENDS["outcome.verified"], given(), WorkStatus.COMPLETED),
+        ("contract.cancelled", ENDS["contract.cancelled"], given(), WorkStatus.CANCELLED),
+        ("work.checked", CHECKED, record(WorkStatus.CHECKING), WorkStatus.OPEN),
+    ],
+)
+async def test_event_moves_the_work_once(
+    shop: Shop, event_type: str, data: dict[str, Any], before: WorkRecord, after: WorkStatus
+) -> None:
+    await shop.keep(before)
+    for repeated in (data, data, {**CHECKED, "ok": False} if event_type == "work.checked" else data):
+        await deliver(shop, event_type, repeated)
+        assert await status(shop) is after
 
 
-async def test_a_cancelled_contract_cancels_the_work(shop: Shop) -> None:
-    await shop.keep(given())
-    for _ in range(2):
-        await deliver(shop, "contract.cancelled", ENDS["contract.cancelled"])
-        assert await status(shop) is WorkStatus.CANCELLED
-
-
-async def test_a_checked_work_opens_once(shop: Shop) -> None:
-    await shop.keep(record(WorkStatus.CHECKING))
-    await deliver(shop, "work.checked", CHECKED)
-    await deliver(shop, "work.checked", {**CHECKED, "ok": False})
-    assert await status(shop) is WorkStatus.OPEN
-
-
-async def test_a_work_that_fails_its_check_is_refused_and_remembers_why(shop: Shop) -> None:
+async def test_failed_check_refuses_the_work_with_its_findings(shop: Shop) -> None:
     await shop.keep(record(WorkStatus.CHECKING))
     await deliver(shop, "work.checked", {**CHECKED, "ok": False, "problems": [PROBLEM], "warnings": [WARNING]})
     await deliver(shop, "work.checked", CHECKED)
@@ -72,9 +69,7 @@ async def test_a_work_that_fails_its_check_is_refused_and_remembers_why(shop: Sh
 
 
 @pytest.mark.parametrize("now", [WorkStatus.OPEN, WorkStatus.AWARDED])
-async def test_warnings_about_a_work_that_was_open_before_are_kept_and_move_nothing(
-    shop: Shop, now: WorkStatus
-) -> None:
+async def test_warnings_about_an_open_work_are_stored(shop: Shop, now: WorkStatus) -> None:
     await shop.keep(record(now))
     await deliver(shop, "work.checked", {**CHECKED, "warnings": [WARNING]})
     kept = await shop.kept(WORK_ID)
@@ -84,29 +79,27 @@ async def test_warnings_about_a_work_that_was_open_before_are_kept_and_move_noth
 
 
 @pytest.mark.parametrize("now", [WorkStatus.CANCELLED, WorkStatus.AWARDED, WorkStatus.COMPLETED])
-async def test_a_check_that_comes_late_changes_nothing(shop: Shop, now: WorkStatus) -> None:
+async def test_late_check_changes_nothing(shop: Shop, now: WorkStatus) -> None:
     await shop.keep(record(now))
     await deliver(shop, "work.checked", CHECKED)
     assert await status(shop) is now
 
 
 @pytest.mark.parametrize(("event_type", "data"), [*ENDS.items(), ("work.checked", CHECKED)])
-async def test_an_event_about_a_work_that_is_not_here_yet_waits(
-    shop: Shop, event_type: str, data: dict[str, Any]
-) -> None:
+async def test_event_about_a_missing_work_is_retried_later(shop: Shop, event_type: str, data: dict[str, Any]) -> None:
     with pytest.raises(RetryLater):
         await deliver(shop, event_type, data)
 
 
 @pytest.mark.parametrize("event_type", ENDS)
-async def test_an_end_that_overtakes_its_award_waits(shop: Shop, event_type: str) -> None:
+async def test_end_before_the_award_is_retried_later(shop: Shop, event_type: str) -> None:
     await shop.keep(record())
     with pytest.raises(RetryLater):
         await deliver(shop, event_type, ENDS[event_type])
     assert await status(shop) is WorkStatus.OPEN
 
 
-async def test_the_end_of_another_contract_never_fits(shop: Shop) -> None:
+async def test_end_of_another_contract_is_poison(shop: Shop) -> None:
     await shop.keep(given())
     with pytest.raises(Poison):
         await deliver(shop, "contract.cancelled", {"work_id": WORK_ID, "contract_id": f"ctr_{'1' * 32}"})
@@ -114,7 +107,7 @@ async def test_the_end_of_another_contract_never_fits(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("event_type", [*ENDS, "work.checked"])
-async def test_an_unreadable_event_never_fits_and_is_not_quoted(shop: Shop, event_type: str) -> None:
+async def test_unreadable_event_is_refused_without_a_quote(shop: Shop, event_type: str) -> None:
     with pytest.raises(UnreadableEvent) as refused:
         await deliver(shop, event_type, {"work_id": ["canary"]})
     assert "canary" not in str(refused.value)

@@ -1,1 +1,1 @@
-"""What parties, operators and the platform itself do: the functions that a plan names are public ones here."""
+"""Actions of parties, operators and platform; a plan names the public functions."""

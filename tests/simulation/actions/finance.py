@@ -1,13 +1,12 @@
-"""What finance does: it takes settlements back, books them anew, and posts deposits and adjustments."""
+"""Actions of finance: reversals, corrections, deposits and adjustments."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest
-from aex_settlement.handlers.post_transaction import post_transaction
-from aex_settlement.handlers.reverse_settlement import reverse_settlement
-from tests.simulation.actions.asking import until_answered
+from aex_settlement.handlers.post_transactions import post_transaction, reverse_settlement
+from tests.simulation.actions.requests import retry_until_answered
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -28,7 +27,7 @@ async def correct_a_settlement(world: "World") -> None:
         replacement=replacement if world.dice.random() < 0.7 else None,
         revision=world.dice.choice([None, None, 1, 2]),
     )
-    await until_answered(
+    await retry_until_answered(
         world,
         world.suite.settlement,
         "reverse_settlement",
@@ -37,7 +36,7 @@ async def correct_a_settlement(world: "World") -> None:
 
 
 async def post_by_hand(world: "World") -> None:
-    """Finance books a deposit, or an adjustment between anybody."""
+    """Post a deposit, or an adjustment between any accounts."""
     deps, micros = world.suite.settlement_deps, world.dice.randint(1, 5_000_000)
     deposit = world.dice.random() < 0.5
     debited, credited = ("platform:cash", "consumer:acme") if deposit else ("agent:bot", "platform:fees")
@@ -49,7 +48,7 @@ async def post_by_hand(world: "World") -> None:
         ),
         reason="as agreed",
     )
-    await until_answered(
+    await retry_until_answered(
         world,
         world.suite.settlement,
         "post_transaction",

@@ -1,4 +1,4 @@
-"""What the platform does by itself: messages fly, time passes, timers fire, what stayed behind is published."""
+"""Actions of the platform: deliveries, time, timers, and publication of leftover events."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -7,20 +7,20 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from aex_governance.handlers.rebuild.rebuild_projections import rebuild_projections
-from aex_governance.handlers.rebuild.rebuilder import Rebuilder
+from aex_governance.handlers.fold_log import Rebuilder
+from aex_governance.handlers.rebuild import rebuild_projections
 from aex_runtime.bus.consumer import OUTAGES, ConsumerPolicy
 from aex_runtime.bus.port import Delivery, Retry
 from aex_runtime.deadletters import NoSuchDeadLetter
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
-from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.records import outbox_table
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.rebuild_projections import rebuild
-from aex_settlement.rules.projected import Projection
+from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.rules.projections import Projection
 from aex_settlement.sealer import LEASE as SEALER
 from aex_settlement.sealer import catch_up
-from tests.simulation.faults.bus import Flight
+from tests.simulation.faults.bus import MessageInFlight
 from tests.simulation.faults.fate import CALM, Crash
 from tests.simulation.promises.derived import check_books, check_memory
 from tests.simulation.promises.invariants import check_handlers
@@ -31,42 +31,42 @@ if TYPE_CHECKING:
 
 
 async def deliver(world: "World") -> None:
-    """Some messages, any of those in flight."""
+    """Deliver some messages, chosen at random among those in flight."""
     for _ in range(world.dice.choice([1, 1, 2, 4])):
         await _deliver_one(world)
 
 
 async def _deliver_one(world: "World") -> None:
     """Perhaps it comes twice, perhaps later."""
-    now, fate = world.clock.now().timestamp(), world.suite.around.fate
-    flights = [each for each in world.suite.around.bus.flights if each.due_at <= now]
-    if not flights:
+    now, fate = world.clock.now().timestamp(), world.suite.environment.fate
+    in_flight = [each for each in world.suite.environment.bus.in_flight if each.due_at <= now]
+    if not in_flight:
         return
-    flight = world.dice.choice(flights)
+    pending = world.dice.choice(in_flight)
     if fate.happens("drop"):
-        flight.due_at = now + world.dice.uniform(1, 600)
+        pending.due_at = now + world.dice.uniform(1, 600)
         return
-    await land(world, flight, twice=fate.happens("duplicate"))
+    await land(world, pending, twice=fate.happens("duplicate"))
 
 
-async def land(world: "World", flight: Flight, *, twice: bool = False) -> None:
+async def land(world: "World", pending: MessageInFlight, *, twice: bool = False) -> None:
     """The message reaches its service. `twice`: all replicas at once, and one of them once more."""
-    service = world.suite.named(flight.service)
-    world.trace.append(f"{flight.service} {flight.topic}")
-    flight.attempt += 1
-    delivery = Delivery(flight.topic, flight.message, _told_attempt(world, flight))
+    service = world.suite.named(pending.service)
+    world.trace.append(f"{pending.service} {pending.topic}")
+    pending.attempt += 1
+    delivery = Delivery(pending.topic, pending.message, _counted_attempt(world, pending))
     if twice:
-        both = [partial(_received, replica, delivery) for replica in world.replicas_of(flight.service)]
-        await world.suite.around.pauses.together(both)
+        both = [partial(_received, replica, delivery) for replica in world.replicas_of(pending.service)]
+        await world.suite.environment.pauses.together(both)
     with service.process.inside():
         disposition = await service.consumer.receive(delivery)
     if isinstance(disposition, Retry):
-        flight.due_at = world.clock.now().timestamp() + disposition.delay.total_seconds()
+        pending.due_at = world.clock.now().timestamp() + disposition.delay.total_seconds()
         if world.faults == CALM:
             world.clock.advance(disposition.delay)
         return
-    if flight in world.suite.around.bus.flights:  # it may have reached another replica meanwhile
-        world.suite.around.bus.flights.remove(flight)
+    if pending in world.suite.environment.bus.in_flight:  # it may have reached another replica meanwhile
+        world.suite.environment.bus.in_flight.remove(pending)
 
 
 async def _received(service: Service, delivery: Delivery) -> None:
@@ -74,11 +74,11 @@ async def _received(service: Service, delivery: Delivery) -> None:
         await service.consumer.receive(delivery)
 
 
-def _told_attempt(world: "World", flight: Flight) -> int:
-    """Crashes are the simulator's and no fault of the message: it is not worn out by them, but by bad luck."""
-    if flight.counted:
-        return flight.attempt
-    fate = world.suite.around.fate
+def _counted_attempt(world: "World", pending: MessageInFlight) -> int:
+    """Count a failed delivery, but not one that ended in a crash of the simulator."""
+    if pending.counted:
+        return pending.attempt
+    fate = world.suite.environment.fate
     return 1 + ConsumerPolicy().max_unended if fate.happens("worn_out") else 1
 
 
@@ -94,11 +94,11 @@ async def set_clock_back(world: "World") -> None:
     world.clock.advance(-timedelta(seconds=world.dice.choice([1, 60, 5000, 90_000])))
 
 
-async def deliver_again(world: "World") -> None:
+async def redeliver(world: "World") -> None:
     """A broker repeats messages that were done with long ago."""
-    bus = world.suite.around.bus
+    bus = world.suite.environment.bus
     for old in world.dice.sample(bus.published, min(len(bus.published), 5)):
-        bus.flights.append(Flight(old.service, old.topic, old.message))
+        bus.in_flight.append(MessageInFlight(old.service, old.topic, old.message))
 
 
 async def sweep(world: "World") -> None:
@@ -125,7 +125,7 @@ async def seal(world: "World") -> None:
 
 
 async def _seal_under_lease(service: Service, deps: Deps) -> None:
-    """Whoever lost the lease meanwhile seals nothing any more."""
+    """Seal while the lease lasts; after its loss nothing is sealed."""
 
     async def work() -> None:
         lease = await service.leases.acquire(SEALER, timedelta(seconds=10))
@@ -137,14 +137,14 @@ async def _seal_under_lease(service: Service, deps: Deps) -> None:
 
 
 async def rebuild_books(world: "World") -> None:
-    """Somebody has a projection made anew, perhaps not to the end: it may repair what was wrong before."""
+    """Rebuild a projection, perhaps not to the end; this may repair an earlier defect."""
     await check_books(world)
     projection = world.dice.choice(list(Projection))
     await guarded(world.suite.settlement, _rebuilt(world, world.suite.settlement_deps, projection))
 
 
 async def rebuild_memory(world: "World") -> None:
-    """Somebody has what governance remembers made anew, perhaps not to the end: it may repair what was wrong before."""
+    """Rebuild governance's projections, perhaps not to the end; this may repair an earlier defect."""
     await check_memory(world)
     service = world.suite.governance
     by = Rebuilder(service.store, service.clock, service.ids, lambda *_: _dawdle(world))
@@ -173,18 +173,18 @@ async def settle(world: "World") -> None:
         await guarded(service, service.outbox.flush())
         await guarded(service, service.outbox.sweep())
         await guarded(service, service.sweeper.fire_due(service.clock.now()))
-    while world.suite.around.bus.flights:
-        await land(world, world.suite.around.bus.flights[0])
+    while world.suite.environment.bus.in_flight:
+        await land(world, world.suite.environment.bus.in_flight[0])
         check_handlers(world)  # before what always fails is tried for ever
     await catch_up(world.suite.settlement_deps)
 
 
 async def nothing_moves(world: "World") -> bool:
-    """Whether no message flies, no timer is set, and nothing waits to be published."""
+    """Return whether no message, no timer and no unpublished event is left."""
     services = world.suite.services
     waiting = [await service.sweeper.next_due() for service in services]
     unpublished = [await outbox_table(each.name).find(each.store, order="created_at") for each in services]
-    return not (world.suite.around.bus.flights or any(waiting) or any(unpublished))
+    return not (world.suite.environment.bus.in_flight or any(waiting) or any(unpublished))
 
 
 async def replay(world: "World", service: Service) -> None:

@@ -1,18 +1,18 @@
-"""What operators do: they decide holds, once, and now and then two of them decide the same one."""
+"""Actions of operators: decisions on holds, sometimes two on the same one."""
 
 from typing import TYPE_CHECKING
 
-from aex_governance.handlers.holds import decide_hold
-from aex_governance.repository.holds import HOLDS
+from aex_governance.handlers.decide_hold import decide_hold
+from aex_governance.repository import HOLDS
 from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeReviewed, read_data
 from aex_models.governance import Decision, HoldDecision
 from aex_runtime.bus.wire import decode
-from aex_runtime.store.keys import key_of
+from aex_runtime.store.port import key_of
 from aex_verification.repository import CONTRACTS
-from tests.simulation.actions.asking import until_answered
 from tests.simulation.actions.machinery import land
-from tests.simulation.faults.bus import Flight
+from tests.simulation.actions.requests import retry_until_answered
+from tests.simulation.faults.bus import MessageInFlight
 from tests.simulation.promises.promise import promise
 
 if TYPE_CHECKING:
@@ -27,27 +27,27 @@ async def decide_a_hold(world: "World") -> None:
         await _decide(world, hold_id, world.dice.choice(list(Decision)))
 
 
-async def decide_again(world: "World") -> None:
-    """An operator decides a hold whoever has decided it before: the first decision stands."""
+async def repeat_decision(world: "World") -> None:
+    """Decide a hold that may be decided already; the first decision stands."""
     if not world.seen.holds:
         return
     hold = world.dice.choice(list(world.seen.holds.values()))
     decided = await _decide(world, hold.hold_id, world.dice.choice(list(Decision)))
-    promise(not (decided and hold.decision), "each hold is decided once", f"{hold.hold_id} was decided anew")
+    promise(not (decided and hold.decision), "each hold is decided once", f"{hold.hold_id} was decided twice")
 
 
 async def repeat_old_decisions(world: "World") -> None:
-    """A decision on an earlier hold comes again while its contract is held anew, which is another hold."""
-    reviewed = [each for each in world.suite.around.bus.published if each.topic == "outcome.reviewed"]
+    """Repeat the decision on an earlier hold while its contract has another one."""
+    reviewed = [each for each in world.suite.environment.bus.published if each.topic == "outcome.reviewed"]
     for old in reviewed:
         review = read_data(decode(old.message), OutcomeReviewed)
         found = await CONTRACTS.get(world.suite.verification.memory, key_of(review.contract_id))
         state = found.record.state if found else None
         if state and state.status is ContractStatus.HELD and state.current_attempt != review.attempt_id:
-            again = Flight(old.service, old.topic, old.message)
-            world.suite.around.bus.flights.append(again)
-            world.suite.around.fate.tally["old decisions repeated"] += 1
-            await land(world, again)
+            repeated = MessageInFlight(old.service, old.topic, old.message)
+            world.suite.environment.bus.in_flight.append(repeated)
+            world.suite.environment.fate.tally["old decisions repeated"] += 1
+            await land(world, repeated)
 
 
 async def decide_all_holds(world: "World") -> None:
@@ -57,16 +57,16 @@ async def decide_all_holds(world: "World") -> None:
 
 
 async def waiting_holds(world: "World") -> list[str]:
-    """Holds that nobody has decided yet, the latest first."""
+    """Return the undecided holds, the latest first."""
     found = await HOLDS.find(world.suite.governance.memory, {"status": "waiting"}, "held_at", "desc")
     return [each.record.hold_id for each in found]
 
 
 async def _decide(world: "World", hold_id: str, decision: Decision) -> bool:
-    """Whether it was taken."""
+    """Return whether the decision was accepted."""
     chosen, deps = HoldDecision(decision=decision, reason="looked at it"), world.suite.governance_deps
     operator = world.dice.choice(_OPERATORS)
-    answer = await until_answered(
+    answer = await retry_until_answered(
         world, world.suite.governance, "decide", lambda key: decide_hold(deps, operator, hold_id, chosen, key)
     )
     return answer is not None

@@ -4,9 +4,9 @@ import random
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from aex_runtime.artifacts.uploads import Uploads
-from aex_runtime.identity.principal import Principal
-from tests.simulation.actions.asking import until_answered
+from aex_runtime.artifacts import Uploads
+from aex_runtime.identity.principals import Principal
+from tests.simulation.actions.requests import retry_until_answered
 
 if TYPE_CHECKING:
     from tests.simulation.services import Service
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 CLAIM = "fitness"
 TRUE, ABSURD = 0.5, 70.5
-"""What agents claim; the second is out of every range."""
+"""Claims of agents; the second is out of every range."""
 
 
 async def uploaded(world: "World", service: "Service", uploads: Uploads, owner: Principal) -> str | None:
-    """The digest of a file that somebody brings, now or as before; None where it is refused."""
+    """Upload a new or known file and return its digest; None where it is refused."""
     content = f"mutant,score\nA1C,{world.dice.randint(0, 3)}\n".encode()
 
     async def pieces() -> AsyncIterator[bytes]:
         yield content
 
-    taken = await until_answered(world, service, None, lambda key: uploads.take(owner, pieces(), key))
+    taken = await retry_until_answered(world, service, None, lambda key: uploads.save(owner, pieces(), key))
     return taken[1].digest if taken else None
 
 
 def random_science(dice: random.Random, digest: str | None) -> dict[str, Any]:
-    """What a consumer demands of the science, with its own data where there are any."""
+    """Return a random science section, with the consumer's own data where there are any."""
     return {
         "question": "How fit?",
         "expected_outcome": "about a half",

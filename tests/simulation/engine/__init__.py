@@ -1,1 +1,1 @@
-"""What makes a run the same each time: dice, virtual time, processes that end, and a record of every commit."""
+"""Parts that make a run repeatable: dice, virtual time, processes, and a record of every commit."""

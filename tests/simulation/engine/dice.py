@@ -1,4 +1,4 @@
-"""Who acts now: each step of a plan throws dice of its own, however many others act at once."""
+"""Choice of the next actor: each step of a plan has its own dice."""
 
 import random
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 REPLICAS = 2
-"""Of every service."""
+"""Replicas of each service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One action under way, with its randomness and the replica that answers it."""
+    """An action in progress, with its randomness and the replica that answers it."""
 
     dice: random.Random
     ids: random.Random
@@ -25,7 +25,7 @@ _NOW: ContextVar[Act] = ContextVar("act")
 
 @contextmanager
 def acting(seed: int, replica: int | None = None) -> Iterator[Act]:
-    """Everything in this block, and every task begun in it, throws these dice. No `replica`: as the dice say."""
+    """Use these dice in the block and in every task started in it; without `replica` the dice choose one."""
     dice = random.Random(seed)
     act = Act(dice, random.Random(seed + 1), dice.randrange(REPLICAS) if replica is None else replica)
     token = _NOW.set(act)
@@ -36,13 +36,13 @@ def acting(seed: int, replica: int | None = None) -> Iterator[Act]:
 
 
 def replica_now() -> int:
-    """The replica that the present act talks to; the first one where nobody acts."""
+    """Return the replica of the current action; the first one outside of actions."""
     act = _NOW.get(None)
     return act.replica if act else 0
 
 
 class ActDice(random.Random):
-    """The dice of whoever acts now."""
+    """Dice of the current action."""
 
     def random(self) -> float:
         return _NOW.get().dice.random()

@@ -1,7 +1,7 @@
-"""Real concurrency that is the same each time: virtual time, no thread, and pauses that the dice choose.
+"""Repeatable concurrency: virtual time, no threads, and pauses chosen by the dice.
 
-A race needs somebody to come in between. So while several act at once, every read and every commit yields to the
-loop a number of times; who comes first follows from the seed alone.
+A race needs an action in between. While several actions run, every read and every commit yields to the loop several
+times. The seed alone decides which one continues first.
 """
 
 import asyncio
@@ -12,22 +12,21 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from aex_runtime.store.buffer import BufferedTransaction
 from aex_runtime.store.port import Collection, Document, Query
-from aex_runtime.store.rerun import Rerun
-from tests.simulation.engine.chronicle import ChronicledStore
+from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry
+from tests.simulation.engine.commit_log import LoggedStore
 
 T = TypeVar("T")
 _TURNS = (0, 0, 1, 1, 2, 3, 5, 12)
-"""How often somebody yields at one place: mostly little, now and then so long that all others are done."""
+"""Number of yields at one point: mostly few, sometimes enough for all others to finish."""
 
 
 class Stuck(AssertionError):
-    """Everybody waits for somebody."""
+    """A deadlock: every action waits for another one."""
 
 
 class _NoWaiting(selectors.SelectSelector):
-    """Where nothing is ready, the time until something is passes at once."""
+    """A clock that skips to the next timer when nothing is ready."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +34,7 @@ class _NoWaiting(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise Stuck("everybody waits for somebody, and nothing will ever happen")
+            raise Stuck("every action waits for another one")
         self.now += max(timeout, 0.0)
         return []
 
@@ -58,7 +57,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         done: asyncio.Future[T] = self.create_future()
         try:
             done.set_result(func(*args))
-        except Exception as error:  # noqa: BLE001 it belongs to whoever waits
+        except Exception as error:  # noqa: BLE001 the waiting action receives it
             done.set_exception(error)
         return done
 
@@ -70,7 +69,7 @@ def simulated(run: Coroutine[Any, Any, T]) -> T:
 
 
 class Pauses:
-    """Where others may come in between, while there are others."""
+    """Points at which other actions may run, while there are any."""
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
@@ -83,8 +82,8 @@ class Pauses:
                 await asyncio.sleep(0)
 
     @contextmanager
-    def nobody_between(self) -> Iterator[None]:
-        """What is read of stores in this block is of one moment, whoever acts at once."""
+    def without_interleaving(self) -> Iterator[None]:
+        """Read from stores in this block at one moment, without another action in between."""
         at_once, self._at_once = self._at_once, 1
         try:
             yield
@@ -92,7 +91,7 @@ class Pauses:
             self._at_once = at_once
 
     async def together(self, acts: Sequence[Callable[[], Awaitable[None]]]) -> None:
-        """All of them at once, beside those that are under way. The first failure ends them all."""
+        """Run these concurrently with the actions in progress; the first failure cancels them all."""
         self._at_once += len(acts) - 1
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -108,11 +107,11 @@ async def _run(act: Callable[[], Awaitable[None]]) -> None:
     await act()
 
 
-class InterleavingStore(ChronicledStore):
+class InterleavingStore(LoggedStore):
     """A store in which others come in between a transaction's reads and its commit."""
 
     def __init__(self, pauses: Pauses, dice: random.Random) -> None:
-        super().__init__(Rerun(jitter=dice.random, now=lambda: 0.0))
+        super().__init__(TransactionRetry(jitter=dice.random, monotonic=lambda: 0.0))
         self.lost = 0
         """Commits that lost against others."""
         self._pauses = pauses

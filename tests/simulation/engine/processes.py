@@ -12,48 +12,48 @@ from tests.simulation.faults.fate import Crash
 
 
 class Process:
-    """One replica of one service, through all its lives."""
+    """A replica of a service across its restarts."""
 
     def __init__(self, restarted: Callable[[], None]) -> None:
-        """`restarted` makes its memory anew."""
+        """Create the process; `restarted` creates its memory."""
         self._life = 0
         self.killed = 0
         """Requests that ended with a life that another request had ended."""
         self._restarted = restarted
-        self._mine: ContextVar[int | None] = ContextVar("life", default=None)
+        self._own_tasks: ContextVar[int | None] = ContextVar("life", default=None)
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """What runs in this block runs in the process, and ends with it; a crash in it is the process's end."""
-        token = self._mine.set(self._life)
+        """Run the block in the process, so that it ends with it; a crash in the block ends the process."""
+        token = self._own_tasks.set(self._life)
         try:
             yield
         except Crash:
             self.end()
             raise
         finally:
-            self._mine.reset(token)
+            self._own_tasks.reset(token)
 
     def check(self) -> None:
         """Raises `Crash` for who began in an earlier life."""
-        if self._mine.get() not in {None, self._life}:
+        if self._own_tasks.get() not in {None, self._life}:
             self.killed += 1
             raise Crash("the process was killed by another of its requests")
 
     @property
     def lives(self) -> int:
-        """How many it had before this one."""
+        """Return the number of restarts."""
         return self._life
 
     def end(self) -> None:
-        """It is killed, with all that it has under way, and started again; once, whoever of them tells of it."""
-        if self._mine.get() in {None, self._life}:
+        """Kill the process with everything it runs, and restart it, once per crash."""
+        if self._own_tasks.get() in {None, self._life}:
             self._life += 1
             self._restarted()
 
 
 class ProcessStore(PassingStore):
-    """The store as one process sees it: a crash ends the process, and nobody writes after its end."""
+    """The store of one process: a crash ends the process, and nothing is written after its end."""
 
     def __init__(self, store: Store, process: Process) -> None:
         super().__init__(store)
@@ -91,7 +91,7 @@ class ProcessStore(PassingStore):
         except Crash:
             self._process.end()  # whatever else its handlers make of that
             raise
-        self._process.check()  # it was committed, and nobody is left to know
+        self._process.check()  # committed, and the process is dead
         return result
 
 

@@ -1,1 +1,1 @@
-"""What fails, and how often."""
+"""Faults and their probabilities."""

@@ -7,7 +7,7 @@ from tests.simulation.faults.fate import Fate
 
 
 class FaultyBlobs:
-    """Blobs that are away now and then; what was put may be there although nobody was told."""
+    """Blobs with outages; a put may succeed although its caller gets an error."""
 
     def __init__(self, fate: Fate, blobs: Blobs) -> None:
         self._fate = fate

@@ -1,16 +1,15 @@
-"""A bus whose messages fly in no order, and that takes all, some or none of a batch."""
+"""Bus that delivers in any order and accepts all, some or none of a batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_models.events import TOPICS
-from aex_runtime.bus.port import BusUnavailable, Message, Outgoing
-from aex_runtime.bus.topology import route
+from aex_runtime.bus.port import BusUnavailable, Message, Outgoing, route
 from tests.simulation.faults.fate import Fate
 
 
 @dataclass(slots=True)
-class Flight:
+class MessageInFlight:
     """A message on its way to one service."""
 
     service: str
@@ -19,17 +18,17 @@ class Flight:
     attempt: int = 0
     due_at: float = 0.0
     counted: bool = False
-    """Whether its failures are its own, and it is given up on in the end."""
+    """True if failures count until the message becomes a dead letter."""
 
 
 class SimulatedBus:
-    """Messages in flight, in no order; the simulator takes them out as the dice say."""
+    """Messages in flight; the simulator delivers them in random order."""
 
     def __init__(self, fate: Fate) -> None:
         self._fate = fate
-        self.flights: list[Flight] = []
-        self.published: list[Flight] = []
-        """Every message that ever was, as it set out."""
+        self.in_flight: list[MessageInFlight] = []
+        self.published: list[MessageInFlight] = []
+        """Every published message."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         fate = self._fate
@@ -43,8 +42,8 @@ class SimulatedBus:
 
     def _take(self, messages: Sequence[Outgoing]) -> None:
         for service, pairs in route(TOPICS, messages).items():
-            self.flights.extend(Flight(service, topic, message) for topic, message in pairs)
-            self.published.extend(Flight(service, topic, message) for topic, message in pairs)
+            self.in_flight.extend(MessageInFlight(service, topic, message) for topic, message in pairs)
+            self.published.extend(MessageInFlight(service, topic, message) for topic, message in pairs)
 
     async def consume(self, *_: object) -> None:
         raise NotImplementedError("the simulator delivers by itself")

@@ -1,4 +1,4 @@
-"""How likely each fault is, and whether it comes to pass this time."""
+"""Probability of each fault, and the decision whether it occurs."""
 
 import random
 from collections import Counter
@@ -11,8 +11,8 @@ class Crash(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Odds:
-    """How likely each fault is, at each occasion."""
+class FaultRates:
+    """Probability of each fault, per opportunity."""
 
     rerun: float = 0.05
     crash_before_commit: float = 0.02
@@ -28,58 +28,58 @@ class Odds:
     store_refuses: float = 0.02
     """A commit, before anything was applied."""
     answer_lost: float = 0.02
-    """The commit was applied, and its caller does not learn it."""
+    """The commit was applied, but its caller gets an error."""
     bus_refuses: float = 0.10
     """Before, amid or after a batch."""
     blobs_away: float = 0.05
     governance_refuses: float = 0.05
     governance_forgotten: float = 0.05
-    """It has decided, and its answer is lost."""
+    """Governance decided, and its answer is lost."""
     awards_away: float = 0.10
     examiner_away: float = 0.10
     reviewer_fails: float = 0.20
     worn_out: float = 0.01
-    """A delivery after so many that had no end that its service gives it up."""
+    """A delivery after so many without a result that it becomes a dead letter."""
 
 
-CALM = Odds(**{each.name: 0.0 for each in fields(Odds)})
+CALM = FaultRates(**{each.name: 0.0 for each in fields(FaultRates)})
 
 
 @dataclass(slots=True)
 class Outages:
-    """Which parts are away, for longer than a moment: `bus`, `blobs`, `governance`, `store of ...`."""
+    """Parts that are down for longer: `bus`, `blobs`, `governance`, `store of ...`."""
 
     away: set[str] = field(default_factory=set)
 
 
 class Fate:
-    """What the dice say happens, while anything may happen."""
+    """Random occurrence of faults, while faults are allowed."""
 
-    def __init__(self, dice: random.Random, odds: Callable[[], Odds], outages: Outages) -> None:
+    def __init__(self, dice: random.Random, rates: Callable[[], FaultRates], outages: Outages) -> None:
         self._dice = dice
-        self._odds = odds
+        self._rates = rates
         self._outages = outages
         self.tally: Counter[str] = Counter()
-        """How often each thing happened."""
+        """Occurrences by kind."""
 
     @property
-    def odds(self) -> Odds:
-        """As they are now."""
-        return self._odds()
+    def rates(self) -> FaultRates:
+        """Current fault rates."""
+        return self._rates()
 
     def happens(self, kind: str) -> bool:
-        """Whether a kind of fault, by its name in `Odds`, comes to pass this time; it is counted where it does."""
-        odds: float = getattr(self._odds(), kind)
-        comes = odds > 0 and self._dice.random() < odds
+        """Return whether a fault, named as in `FaultRates`, occurs now; count it if so."""
+        rates: float = getattr(self._rates(), kind)
+        comes = rates > 0 and self._dice.random() < rates
         self.tally[kind] += comes
         return comes
 
     def is_away(self, part: str) -> bool:
-        """Whether the part is away for longer."""
-        away = bool(self._outages.away) and part in self._outages.away and self._odds() is not CALM
+        """Return whether an outage of the part is in progress."""
+        away = bool(self._outages.away) and part in self._outages.away and self._rates() is not CALM
         self.tally["asked while away"] += away
         return away
 
     def share(self, of: int) -> int:
-        """Some of so many: none, all, or anything between."""
+        """Return a random number from 0 to `of`."""
         return self._dice.randint(0, of)

@@ -1,4 +1,4 @@
-"""Whoever the services ask, over networks that fail: governance, the sandbox, awards, raw data, a reviewer."""
+"""Partners of the services over failing networks: governance, sandbox, awards, raw data, a reviewer."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,8 +12,8 @@ from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.science import DataFile, Recommendation, ReviewFailure, ScientificValidity
 from aex_models.work import Problem
 from aex_outcomes.sandbox.port import CodeFault, FaultKind, SandboxUnavailable
-from aex_outcomes.science.review.port import ReviewBrief, Reviewed
-from aex_outcomes.science.source import SourceFile
+from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed
+from aex_outcomes.science.source_files import SourceFile
 from aex_runtime.blobs.port import BlobMissing, Blobs, BlobUnavailable
 from aex_runtime.bus.consumer import OUTAGES
 from aex_runtime.errors import TemporarilyUnavailable
@@ -26,7 +26,7 @@ from aex_verification.ports import (
     TrialUnavailable,
 )
 from aex_verification.repository import ARTIFACTS_AREA
-from aex_verification.rules.checks import Findings
+from aex_verification.rules.checks import TrialFindings
 from aex_verification.spool import FileLost, SpoolUnavailable
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.repository import DATA_AREA
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from tests.simulation.services import Service
 
 SOUND, ENDLESS, DEADLY = "sound", "endless", "deadly"
-"""Custom code in the simulation: the last two are refused, one for its time-out, the other as no worker outlives it."""
+"""Custom code in the simulation.
+
+`endless` is refused for its time-out, `deadly` because it kills every worker."""
 
 
 class SimulatedGovernance:
-    """Governance over a network that fails now and then: before it has decided, or after."""
+    """Governance over a network that sometimes fails, before or after the decision."""
 
     def __init__(self, deps: GovernanceDeps, service: "Service", fate: Fate) -> None:
         self._deps = deps
@@ -66,7 +68,7 @@ class SimulatedGovernance:
 
 
 class SimulatedAwards:
-    """Work-publisher over a network that fails now and then."""
+    """Work-publisher over a network that sometimes fails."""
 
     def __init__(self, deps: PublisherDeps, fate: Fate) -> None:
         self._awards = AwardsFrom(deps)
@@ -83,23 +85,23 @@ class SimulatedAwards:
 
 
 class SimulatedTrials:
-    """The dry run of code that says itself what is wrong with it, in a sandbox that is away now and then."""
+    """Dry run of code that names its own defect, in a sandbox that is sometimes unavailable."""
 
     def __init__(self, fate: Fate) -> None:
         self._fate = fate
 
-    async def dry_run(self, request: TrialRequest) -> Findings:
+    async def dry_run(self, request: TrialRequest) -> TrialFindings:
         if self._fate.happens("sandbox_away"):
             raise TrialUnavailable("SandboxUnavailable")
         [metric] = request.evaluation.custom_metrics
         if DEADLY in metric.code:
             raise TrialLost("JobCrashed")
         problem = Problem(path="/evaluation/custom_metrics/0/code", code="custom_metric_timeout", message="too slow")
-        return Findings(problems=(problem,) if ENDLESS in metric.code else ())
+        return TrialFindings(problems=(problem,) if ENDLESS in metric.code else ())
 
 
 def code_meets(fate: Fate) -> Exception | None:
-    """What keeps custom code from judging a candidate, as the dice say."""
+    """Return the fault that keeps custom code from grading a candidate, or None."""
     if fate.happens("sandbox_away"):
         return SandboxUnavailable("away")
     failed = fate.happens("code_fails")
@@ -107,7 +109,7 @@ def code_meets(fate: Fate) -> Exception | None:
 
 
 class SimulatedSpool:
-    """Fetches what is named and writes nothing out: what is claimed is held against ranges, not recomputed."""
+    """A spool that fetches what is named and writes no file: claims are checked against ranges only."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -132,7 +134,7 @@ class SimulatedSpool:
 
 
 class SimulatedReviewer:
-    """A reviewer that accepts most, rejects some, cannot be reached, and now and then writes garbage."""
+    """Reviewer that accepts most claims, rejects some, and sometimes fails."""
 
     def __init__(self, fate: Fate) -> None:
         self._fate = fate

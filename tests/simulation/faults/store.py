@@ -1,4 +1,4 @@
-"""A store that fails: away, too contended, gone around a commit, or silent about it."""
+"""Store with outages, contention, crashes beside a commit and lost answers."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -8,10 +8,10 @@ from tests.simulation.faults.fate import Crash, Fate
 
 
 class FaultyStore(PassingStore):
-    """A store that is away now and then, whose transactions run again, or end in a crash beside the commit."""
+    """A store with outages, repeated transactions and crashes beside the commit."""
 
     def __init__(self, name: str, fate: Fate, store: Store) -> None:
-        """`name`: as outages call it."""
+        """`name` identifies the store in outages."""
         super().__init__(store)
         self._name = name
         self._fate = fate
@@ -33,7 +33,7 @@ class FaultyStore(PassingStore):
         if fate.is_away(self._name):
             raise StoreUnavailable("away")
         if fate.happens("rerun"):
-            await fn(_Discarded(self._store))  # it lost against somebody: whatever it decided is void
+            await fn(_Discarded(self._store))  # a conflict: its decision is void
         if fate.happens("crash_before_commit"):
             raise Crash("before the commit")
         if fate.happens("store_refuses"):
@@ -42,7 +42,7 @@ class FaultyStore(PassingStore):
         if fate.happens("crash_after_commit"):
             raise Crash("after the commit")
         if fate.happens("answer_lost"):
-            raise StoreUnavailable("no answer, and nobody knows whether it was committed")
+            raise StoreUnavailable("no answer: the commit may have succeeded")
         return result
 
     def _reached(self) -> None:

@@ -1,4 +1,4 @@
-"""A store that shows and keeps something else than it was given: what careless code around it comes to."""
+"""Store that returns or writes altered content, as defective code would."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -11,42 +11,46 @@ from aex_runtime.store.table import Table
 from tests.parts.passing import PassingStore
 
 M = TypeVar("M", bound=BaseModel)
-Shown = Callable[[Collection, Document], Document | None]
-"""What is read in the place of a document; None: it is not there."""
+AlteredRead = Callable[[Collection, Document], Document | None]
+"""Function from a document to the one returned in its place; None hides it."""
 Kept = Callable[[Collection, str, bytes], bytes | None]
-"""What is written in the place of a body, from its collection and key; None: nothing is."""
+"""Function from collection, key and body to the body written in its place; None skips the write."""
 Forgotten = Callable[[Collection, str], bool]
-"""Whether a document is left where it is to be deleted."""
+"""Predicate of documents whose deletion is skipped."""
 
 
 def as_it_is(_: Collection, document: Document) -> Document | None:
-    """Read as it is."""
+    """Return the document unchanged."""
     return document
 
 
-def as_told(_: Collection, __: str, body: bytes) -> bytes | None:
-    """Written as told."""
+def with_altered_record(_: Collection, __: str, body: bytes) -> bytes | None:
+    """Return the body unchanged."""
     return body
 
 
 def never(_: Collection, __: str) -> bool:
-    """Everything is deleted that is to be."""
+    """Skip no deletion."""
     return False
 
 
 def changed(table: Table[M], document: Document, change: Callable[[M], M]) -> Document:
-    """The document with another record in it, its index fields as they were."""
+    """Return the document with a changed record and unchanged index fields."""
     return replace(document, body=table.encode(change(table.decode(document).record))[0])
 
 
 class AlteredStore(PassingStore):
-    """Shows and keeps documents otherwise than they are."""
+    """Store that alters documents when it reads or writes them."""
 
     def __init__(
-        self, store: Store, shown: Shown = as_it_is, kept: Kept = as_told, forgotten: Forgotten = never
+        self,
+        store: Store,
+        alter_read: AlteredRead = as_it_is,
+        kept: Kept = with_altered_record,
+        forgotten: Forgotten = never,
     ) -> None:
         super().__init__(store)
-        self._shown, self._kept, self._forgotten = shown, kept, forgotten
+        self._alter_read, self._kept, self._forgotten = alter_read, kept, forgotten
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return self._show(collection, await self._store.get(collection, key))
@@ -55,8 +59,8 @@ class AlteredStore(PassingStore):
         return [self._show(collection, each) for each in await self._store.get_many(collection, keys)]
 
     async def query(self, query: Query) -> list[Document]:
-        shown = [self._show(query.collection, each) for each in await self._store.query(query)]
-        return [each for each in shown if each is not None]
+        alter_read = [self._show(query.collection, each) for each in await self._store.query(query)]
+        return [each for each in alter_read if each is not None]
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def altered(transaction: Transaction) -> T:
@@ -65,7 +69,7 @@ class AlteredStore(PassingStore):
         return await super().transact(altered)
 
     def _show(self, collection: Collection, document: Document | None) -> Document | None:
-        return None if document is None else self._shown(collection, document)
+        return None if document is None else self._alter_read(collection, document)
 
 
 class _Altered:

@@ -1,12 +1,11 @@
-"""Where a bug can be planted: around a service's store, its bus, its handlers and what verification is given."""
+"""Points at which a bug can be planted: store, bus, handlers and inputs of verification."""
 
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aex_runtime.bus.port import Bus
-from aex_runtime.handlers import EventHandler, TimerHandler
+from aex_runtime.records import EventHandler, TimerHandler
 from aex_runtime.store.port import Store
 from aex_verification.deps import Deps
 
@@ -17,40 +16,18 @@ Handlers = Mapping[str, EventHandler]
 Timers = Mapping[str, TimerHandler]
 
 
-def _sound_store(_: str, store: Store, __: random.Random) -> Store:
-    return store
-
-
-def _sound_bus(_: str, bus: Bus) -> Bus:
-    return bus
-
-
-def _sound_handlers(_: "Service", handlers: Handlers) -> Handlers:
-    return handlers
-
-
-def _sound_timers(_: "Service", timers: Timers) -> Timers:
-    return timers
-
-
-def _sound_deps(deps: Deps) -> Deps:
-    return deps
-
-
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """One bug, as parts that take the place of sound ones, or stand around them."""
+    """A bug, as parts that replace or wrap correct ones."""
 
     name: str
     story: str
-    """What goes wrong."""
-    store: Callable[[str, Store, random.Random], Store] = _sound_store
-    """From a service's name, its store and the dice."""
-    bus: Callable[[str, Bus], Bus] = _sound_bus
-    """From the name of the service that publishes."""
-    handlers: Callable[["Service", Handlers], Handlers] = _sound_handlers
-    timers: Callable[["Service", Timers], Timers] = _sound_timers
-    verification: Callable[[Deps], Deps] = _sound_deps
+    """Description of the bug."""
+    store: Callable[[str, Store, random.Random], Store] = lambda _service, store, _dice: store
+    """Function from service name, store and dice to the store with the bug."""
+    handlers: Callable[["Service", Handlers], Handlers] = lambda _service, handlers: handlers
+    timers: Callable[["Service", Timers], Timers] = lambda _service, timers: timers
+    verification: Callable[[Deps], Deps] = lambda deps: deps
 
 
 NOTHING = Plant("nothing", "everything is as in production")

@@ -1,1 +1,1 @@
-"""What holds whatever happens, and who looks whether it does."""
+"""Promises of the suite, and their checks."""

@@ -1,4 +1,4 @@
-"""What holds once everything has come to rest: nothing was lost on the way, and nothing was done twice."""
+"""Promises at the end of a run: nothing is lost and nothing is done twice."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ async def check_at_rest(world: "World") -> None:
 
 
 async def _check_dead_letters(world: "World") -> set[tuple[str, str | None]]:
-    """They hold the poison that was thrown in, and nothing else."""
+    """Check that the dead letters are exactly the invalid messages sent."""
     dead: set[tuple[str, str | None]] = set()
     for service in world.suite.services:
         for letter in (await service.dead_letters.list(500, None)).items:
@@ -38,10 +38,10 @@ async def _check_dead_letters(world: "World") -> set[tuple[str, str | None]]:
 
 def _check_deliveries(world: "World", dead: set[tuple[str, str | None]]) -> None:
     """Every event of a committed unit was handled by each of its subscribers."""
-    chronicle = world.suite.around.chronicle
-    for event in chronicle.emitted.values():
+    commit_log = world.suite.environment.commit_log
+    for event in commit_log.emitted.values():
         for subscriber in TOPICS[event.type].subscribers:
-            arrived = (subscriber, event.id) in chronicle.handled or (subscriber, event.id) in dead
+            arrived = (subscriber, event.id) in commit_log.handled or (subscriber, event.id) in dead
             promise(arrived, "no event is lost", f"{event.type} {event.subject} never reached {subscriber}")
 
 
@@ -52,14 +52,14 @@ def _check_holds(world: "World") -> None:
         hold = seen.holds.get(attempt_id)
         decided = hold is not None and hold.status is HoldStatus.DECIDED
         promise(decided, "what is held is put before an operator", attempt_id)
-        promise(attempt_id in seen.let_go, "a decision is carried out once", f"{attempt_id} is held still")
+        promise(attempt_id in seen.released, "a decision is carried out once", f"{attempt_id} is held still")
     retried = {hold.attempt_id for hold in seen.holds.values() if hold.decision is Decision.RETRY}
-    promise(seen.let_go <= seen.held, "what is held waits for an operator", str(seen.let_go - seen.held))
-    promise(retried <= seen.held, "only what is held is verified anew", str(retried - seen.held))
+    promise(seen.released <= seen.held, "what is held waits for an operator", str(seen.released - seen.held))
+    promise(retried <= seen.held, "only a held attempt is verified twice", str(retried - seen.held))
 
 
 def _check_effects(world: "World") -> None:
-    """One idempotency key, one effect: so many works, awards and postings as requests were answered."""
+    """Check that each idempotency key had one effect, and each effect an answered request."""
     made: dict[str, Table[Any]] = {"submit_work": WORKS, "give_work": AWARDS, "post_transaction": TRANSACTIONS}
     for kind, table in made.items():
         answered = [each.resource_id for each in world.seen.answers if each.kind == kind]

@@ -1,12 +1,11 @@
-"""What may become of each record, held against every commit: what is final stays, and what is owed is told with it."""
+"""Allowed changes of each record, checked at every commit."""
 
 from collections.abc import Callable
 from typing import Any
 
-from aex_governance.repository.holds import HOLDS
-from aex_governance.repository.log import OUTCOMES as LOGGED_OUTCOMES
-from aex_governance.repository.log import VALIDATIONS
-from aex_governance.rules.projection.records import ValidationRecord
+from aex_governance.repository import HOLDS, VALIDATIONS
+from aex_governance.repository import OUTCOMES as LOGGED_OUTCOMES
+from aex_governance.rules.projection_documents import ValidationRecord
 from aex_models.contract import ContractStatus
 from aex_models.events import SERVICES
 from aex_models.governance import Decision, Hold, HoldStatus
@@ -16,14 +15,13 @@ from aex_runtime.deadletters import DeadLetter, dead_letters_table
 from aex_runtime.http.idempotency import idempotency_table
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS, EVENTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.repository import AWARDS as KNOWN_AWARDS
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_work_publisher.repository import AWARDS, WORKS
-from tests.simulation.engine.chronicle import Change, Commit
-from tests.simulation.promises.costs import check_booked, check_outcome, check_settlement
+from tests.simulation.engine.commit_log import Change, Commit
+from tests.simulation.promises.costs import check_outcome, check_posted, check_settlement
 from tests.simulation.promises.owed import OWED
 from tests.simulation.promises.promise import promise
 from tests.simulation.promises.seen import Seen
@@ -45,11 +43,11 @@ _COUNTED: tuple[Table[Any], ...] = (WORKS, AWARDS, TRANSACTIONS, ATTEMPTS)
 _DEAD = {table.collection.name: table for table in map(dead_letters_table, SERVICES)}
 _WRITTEN_ONCE = frozenset(table.collection.name for table in _FINAL)
 _CREATED = frozenset(table.collection.name for table in _COUNTED)
-"""Those that are counted at rest."""
+"""Collections whose created documents are counted at rest."""
 
 
 def look_at(seen: Seen, commit: Commit) -> None:
-    """One commit. Raises `BrokenPromise`."""
+    """Check one commit. Raises `BrokenPromise`."""
     for change in commit.changes:
         if change.collection in _WRITTEN_ONCE:
             kept = change.before is None or change.before == change.after
@@ -63,25 +61,25 @@ def look_at(seen: Seen, commit: Commit) -> None:
             before, after = _record(table, change.before), _record(table, change.after)
             promise(after is not None, "no record is ever deleted", f"{change.collection}/{change.key}")
             check(seen, before, after)
-            _check_told(commit, change, before, after)
+            _check_events_of(commit, change, before, after)
 
 
 def _record(table: Table[Any], body: bytes | None) -> Any:
     return None if body is None else table.model.model_validate_json(body)
 
 
-def _check_told(commit: Commit, change: Change, before: Any, after: Any) -> None:
+def _check_events_of(commit: Commit, change: Change, before: Any, after: Any) -> None:
     """State and event are committed together."""
     for owed, subject in OWED[change.collection](before, after):
-        told = any(event.type == owed and event.subject == subject for event in commit.events)
-        promise(told, "no event is lost", f"{subject} changed without {owed}")
+        reported = any(event.type == owed and event.subject == subject for event in commit.events)
+        promise(reported, "no event is lost", f"{subject} changed without {owed}")
 
 
 def _contract(seen: Seen, before: ContractRow | None, row: ContractRow) -> None:
     contract_id, verification = row.contract_id, row.state.verification
     used = verification.attempts_used
     earlier = seen.attempts.get(contract_id, 0)
-    promise(used >= earlier, "no attempt is given back", f"{contract_id} went from {earlier} to {used}")
+    promise(used >= earlier, "no attempt is uncounted", f"{contract_id} went from {earlier} to {used}")
     promise(used <= verification.max_attempts, "attempts stay within their budget", f"{contract_id} used {used}")
     judged = len(verification.judged)
     promise(used == judged, "every attempt is a judged candidate", f"{contract_id}: {used} used, {judged} judged")
@@ -103,8 +101,8 @@ def _held(seen: Seen, before: ContractRow, row: ContractRow) -> None:
     if not was or now:
         return
     attempt_id = str(before.state.current_attempt)
-    promise(attempt_id not in seen.let_go, "a decision is carried out once", f"{attempt_id} was let go twice")
-    seen.let_go.add(attempt_id)
+    promise(attempt_id not in seen.released, "a decision is carried out once", f"{attempt_id} was released twice")
+    seen.released.add(attempt_id)
     hold = seen.holds.get(attempt_id)
     decided = hold is not None and hold.status is HoldStatus.DECIDED
     promise(decided, "what is held waits for an operator", f"{row.contract_id} left without a decision")
@@ -112,7 +110,7 @@ def _held(seen: Seen, before: ContractRow, row: ContractRow) -> None:
 
 
 def _expired(before: ContractState, state: ContractState) -> None:
-    """Nobody's time is over before its end, which was agreed at the award."""
+    """Check that no deadline expires before the time agreed at the award."""
     who = state.contract_id
     promise(state.deadline == before.deadline, "a deadline stays as it was agreed", who)
     closes = ContractStatus.EXPIRED in {state.status, state.closing} and before.closing is not ContractStatus.EXPIRED
@@ -128,7 +126,7 @@ def _obeys(hold: Hold, before: ContractRow, row: ContractRow) -> bool:
 
 def _attempt(seen: Seen, before: AttemptRow | None, row: AttemptRow) -> None:
     kept = before is None or not before.counted or row.counted
-    promise(kept, "no attempt is given back", f"{row.attempt_id} counts no longer")
+    promise(kept, "no attempt is uncounted", f"{row.attempt_id} counts no longer")
     contract = seen.contracts.get(row.contract_id)
     in_time = before is not None or contract is None or row.received_at <= contract.state.deadline
     promise(in_time, "nothing is taken in after the deadline", f"{row.attempt_id} of {row.contract_id}")
@@ -136,7 +134,7 @@ def _attempt(seen: Seen, before: AttemptRow | None, row: AttemptRow) -> None:
 
 def _hold(seen: Seen, before: Hold | None, hold: Hold) -> None:
     undecided = before is None or before.status is HoldStatus.WAITING or before == hold
-    promise(undecided, "each hold is decided once", f"{hold.hold_id} was decided anew")
+    promise(undecided, "each hold is decided once", f"{hold.hold_id} was decided twice")
     seen.holds[hold.attempt_id] = hold
 
 
@@ -144,23 +142,23 @@ def _validation(seen: Seen, _: ValidationRecord | None, validation: ValidationRe
     seen.words.setdefault(validation.request.contract_id, set()).add(validation.decision.action)
 
 
-def _transaction(seen: Seen, _: LedgerTransaction | None, booked: LedgerTransaction) -> None:
+def _transaction(seen: Seen, _: LedgerTransaction | None, posted: LedgerTransaction) -> None:
     sums: dict[str, int] = {}
-    for posting in booked.postings:
+    for posting in posted.postings:
         sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
         seen.sums[posting.currency] = seen.sums.get(posting.currency, 0) + posting.amount
-    promise(not any(sums.values()), "postings sum to zero", f"{booked.id} sums to {sums}")
+    promise(not any(sums.values()), "postings sum to zero", f"{posted.id} sums to {sums}")
     promise(not any(seen.sums.values()), "postings sum to zero", f"the trial balance is {seen.sums}")
-    if booked.contract_id is None:
+    if posted.contract_id is None:
         return
-    accounts = seen.booked.setdefault(booked.contract_id, {})
-    for posting in booked.postings:
+    accounts = seen.posted_sums.setdefault(posted.contract_id, {})
+    for posting in posted.postings:
         accounts[posting.account] = accounts.get(posting.account, 0) + posting.amount
-    stands = seen.standing.get(booked.contract_id, 0)
-    stands += {TransactionKind.SETTLEMENT: 1, TransactionKind.REVERSAL: -1}.get(booked.kind, 0)
-    promise(stands <= 1, "a contract is settled at most once", f"{booked.contract_id} was settled twice")
-    promise(stands >= 0, "only what stands is taken back", f"{booked.contract_id} was taken back twice")
-    seen.standing[booked.contract_id] = stands
+    stands = seen.effective.get(posted.contract_id, 0)
+    stands += {TransactionKind.SETTLEMENT: 1, TransactionKind.REVERSAL: -1}.get(posted.kind, 0)
+    promise(stands <= 1, "a contract is settled at most once", f"{posted.contract_id} was settled twice")
+    promise(stands >= 0, "only an effective settlement is reversed", f"{posted.contract_id} was reversed twice")
+    seen.effective[posted.contract_id] = stands
 
 
 def _settlement(seen: Seen, before: Settlement | None, settlement: Settlement) -> None:
@@ -171,24 +169,24 @@ def _settlement(seen: Seen, before: Settlement | None, settlement: Settlement) -
         *done, last = before.revisions
         promise(last.reversed_at is None, "no final record ever changes", f"{contract_id} is reversed already")
         taken_back = {"reversed_at": None, "reason": None, "by": None}
-        again = [each.model_copy(update=taken_back) for each in settlement.revisions[len(done) : len(done) + 1]]
-        kept = settlement.revisions[: len(done)] == tuple(done) and again == [last]
+        repeated = [each.model_copy(update=taken_back) for each in settlement.revisions[len(done) : len(done) + 1]]
+        kept = settlement.revisions[: len(done)] == tuple(done) and repeated == [last]
         promise(kept, "no final record ever changes", f"a revision of {contract_id}'s settlement did")
     stands = settlement.status is SettlementStatus.SETTLED
-    booked = seen.standing.get(contract_id, 0) == 1
-    promise(stands is booked, "settlement and ledger agree", f"{contract_id} is {settlement.status}")
-    check_booked(settlement, seen.booked.get(contract_id, {}))
+    posted = seen.effective.get(contract_id, 0) == 1
+    promise(stands is posted, "settlement and ledger agree", f"{contract_id} is {settlement.status}")
+    check_posted(settlement, seen.posted_sums.get(contract_id, {}))
     seen.settlements[contract_id] = settlement
 
 
 def _given_up(seen: Seen, service: str, letter: DeadLetter) -> None:
-    """A sound message waits for what is away: it is given up on after many deliveries without an end alone."""
-    sound = (service, letter.event_id) in seen.poison or letter.reason.endswith("deliveries had no end")
+    """Check that a valid message becomes a dead letter only after many completed deliveries."""
+    sound = (service, letter.event_id) in seen.poison or letter.reason.endswith("deliveries had no result")
     promise(sound, "only poison is given up on", f"{service} {letter.topic}: {letter.reason}")
 
 
 def _nothing(*_: object) -> None:
-    """Nothing but its events is owed."""
+    """Check that the change has no events but its own."""
 
 
 _CHECKED: tuple[tuple[Table[Any], Callable[[Seen, Any, Any], None]], ...] = (

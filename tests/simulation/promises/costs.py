@@ -1,10 +1,10 @@
-"""What an outcome may cost: nothing without a verdict, no bonus that nobody earned, and no more than was told."""
+"""Limits of an outcome's cost: nothing without a verdict, no unearned bonus, at most the quoted total."""
 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from aex_models.criteria import BonusPolicy
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.governance import Action, DecidedBy
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Settlement, SettlementStatus
@@ -21,11 +21,11 @@ def check_outcome(seen: Seen, _: OutcomeRecord | None, outcome: OutcomeRecord) -
     adds_up = impact.base + impact.bonus - impact.penalty == impact.total
     promise(adds_up, "a total is base and bonus less penalty", who)
     if result is None:
-        promise(impact.total == 0, "what nobody judged costs nothing", who)
+        promise(impact.total == 0, "an outcome without a verdict costs nothing", who)
         return
     if any(each.error and each.error.fault is Fault.PLATFORM for each in result.criterion_results):
         nothing = impact.bonus == impact.penalty == 0
-        promise(nothing, "nobody pays for what the platform could not tell", who)
+        promise(nothing, "an indeterminate outcome is not paid", who)
     policy = outcome.success_criteria.bonus_policy if outcome.success_criteria else BonusPolicy.ON_SUCCESS
     if policy is BonusPolicy.ON_SUCCESS and not result.success:
         promise(impact.bonus == 0, "no bonus without success", who)
@@ -46,12 +46,12 @@ def check_settlement(seen: Seen, settlement: Settlement) -> None:
     promise(outcome is not None, "only an outcome is settled", who)
     if outcome is not None:
         impact, cost = outcome.billing_impact, settlement.cost
-        told = (impact.base, impact.bonus, impact.penalty, impact.total)
-        promise(told == (cost.base, cost.bonus, cost.penalty, cost.total), "billing impact is settlement", who)
+        reported = (impact.base, impact.bonus, impact.penalty, impact.total)
+        promise(reported == (cost.base, cost.bonus, cost.penalty, cost.total), "billing impact is settlement", who)
 
 
-def check_booked(settlement: Settlement, booked: Mapping[str, int]) -> None:
-    """What a contract's transactions come to is its cost as it stands; nothing, once that is taken back."""
+def check_posted(settlement: Settlement, posted: Mapping[str, int]) -> None:
+    """Check that a contract's transactions sum to its current cost, or to nothing after a reversal."""
     who, cost = settlement.contract_id, settlement.cost
     fee = (cost.total * settlement.fee_rate).quantize(_MICRO, ROUND_HALF_EVEN)
     promise(cost.fee == fee, "a fee is the total times its rate", who)
@@ -61,6 +61,6 @@ def check_booked(settlement: Settlement, booked: Mapping[str, int]) -> None:
         "platform:fees": -cost.fee,
     }
     stands = settlement.status is SettlementStatus.SETTLED
-    wanted = {account: int(amount / _MICRO) for account, amount in owed.items() if amount and stands}
-    found = {account: amount for account, amount in booked.items() if amount}
-    promise(found == wanted, "what is booked is the cost", f"{who}: {found}, not {wanted}")
+    expected = {account: int(amount / _MICRO) for account, amount in owed.items() if amount and stands}
+    found = {account: amount for account, amount in posted.items() if amount}
+    promise(found == expected, "what is booked is the cost", f"{who}: {found}, not {expected}")

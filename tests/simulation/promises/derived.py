@@ -1,12 +1,11 @@
-"""What is derived of journal and log is what they come to: at rest, after what touched it, and before it is rebuilt."""
+"""Projections equal journal and log: at rest, after commits to them, and before a rebuild."""
 
 from collections.abc import Set
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from aex_governance.repository.log import OUTCOMES, VALIDATIONS
-from aex_governance.repository.projections import HEAD
-from aex_governance.repository.projections import TABLES as MEMORY
+from aex_governance.repository import HEAD, OUTCOMES, VALIDATIONS
+from aex_governance.repository import TABLES as MEMORY
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES
 from aex_settlement.repository.projections import STATES
@@ -26,7 +25,7 @@ _MEMORY = frozenset(table.collection.name for table in _OF_MEMORY)
 
 
 async def check_touched(world: "World", touched: Set[str]) -> None:
-    """Whatever the commits to these collections may have harmed."""
+    """Check the projections that the commits to these collections may have damaged."""
     if touched & _BOOKS:
         await check_books(world)
     if touched & _MEMORY:
@@ -34,18 +33,18 @@ async def check_touched(world: "World", touched: Set[str]) -> None:
 
 
 async def check_memory(world: "World") -> None:
-    """What governance remembers is what its log comes to."""
-    with world.suite.around.pauses.nobody_between():
+    """Check that governance's projections equal its log."""
+    with world.suite.environment.pauses.without_interleaving():
         await check_read(world.suite.governance.memory)
 
 
 async def check_books(world: "World", *, at_head: bool = False) -> Journal:
     """The journal is whole and never altered, and each projection is what it comes to."""
     store, seen = world.suite.settlement.memory, world.seen.hashes
-    with world.suite.around.pauses.nobody_between():
+    with world.suite.environment.pauses.without_interleaving():
         journal = await checked_journal(store)
         await check_projections(store, journal, at_head=at_head)
     for batch in journal.batches:
         kept = seen.setdefault(batch.seq, batch.hash) == batch.hash
-        promise(kept, "the journal is never altered", f"batch {batch.seq} was sealed anew")
+        promise(kept, "the journal is never altered", f"batch {batch.seq} was sealed twice")
     return journal

@@ -1,4 +1,4 @@
-"""What a closed contract's own records say of how it came to its end: its events, its attempts, its final result."""
+"""Records of a closed contract agree with its end: events, attempts, final result."""
 
 from aex_models.contract import AttemptStatus
 from aex_models.contract_events import ENDINGS
@@ -22,7 +22,7 @@ async def check_history(store: Store, row: ContractRow) -> None:
 
 
 def check_final_result(outcome: OutcomeRecord, verifier: str | None) -> None:
-    """What was never accepted is no final result, unless an operator said so."""
+    """Check that a final result was accepted by a verdict or an operator."""
     result = outcome.verification_result
     if verifier is None or result is None or result.governance.decided_by is DecidedBy.OPERATOR:
         return
@@ -34,7 +34,7 @@ def check_final_result(outcome: OutcomeRecord, verifier: str | None) -> None:
 
 
 async def attempts_of(store: Store, contract_id: str) -> list[AttemptRow]:
-    """All attempts of a contract, oldest first."""
+    """Return the attempts of a contract, oldest first."""
     found = await ATTEMPTS.find(store, {"contract_id": contract_id}, "created_at", limit=ALL)
     return [each.record for each in found]
 
@@ -45,12 +45,12 @@ async def _check_events(store: Store, row: ContractRow) -> None:
     assert [each.seq for each in events] == list(range(1, row.events + 1)), "events are numbered without a gap"
     endings = [each.type for each in events if each.type in ENDINGS.values()]
     assert endings == [ENDINGS[row.state.status]], f"{row.contract_id} ends with {endings}"
-    assert events[-1].type is endings[0], "nothing is told after the end"
+    assert events[-1].type is endings[0], "no event follows the end"
     used = [each.attempts_used for each in events]
-    assert used == sorted(used), "an attempt was given back"
+    assert used == sorted(used), "an attempt was uncounted"
 
 
 def _check_invalid(row: ContractRow, attempt: AttemptRow) -> None:
     assert (attempt.counted, attempt.verdict, attempt.result) == (False, None, None), "an invalid output was judged"
-    assert attempt.errors, "nobody says what is wrong with it"
+    assert attempt.errors, "it has no error"
     assert attempt.attempt_id not in {each.attempt_id for each in row.state.verification.judged.values()}

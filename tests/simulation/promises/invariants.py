@@ -1,18 +1,18 @@
-"""What holds whatever happens: after every step, and once everything has come to rest."""
+"""Invariants, checked after every step and at rest."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from aex_models.contract import ContractStatus
 from aex_models.work import WorkStatus
-from aex_runtime.store.keys import key_of
+from aex_runtime.store.port import key_of
 from aex_settlement.repository.journal import read_head
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import BALANCES, read_state
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.projections import Projection
 from aex_work_publisher.repository import WORKS
 from tests.services.settlement.journal.wholeness import ALL
-from tests.simulation.actions.wishes import Deal, Offer
+from tests.simulation.actions.random_works import ExpectedContract, OpenWork
 from tests.simulation.faults.partners import SOUND
 from tests.simulation.promises.at_rest import check_at_rest
 from tests.simulation.promises.changes import look_at
@@ -28,32 +28,32 @@ async def check_invariants(world: "World") -> None:
     """After every step: what was committed since the last look, and nothing else, so that a look is cheap."""
     check_handlers(world)
     touched: set[str] = set()
-    for commit in world.suite.around.chronicle.taken():
+    for commit in world.suite.environment.commit_log.taken():
         look_at(world.seen, commit)
         touched.update(each.collection for each in commit.changes)
     await check_touched(world, touched)
 
 
 def check_handlers(world: "World") -> None:
-    """No handler ended with what neither an outage nor its own word accounts for."""
-    astonished = world.suite.around.chronicle.astonished
-    promise(not astonished, "handlers fail for outages alone", "; ".join(astonished[:1]))
+    """Check that every failed handler failed by an outage or by its own refusal."""
+    unexpected_errors = world.suite.environment.commit_log.unexpected_errors
+    promise(not unexpected_errors, "handlers fail for outages alone", "; ".join(unexpected_errors[:1]))
 
 
 async def check_quiescent(world: "World") -> None:
     """Once nothing moves any more: every contract has one end, and is settled accordingly."""
     await check_invariants(world)
-    for deal in world.deals:
-        await _check_deal(world, deal)
-    for offer in world.offers:
-        await _check_offer(world, offer)
+    for contract in world.expected_contracts:
+        await _check_contract(world, contract)
+    for open_work in world.open_works:
+        await _check_open_work(world, open_work)
     await _check_closed_books(world)
     await check_at_rest(world)
 
 
-async def _check_deal(world: "World", deal: Deal) -> None:
-    """A contract has an end; what is settled is within what its consumer was told."""
-    seen, contract_id = world.seen, deal.contract_id
+async def _check_contract(world: "World", contract: ExpectedContract) -> None:
+    """Check that a contract has an end and that its settlement is within the quote."""
+    seen, contract_id = world.seen, contract.contract_id
     row, outcome = seen.contracts.get(contract_id), seen.outcomes.get(contract_id)
     promise(row is not None, "nothing accepted is lost", f"{contract_id} is gone")
     if row is None:
@@ -61,7 +61,7 @@ async def _check_deal(world: "World", deal: Deal) -> None:
     promise(row.state.final, "every contract comes to an end", f"{contract_id} is {row.state.status}")
     await check_history(world.suite.verification.memory, row)
     settled = contract_id in seen.settlements
-    await _check_work(world, deal, row.state.status)
+    await _check_work(world, contract, row.state.status)
     if row.state.status is ContractStatus.CANCELLED:
         promise(outcome is None and not settled, "what is cancelled costs nothing", contract_id)
         return
@@ -69,37 +69,39 @@ async def _check_deal(world: "World", deal: Deal) -> None:
     promise(outcome is not None, "a contract is settled exactly once", f"{contract_id} ended without an outcome")
     if outcome is not None:
         total = outcome.billing_impact.total
-        within = Decimal(deal.least) <= total <= Decimal(deal.most)
-        promise(within, "a total is within its quote", f"{total} is outside {deal.least} to {deal.most}")
-        check_final_result(outcome, deal.verifier)
+        within = Decimal(contract.least) <= total <= Decimal(contract.most)
+        promise(within, "a total is within its quote", f"{total} is outside {contract.least} to {contract.most}")
+        check_final_result(outcome, contract.verifier)
 
 
-async def _check_work(world: "World", deal: Deal, status: ContractStatus) -> None:
-    """Its consumer reads of the work what became of the contract."""
-    found = await WORKS.get(world.suite.publisher.memory, key_of(deal.work_id))
-    wanted = WorkStatus.CANCELLED if status is ContractStatus.CANCELLED else WorkStatus.COMPLETED
-    there = found is not None and found.record.status is wanted
-    promise(there, "a work ends with its contract", f"{deal.work_id} of a contract that is {status}")
+async def _check_work(world: "World", contract: ExpectedContract, status: ContractStatus) -> None:
+    """Check that the work shows the end of its contract."""
+    found = await WORKS.get(world.suite.publisher.memory, key_of(contract.work_id))
+    expected = WorkStatus.CANCELLED if status is ContractStatus.CANCELLED else WorkStatus.COMPLETED
+    there = found is not None and found.record.status is expected
+    promise(there, "a work ends with its contract", f"{contract.work_id} of a contract that is {status}")
 
 
-async def _check_offer(world: "World", offer: Offer) -> None:
+async def _check_open_work(world: "World", open_work: OpenWork) -> None:
     """However often the sandbox was away, sound code was not refused for it, and no other was let through."""
-    found = await WORKS.get(world.suite.publisher.memory, key_of(offer.work_id))
-    assert found is not None, f"{offer.work_id} was lost"
+    found = await WORKS.get(world.suite.publisher.memory, key_of(open_work.work_id))
+    assert found is not None, f"{open_work.work_id} was lost"
     record = found.record
-    promise(record.status is not WorkStatus.CHECKING, "every work is checked", offer.work_id)
+    promise(record.status is not WorkStatus.CHECKING, "every work is checked", open_work.work_id)
     refused = record.status is WorkStatus.REFUSED
-    sound = offer.code is None or SOUND in offer.code
+    sound = open_work.code is None or SOUND in open_work.code
     cancelled = record.status is WorkStatus.CANCELLED
-    promise(refused is not sound or cancelled, "sound code alone is let through", f"{offer.code} is {record.status}")
+    promise(
+        refused is not sound or cancelled, "sound code alone is let through", f"{open_work.code} is {record.status}"
+    )
     if refused:
-        promise(bool(record.check and record.check.problems), "a refusal says why", offer.work_id)
+        promise(bool(record.check and record.check.problems), "a refusal says why", open_work.work_id)
 
 
 async def _check_closed_books(world: "World") -> None:
     sealed = len((await check_books(world, at_head=True)).sealed)
-    booked = len(world.seen.created.get(TRANSACTIONS.collection.name, ()))
-    promise(sealed == booked, "everything booked is sealed", f"{sealed} of {booked}")
+    posted = len(world.seen.created.get(TRANSACTIONS.collection.name, ()))
+    promise(sealed == posted, "everything booked is sealed", f"{sealed} of {posted}")
     await _check_trial_balance(world)
 
 
@@ -109,7 +111,7 @@ async def _check_trial_balance(world: "World") -> None:
         return  # nothing was ever booked
     state = await read_state(store, Projection.ACCOUNTS)
     assert state is not None, "the books were never opened"
-    of_generation = {"generation": state.record.generation}
+    of_generation = {"generation": state.generation}
     sums: dict[str, int] = {}
     for each in await BALANCES.find(store, of_generation, limit=ALL):
         sums[each.record.currency] = sums.get(each.record.currency, 0) + each.record.balance

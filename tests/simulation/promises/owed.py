@@ -1,16 +1,14 @@
-"""Which events a change owes: state and event are committed together, or not at all."""
+"""Events that a change requires: state and event are committed together or not at all."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from aex_governance.repository.holds import HOLDS
-from aex_governance.repository.log import VALIDATIONS
+from aex_governance.repository import HOLDS, VALIDATIONS
 from aex_models.contract import ContractStatus
 from aex_models.governance import Hold, HoldStatus
 from aex_models.results import Verdict
 from aex_models.settlement import Settlement
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.settlements import SETTLEMENTS
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES
 from aex_verification.rules.records import AttemptRow, ContractRow
 from aex_work_publisher.repository import AWARDS, WORKS
@@ -19,7 +17,7 @@ Owed = Callable[[Any, Any], list[tuple[str, str]]]
 
 
 def _of_contract(old: ContractRow | None, new: ContractRow) -> list[tuple[str, str]]:
-    """A contract that ends is settled, or nothing is owed for it."""
+    """Check that a contract that ends is settled, or requires no settlement."""
     status = new.state.status
     if old is None or old.state.status is status:
         return []
@@ -45,10 +43,10 @@ def _of_new(event: str) -> Owed:
 
 
 def _of_attempt(old: AttemptRow | None, new: AttemptRow) -> list[tuple[str, str]]:
-    """A candidate that comes in is verified; one that is rejected is told of."""
-    told = [] if old else [("output.submitted", new.contract_id)]
+    """Check that a new candidate is verified, and that a rejection has its event."""
+    reported = [] if old else [("output.submitted", new.contract_id)]
     rejected = new.verdict is Verdict.REJECTED and (old is None or old.verdict is not Verdict.REJECTED)
-    return [*told, ("output.rejected", new.contract_id)] if rejected else told
+    return [*reported, ("output.rejected", new.contract_id)] if rejected else reported
 
 
 def _of_settlement(old: Settlement | None, new: Settlement) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 
 class BrokenPromise(AssertionError):
-    """What the suite promises did not hold. The first words name the promise."""
+    """A broken promise of the suite; the first words name it."""
 
     def __init__(self, name: str, detail: str) -> None:
         super().__init__(f"{name}: {detail}")

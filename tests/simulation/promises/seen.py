@@ -1,4 +1,4 @@
-"""What was seen of a run so far: the next change is held against it."""
+"""Observations of a run so far, compared with the next change."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from aex_verification.rules.records import ContractRow
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a write was answered, under its idempotency key."""
+    """Answer to a write under its idempotency key."""
 
     kind: str
-    """The name of what was asked for."""
+    """Name of the request."""
     service: str
     ask: Callable[[IdempotentRequest], Awaitable[Any]]
     key: IdempotentRequest
@@ -26,34 +26,34 @@ class Answer:
 
 @dataclass
 class Seen:
-    """What was seen before."""
+    """Earlier observations."""
 
     attempts: dict[str, int] = field(default_factory=dict)
-    """Used, by contract."""
+    """Attempts used, by contract."""
     finals: dict[str, ContractStatus] = field(default_factory=dict)
     contracts: dict[str, ContractRow] = field(default_factory=dict)
     hashes: dict[int, str] = field(default_factory=dict)
-    """Of the journal's batches."""
+    """Hashes of the journal's batches, by number."""
     outcomes: dict[str, OutcomeRecord] = field(default_factory=dict)
     settlements: dict[str, Settlement] = field(default_factory=dict)
-    standing: dict[str, int] = field(default_factory=dict)
-    """By contract: bookings less reversals."""
-    booked: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By contract: what all its transactions come to, by account, in micros."""
+    effective: dict[str, int] = field(default_factory=dict)
+    """Settlements minus reversals, by contract."""
+    posted_sums: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Sums of a contract's transactions in micros, by contract and account."""
     sums: dict[str, int] = field(default_factory=dict)
-    """Of all postings, by currency."""
+    """Sums of all postings, by currency."""
     holds: dict[str, Hold] = field(default_factory=dict)
-    """By attempt, as they are now."""
+    """Current holds, by attempt."""
     words: dict[str, set[Action]] = field(default_factory=dict)
-    """What governance's rules ever decided, by contract."""
+    """Decisions of governance's rules, by contract."""
     held: set[str] = field(default_factory=set)
     """Attempts on which a contract was held."""
-    let_go: set[str] = field(default_factory=set)
-    """Those of them on which it is held no longer."""
+    released: set[str] = field(default_factory=set)
+    """Attempts whose hold was decided."""
     created: dict[str, set[str]] = field(default_factory=dict)
     """Keys of the documents that were ever created, by collection."""
     posted: dict[str, list[Candidate]] = field(default_factory=dict)
-    """By contract: what its agent has put in."""
+    """Posted candidates, by contract."""
     answers: list[Answer] = field(default_factory=list)
     poison: set[tuple[str, str | None]] = field(default_factory=set)
     """Services and the events that were thrown in to be refused (None: no event at all)."""

@@ -13,7 +13,7 @@ _AT_ONCE = 5
 
 
 def results_in_turn(seeds: range, steps: int, jobs: int, plant: str = NOTHING.name) -> Iterator[RunResult]:
-    """What came of each, as they end. Whoever stops listening stops the rest."""
+    """Yield the results as the runs end; closing the generator stops the rest."""
     parts = [seeds[start : start + _AT_ONCE] for start in range(0, len(seeds), _AT_ONCE)]
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         running = [pool.submit(results_of, part, steps, plant) for part in parts]
@@ -25,5 +25,5 @@ def results_in_turn(seeds: range, steps: int, jobs: int, plant: str = NOTHING.na
 
 
 def results_of(seeds: Sequence[int], steps: int, plant: str = NOTHING.name) -> list[RunResult]:
-    """What came of these, one after the other, in this process."""
+    """Return the results of these runs, one after the other, in this process."""
     return [result_of(planned(seed, steps), PLANTS.get(plant, NOTHING)) for seed in seeds]

@@ -1,4 +1,4 @@
-"""What a run is to do, as data: drawn from its seed, printed, pasted back, made smaller."""
+"""Plan of a run as data: drawn from its seed, printed, read again, shrunk."""
 
 import json
 import random
@@ -10,23 +10,23 @@ from typing import Self
 _SEED_BITS = 48
 """Few enough for every reader of JSON."""
 _TOGETHER = 0.15
-"""How often several act at once."""
+"""Probability that several actions run at once."""
 _MOST_AT_ONCE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One action, with dice of its own: what others do, or leave, does not change what it throws."""
+    """An action with its own dice, which other actions do not influence."""
 
     action: str
     seed: int
     moment: int
-    """Those of one moment act at once."""
+    """Moment of the action; actions of one moment run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that one run does. The same plan gives the same run."""
+    """Every action of a run; the same plan gives the same run."""
 
     seed: int
     steps: tuple[PlannedStep, ...]
@@ -59,7 +59,7 @@ class Plan:
         return plan
 
     def to_json(self) -> str:
-        """One line for each step, so that a person can take some out."""
+        """Write one line for each step, so that a person can remove some."""
         steps = ",\n".join(json.dumps(asdict(step)) for step in self.steps)
         return f'{{"seed": {self.seed}, "steps": [\n{steps}\n]}}\n'
 

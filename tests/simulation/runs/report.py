@@ -1,4 +1,4 @@
-"""What a person reads: one table of many runs, and of each broken promise what it takes to see it again."""
+"""Report for people: a table of the runs, and for each broken promise how to reproduce it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Totals:
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, result: RunResult) -> None:
-        """One more run."""
+        """Add a run."""
         self.seeds += 1
         self.steps += len(result.plan.steps)
         self.cpu_s += result.cpu_s
@@ -40,12 +40,12 @@ def table_of(totals: Totals, wall_s: float, jobs: int) -> str:
         groups.setdefault(group, []).append((name, f"{number:,}"))
     lines = [_row("run", head[0]), *(_row("", each) for each in head[1:])]
     for group, rows in groups.items():
-        lines.extend(_row("" if place else group, each) for place, each in enumerate(rows))
+        lines.extend(_row("" if location else group, each) for location, each in enumerate(rows))
     return "\n".join(lines)
 
 
-def broken_seed(result: RunResult, broken: Broken, smaller: RunResult, again: Sequence[str]) -> str:
-    """Which promise, which seed, the smallest plan that was found, and with which arguments to run either again."""
+def broken_seed(result: RunResult, broken: Broken, smaller: RunResult, rerun_arguments: Sequence[str]) -> str:
+    """Return the promise, the seed, the smallest plan, and the arguments to run either."""
     last = smaller.broken or broken
     return "\n".join(
         [
@@ -56,7 +56,7 @@ def broken_seed(result: RunResult, broken: Broken, smaller: RunResult, again: Se
             *(f"    {line}" for line in smaller.trace),
             "  the plan:",
             *(f"    {line}" for line in smaller.plan.to_json().rstrip().splitlines()),
-            *(f"  again: make simulate {arguments}" for arguments in again),
+            *(f"  again: make simulate {arguments}" for arguments in rerun_arguments),
         ]
     )
 

@@ -19,7 +19,7 @@ from tests.simulation.world import WEIGHTS, World
 
 STEPS = 150
 TIME_LIMIT_S = 60.0
-"""Of CPU: a run takes less than a second."""
+"""Processor time of a run, which normally takes less than a second."""
 
 
 class TooLong(BaseException):
@@ -31,7 +31,7 @@ class Broken:
     """A promise that was not kept."""
 
     promise: str
-    """What names it: two runs that break the same one have the same."""
+    """Name of the broken promise, equal in all runs that break it."""
     detail: str
     where: str
     """The last lines of the traceback."""
@@ -39,7 +39,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of one run."""
+    """Result of one run."""
 
     plan: Plan
     broken: Broken | None
@@ -50,7 +50,7 @@ class RunResult:
 
 
 def planned(seed: int, steps: int = STEPS) -> Plan:
-    """What the run of a seed does."""
+    """Return the plan of a seed."""
     return Plan.drawn(seed, steps, WEIGHTS)
 
 
@@ -68,10 +68,10 @@ def result_of(plan: Plan, plant: Plant = NOTHING, *, limit_s: float = TIME_LIMIT
 
 
 def broken_by(error: BaseException) -> Broken:
-    """What an error says of the promise that was broken."""
+    """Return the description of the broken promise in an error."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].name}" if frames else "nowhere"
-    promise = error.name if isinstance(error, BrokenPromise) else f"{type(error).__name__} in {place}"
+    location = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].name}" if frames else "nowhere"
+    promise = error.name if isinstance(error, BrokenPromise) else f"{type(error).__name__} in {location}"
     where = "".join(traceback.format_list(frames[-4:]))
     return Broken(promise, str(error)[:2_000], where)
 
@@ -86,7 +86,7 @@ def _counts(world: World) -> Counter[tuple[str, str]]:
 
 @contextmanager
 def silent_log() -> Iterator[None]:
-    """Thousands of faults a run are told by its trace: in the log they would hide whatever else is printed."""
+    """Silence the log: thousands of faults per run are in the trace, and would hide other output."""
     before = structlog.get_config()
     structlog.configure(processors=[_silent])
     try:

@@ -1,7 +1,7 @@
-"""A plan that breaks a promise, made smaller for as long as it breaks the same one.
+"""Shrinking of a plan that breaks a promise, as long as it breaks the same one.
 
 Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): leave out halves,
-then quarters, then single steps. At the end what still happens at once is told to happen one after the other.
+then quarters, then single steps. At the end, remaining concurrent actions are made sequential.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from tests.simulation.runs.plan import Plan, PlannedStep
 
 MOST_RUNS = 250
 Fails = Callable[[Plan], bool]
-"""Whether a plan still breaks the promise."""
+"""Predicate of plans that break the promise."""
 _Steps = tuple[PlannedStep, ...]
 
 
@@ -21,7 +21,7 @@ class _Attempts:
     left: int
 
     def works(self, plan: Plan) -> bool:
-        """Whether the smaller plan fails as well; never, once all runs are used up."""
+        """Return whether the smaller plan fails too; False once all runs are used up."""
         if self.left <= 0:
             return False
         self.left -= 1
@@ -29,7 +29,7 @@ class _Attempts:
 
 
 def shrunk(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
-    """The smallest plan found that still fails, after at most so many runs. `plan` itself is known to fail."""
+    """Return the smallest failing plan found within so many runs; `plan` itself is known to fail."""
     attempts = _Attempts(fails, most_runs)
     steps = _fewer(plan, attempts)
     return plan.only(_one_after_the_other(plan.only(steps), attempts))
@@ -49,7 +49,7 @@ def _fewer(plan: Plan, attempts: _Attempts) -> _Steps:
 
 
 def _without_a_part(steps: _Steps, parts: int) -> Iterator[_Steps]:
-    """The steps without each of so many parts, the later ones first: what comes after the failure goes at once."""
+    """Yield the steps without each of so many parts, the later ones first."""
     size = -(-len(steps) // parts)
     for start in reversed(range(0, len(steps), size)):
         yield steps[:start] + steps[start + size :]

@@ -1,12 +1,6 @@
-"""Many transactions want the same."""
-
 import asyncio
 
-from aex_runtime.store.port import (
-    AlreadyExists,
-    Store,
-    Transaction,
-)
+from aex_runtime.store.port import AlreadyExists, Store, Transaction
 from tests.store.contract.documents import WORKS, increment, read, write
 
 
@@ -18,7 +12,7 @@ class Contending:
         assert (await read(patient_store, "w1")).body == b"50"
         assert len(runs) > 50  # they did meet
 
-    async def test_of_many_creators_one_wins(self, store: Store) -> None:
+    async def test_one_of_many_creators_wins(self, store: Store) -> None:
         async def fn(transaction: Transaction) -> None:
             await asyncio.sleep(0)
             transaction.create(WORKS, "w1", b"1", {})

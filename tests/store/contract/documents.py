@@ -1,10 +1,8 @@
-"""The documents that the contract writes and how it looks at them."""
-
 import asyncio
 from collections.abc import Awaitable, Callable
 
 from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, Store, Transaction
-from aex_runtime.store.rerun import Rerun
+from aex_runtime.store.transactions import TransactionRetry
 
 WORKS = Collection(
     "test-works",
@@ -19,19 +17,16 @@ WORKS = Collection(
 OTHERS = Collection("test-others", (Index(), Index(order="due")))
 
 
-Opened = Callable[[Rerun | None], Store]
+Opened = Callable[[TransactionRetry | None], Store]
 
 
 async def write(store: Store, key: str, body: bytes = b"{}", collection: Collection = WORKS, **fields: Scalar) -> None:
-    """Put one document."""
     await write_fields(store, key, fields, body, collection)
 
 
 async def write_fields(
     store: Store, key: str, fields: Fields, body: bytes = b"{}", collection: Collection = WORKS
 ) -> None:
-    """Put one document whose fields may have any name."""
-
     async def fn(transaction: Transaction) -> None:
         transaction.put(collection, key, body, fields)
 
@@ -39,20 +34,33 @@ async def write_fields(
 
 
 async def read(store: Store, key: str, collection: Collection = WORKS) -> Document:
-    """A document that must be there."""
     document = await store.get(collection, key)
     assert document is not None
     return document
 
 
 async def keys(store: Store, query: Query) -> list[str]:
-    """The keys that a query finds, in its order."""
     return [document.key for document in await store.query(query)]
 
 
-def increment(key: str, runs: list[str] | None = None) -> Callable[[Transaction], Awaitable[None]]:
-    """A transaction that adds one to the number in a document."""
+def steps(*names: str) -> Callable[[Transaction], Awaitable[None]]:
+    """Return a transaction of steps such as `put:w1`, which writes its own kind as body."""
 
+    async def fn(transaction: Transaction) -> None:
+        for kind, _, key in (name.partition(":") for name in names):
+            if kind == "get":
+                await transaction.get(WORKS, key)
+            elif kind == "raise":
+                raise LookupError(key)
+            elif kind == "delete":
+                transaction.delete(WORKS, key)
+            else:
+                (transaction.put if kind == "put" else transaction.create)(WORKS, key, kind.encode(), {})
+
+    return fn
+
+
+def increment(key: str, runs: list[str] | None = None) -> Callable[[Transaction], Awaitable[None]]:
     async def fn(transaction: Transaction) -> None:
         if runs is not None:
             runs.append(key)

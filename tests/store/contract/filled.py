@@ -1,5 +1,3 @@
-"""The documents that queries look for."""
-
 import pytest
 
 from aex_runtime.store.port import Store

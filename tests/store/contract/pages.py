@@ -1,5 +1,3 @@
-"""Bounds and pages cut a query's results."""
-
 from dataclasses import replace
 
 import pytest
@@ -27,19 +25,19 @@ class Pages(Filled):
         assert await keys(filled, Query(WORKS, order="due", bounds=bounds)) == expected
 
     @pytest.mark.parametrize("direction", ["asc", "desc"])
-    async def test_pages_together_are_the_whole(self, store: Store, direction: Direction) -> None:
+    async def test_pages_together_are_complete(self, store: Store, direction: Direction) -> None:
         for number in range(23):
             await write(store, f"k{number * 7 % 23:02}", state="open", due=number // 5)
-        whole = Query(WORKS, {"state": "open"}, "due", direction, limit=100)
+        complete = Query(WORKS, {"state": "open"}, "due", direction, limit=100)
         paged: list[str] = []
         after: tuple[Scalar, str] | None = None
-        while page := await store.query(Query(WORKS, whole.equal, "due", whole.direction, after=after, limit=4)):
+        while page := await store.query(Query(WORKS, complete.equal, "due", complete.direction, after=after, limit=4)):
             paged += [document.key for document in page]
             after = (page[-1].fields["due"], page[-1].key)
-        assert paged == await keys(store, whole)
+        assert paged == await keys(store, complete)
         assert len(paged) == 23
 
-    async def test_page_starts_behind_a_document_that_is_gone(self, filled: Store) -> None:
+    async def test_page_starts_behind_a_deleted_document(self, filled: Store) -> None:
         assert await keys(filled, Query(WORKS, order="due", after=(2, "cc"))) == ["a", "d", "f"]
         assert await keys(filled, Query(WORKS, after=(None, "cc"))) == ["d", "e", "f"]
         either = {"owner": "x", "state": "open"}

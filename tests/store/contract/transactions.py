@@ -1,113 +1,51 @@
-"""What a transaction read is still so when it commits."""
-
 import pytest
 
-from aex_runtime.store.port import Contention, Store, Transaction
-from tests.store.contract.documents import WORKS, read, write
+from aex_runtime.store.port import Contention, Document, Store, Transaction
+from tests.store.contract.documents import WORKS, read, steps, write
 
 
 class Transactions:
-    async def test_function_runs_again_where_what_it_read_has_changed(self, store: Store) -> None:
-        await write(store, "w1", b"1")
-        seen: list[bytes] = []
+    @pytest.mark.parametrize("stored", [True, False])
+    async def test_function_reruns_if_a_read_document_has_changed(self, store: Store, stored: bool) -> None:
+        if stored:
+            await write(store, "w1", b"1")
+        seen: list[bytes | None] = []
 
         async def fn(transaction: Transaction) -> None:
             document = await transaction.get(WORKS, "w1")
-            assert document is not None
-            seen.append(document.body)
+            seen.append(document.body if document else None)
             if len(seen) == 1:
                 await write(store, "w1", b"10")
-            transaction.put(WORKS, "w2", document.body, {})
-
-        await store.transact(fn)
-        assert seen == [b"1", b"10"]
-        assert (await read(store, "w2")).body == b"10"
-
-    async def test_function_runs_again_where_what_was_not_there_now_is(self, store: Store) -> None:
-        seen: list[bool] = []
-
-        async def fn(transaction: Transaction) -> None:
-            document = await transaction.get(WORKS, "w1")
-            seen.append(document is not None)
-            if len(seen) == 1:
-                await write(store, "w1", b"other")
             if document is None:
-                transaction.create(WORKS, "w1", b"mine", {})
+                transaction.create(WORKS, "w1", b"own", {})
+            transaction.put(WORKS, "w2", b"beside", {})
 
         await store.transact(fn)
-        assert seen == [False, True]
-        assert (await read(store, "w1")).body == b"other"
+        assert seen == [b"1" if stored else None, b"10"]
+        assert (await read(store, "w1")).body == b"10"
 
-    async def test_function_runs_again_where_what_it_only_read_has_changed(self, store: Store) -> None:
-        """As for a lease that guards: the document is read and not written, there or not."""
-        await write(store, "there", b"1")
-        for key in ("there", "missing"):
-            seen: list[bytes | None] = []
-
-            async def fn(transaction: Transaction, key: str = key, seen: list[bytes | None] = seen) -> None:
-                document = await transaction.get(WORKS, key)
-                seen.append(document.body if document else None)
-                if len(seen) == 1:
-                    await write(store, key, b"changed")
-                transaction.put(WORKS, f"beside-{key}", b"1", {})
-
-            await store.transact(fn)
-            assert seen[1:] == [b"changed"]
-            assert (await read(store, key)).body == b"changed"
-
-    async def test_what_was_only_read_keeps_its_version(self, store: Store) -> None:
+    async def test_document_that_is_only_read_keeps_its_version(self, store: Store) -> None:
         await write(store, "w1", b"1")
         before = await read(store, "w1")
-
-        async def fn(transaction: Transaction) -> None:
-            await transaction.get(WORKS, "w1")
-            await transaction.get(WORKS, "nobody")
-            transaction.put(WORKS, "w2", b"1", {})
-
-        await store.transact(fn)
+        await store.transact(steps("get:w1", "get:absent", "put:w2"))
         assert await read(store, "w1") == before
-        assert await store.get(WORKS, "nobody") is None
+        assert await store.get(WORKS, "absent") is None
 
-    async def test_update_of_an_older_version_loses(self, store: Store) -> None:
+    @pytest.mark.parametrize("kinds", [["put:w1"], ["put:w1", "get:w1"], ["delete:w1", "put:w1"]])
+    async def test_update_of_an_older_version_conflicts(self, store: Store, kinds: list[str]) -> None:
         await write(store, "w1", b"1")
         stale = await read(store, "w1")
-        await write(store, "w1", b"2")
+        for kind in kinds:
+            await store.transact(steps(kind))
 
         async def fn(transaction: Transaction) -> None:
+            if "get:w1" in kinds:
+                await transaction.get(WORKS, "w1")
             transaction.update(WORKS, stale, b"3", {})
 
         with pytest.raises(Contention):
             await store.transact(fn)
-        assert (await read(store, "w1")).body == b"2"
-
-    async def test_update_of_an_older_version_loses_though_the_transaction_read_the_newer(self, store: Store) -> None:
-        await write(store, "w1", b"1")
-        stale = await read(store, "w1")
-        await write(store, "w1", b"2")
-
-        async def fn(transaction: Transaction) -> None:
-            await transaction.get(WORKS, "w1")
-            transaction.update(WORKS, stale, b"3", {})
-
-        with pytest.raises(Contention):
-            await store.transact(fn)
-        assert (await read(store, "w1")).body == b"2"
-
-    async def test_document_made_anew_is_not_the_one_that_was_seen(self, store: Store) -> None:
-        await write(store, "w1", b"1")
-        stale = await read(store, "w1")
-
-        async def recreate(transaction: Transaction) -> None:
-            transaction.delete(WORKS, "w1")
-
-        await store.transact(recreate)
-        await write(store, "w1", b"1")
-
-        async def fn(transaction: Transaction) -> None:
-            transaction.update(WORKS, stale, b"2", {})
-
-        with pytest.raises(Contention):
-            await store.transact(fn)
+        assert (await read(store, "w1")).body == b"put"
 
     async def test_version_grows_with_each_write(self, store: Store) -> None:
         versions = []
@@ -117,43 +55,27 @@ class Transactions:
         assert versions == sorted(set(versions))
         assert versions[0] > 0
 
-    async def test_reading_transaction_sees_one_moment(self, store: Store) -> None:
+    @pytest.mark.parametrize("raises", [True, False])
+    async def test_result_and_error_are_of_reads_of_one_moment(self, store: Store, raises: bool) -> None:
         for key in ("a", "b"):
             await write(store, key, b"1")
-        runs: list[tuple[bytes, bytes]] = []
+        runs: list[tuple[Document | None, Document | None]] = []
 
         async def fn(transaction: Transaction) -> None:
             first = await transaction.get(WORKS, "a")
             if not runs:
                 await write(store, "a", b"2")
                 await write(store, "b", b"2")
-            second = await transaction.get(WORKS, "b")
-            assert first is not None
-            assert second is not None
-            runs.append((first.body, second.body))
-
-        await store.transact(fn)
-        assert runs[-1] == (b"2", b"2")
-
-    async def test_error_over_reads_that_do_not_belong_together_is_no_answer(self, store: Store) -> None:
-        for key in ("a", "b"):
-            await write(store, key, b"1")
-        runs: list[int] = []
-
-        async def fn(transaction: Transaction) -> None:
-            runs.append(1)
-            first = await transaction.get(WORKS, "a")
-            if len(runs) == 1:
-                await write(store, "a", b"2")
-                await write(store, "b", b"2")
-            second = await transaction.get(WORKS, "b")
-            if (first and first.body) != (second and second.body):
+            runs.append((first, await transaction.get(WORKS, "b")))
+            first, second = runs[-1]
+            if raises and (first and first.body) != (second and second.body):
                 raise AssertionError("a and b are always equal")
 
         await store.transact(fn)
+        assert [document and document.body for document in runs[-1]] == [b"2", b"2"]
         assert len(runs) == 2
 
-    async def test_document_read_twice_is_the_same_twice(self, store: Store) -> None:
+    async def test_document_read_twice_is_the_same(self, store: Store) -> None:
         await write(store, "w1", b"1")
 
         async def fn(transaction: Transaction) -> bool:
@@ -162,10 +84,6 @@ class Transactions:
 
         assert await store.transact(fn)
 
-    async def test_key_that_nobody_can_write_may_be_looked_for(self, store: Store) -> None:
-        async def fn(transaction: Transaction) -> None:
-            assert await transaction.get(WORKS, "\ud800") is None
-            transaction.put(WORKS, "w1", b"1", {})
-
-        await store.transact(fn)
-        assert (await read(store, "w1")).body == b"1"
+    async def test_key_that_cannot_be_stored_may_be_read(self, store: Store) -> None:
+        await store.transact(steps("get:\ud800", "put:w1"))
+        assert (await read(store, "w1")).body == b"put"

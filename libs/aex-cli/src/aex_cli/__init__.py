@@ -1,1 +1,1 @@
-"""The aex command: run the suite, watch the demo, mint tokens, replay dead letters; services add their own commands."""
+"""The aex command. Services add commands of their own."""

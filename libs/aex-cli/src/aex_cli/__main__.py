@@ -1,4 +1,4 @@
-"""`python -m aex_cli` is `aex`."""
+"""Entry point of `python -m aex_cli`."""
 
 from aex_cli.main import run
 

@@ -1,13 +1,19 @@
-"""How a command tells what happens: one clear line a step, and tables; rich on a terminal, plain text when piped."""
+"""Output of commands: steps, tables and atomically written files, for terminals and pipes."""
 
-from collections.abc import Sequence
-from typing import IO, Protocol
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from aex_runtime.commandline import CommandFailed, UserError
 
 _MARGIN, _LABEL = 2, 11
 _INDENT = " " * (_MARGIN + _LABEL)
@@ -22,91 +28,63 @@ _STYLES = {
 }
 
 
-class Report(Protocol):
-    """Writes what happens as it happens."""
-
-    def chapter(self, title: str) -> None:
-        """A heading, with an empty line before it."""
-        ...
-
-    def step(self, label: str, told: str) -> None:
-        """What kind of step it is, and what happened."""
-        ...
-
-    def command(self, label: str, line: str) -> None:
-        """A line to copy: never broken into several."""
-        ...
-
-    def block(self, text: str) -> None:
-        """Several lines as they are, below their step."""
-        ...
-
-    def table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
-    ) -> None:
-        """Rows below their step; the columns named in `numbers` are set to the right.
-
-        `folded`: the one column that gives way where there is little room; without it, all do.
-        """
-        ...
-
-
-def report_on(console: Console) -> Report:
-    """The report for where the output goes."""
-    return TerminalReport(console) if console.is_terminal else PlainReport(console.file)
-
-
-class PlainReport:
-    """Plain text without control codes: each step is one line, however long."""
+class Report:
+    """Printer of steps as they happen: plain text without control codes, each step on one line."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
     def chapter(self, title: str) -> None:
+        """Print a heading after an empty line."""
         self._write("", title)
 
-    def step(self, label: str, told: str) -> None:
-        self._write(f"{'':{_MARGIN}}{label:{_LABEL}}{told}")
+    def step(self, label: str, text: str) -> None:
+        """Print one step: its kind and its text."""
+        self._write(f"{'':{_MARGIN}}{label:{_LABEL}}{text}")
 
     def command(self, label: str, line: str) -> None:
+        """Print a line to copy. It is never wrapped."""
         self.step(label, line)
 
     def block(self, text: str) -> None:
+        """Print several lines unchanged below their step."""
         self._write(*(_INDENT + line for line in text.splitlines()))
 
     def table(
-        self,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[str]],
-        numbers: Sequence[str] = (),
-        folded: str = "",  # noqa: ARG002 lines of plain text are never folded
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
     ) -> None:
-        self._write(*(_TABLE_INDENT + line for line in aligned(columns, rows, numbers)))
+        """Print rows below their step; align the columns in `numbers` to the right.
+
+        `folded`: the one column to wrap on a narrow terminal; without it, all wrap.
+        """
+        del folded  # lines of plain text are never wrapped
+        self._write(*(_TABLE_INDENT + line for line in align_columns(columns, rows, numbers)))
 
     def _write(self, *lines: str) -> None:
         self._out.writelines(f"{line}\n" for line in lines)
         self._out.flush()
 
 
-class TerminalReport:
-    """Colours, and long lines folded below their beginning."""
+class TerminalReport(Report):
+    """Colours, and long lines wrapped below their beginning."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__(console.file)
         self._console = console
 
     def chapter(self, title: str) -> None:
         self._console.print()
         self._console.print(Text(title, "bold"))
 
-    def step(self, label: str, told: str) -> None:
+    def step(self, label: str, text: str) -> None:
         line = Table.grid()
         line.add_column(width=_LABEL)
         line.add_column(overflow="fold")
-        line.add_row(_label(label), Text(told))
+        line.add_row(_styled(label), Text(text))
         self._console.print(Padding(line, (0, 0, 0, _MARGIN)))
 
     def command(self, label: str, line: str) -> None:
-        self._console.print(Text(" " * _MARGIN) + _label(label) + Text(line), soft_wrap=True)
+        self._console.print(Text(" " * _MARGIN) + _styled(label) + Text(line), soft_wrap=True)
 
     def block(self, text: str) -> None:
         for line in text.splitlines():
@@ -117,25 +95,54 @@ class TerminalReport:
     ) -> None:
         table = Table(box=None, header_style="bold", padding=(0, 1 if folded else 2, 0, 0))
         for column in columns:
-            stiff = bool(folded) and column != folded
-            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=stiff)
+            fixed = bool(folded) and column != folded
+            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=fixed)
         for row in rows:
             table.add_row(*map(Text, row))
         self._console.print(Padding(table, (0, 0, 0, len(_TABLE_INDENT))))
 
 
-def _label(label: str) -> Text:
+def create_report(console: Console) -> Report:
+    """Return the report for a terminal or for a pipe."""
+    return TerminalReport(console) if console.is_terminal else Report(console.file)
+
+
+def _styled(label: str) -> Text:
     return Text(label.ljust(_LABEL), _STYLES.get(label, "cyan"))
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> list[str]:
-    """Header and rows as lines of plain text whose columns stand below each other."""
+def align_columns(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> list[str]:
+    """Return header and rows as lines of plain text with aligned columns."""
     grid = [list(columns), *(list(row) for row in rows)]
     widths = [max(cell_len(cell) for cell in column) for column in zip(*grid, strict=True)]
     right = [column in numbers for column in columns]
-    return ["  ".join(map(_set, row, widths, right)).rstrip() for row in grid]
+    return ["  ".join(map(_pad, row, widths, right)).rstrip() for row in grid]
 
 
-def _set(cell: str, width: int, right: bool) -> str:
+def _pad(cell: str, width: int, right: bool) -> str:
     space = " " * (width - cell_len(cell))
     return space + cell if right else cell + space
+
+
+@contextmanager
+def write_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` at the end.
+
+    Raises `UserError` for an unusable path, `CommandFailed` when writing fails.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder", "name a file")
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}", "name a file in a writable folder") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as error:
+        raise CommandFailed(f"{path} could not be written: {error.strerror}") from None
+    finally:
+        Path(name).unlink(missing_ok=True)

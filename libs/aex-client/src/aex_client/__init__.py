@@ -1,4 +1,4 @@
-"""The Python SDK of AEX Outcomes: sync and async clients typed with the common models, a loop on live contracts."""
+"""The Python SDK of AEX Outcomes: sync and async clients, and a revision loop on live contracts."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from aex_client.errors import (
     Unavailable,
     Unprocessable,
 )
-from aex_client.retries import NO_RETRIES, RetryPolicy
+from aex_client.exchange import NO_RETRIES, RetryPolicy
 from aex_client.views import (
     AgentProfileView,
     AttemptView,
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 _LATER = {"RevisionLoop": "revision_loop", "VerdictPending": "live_gate"}
-"""Public names that load on first use, since few programs need them, and the module that each lives in."""
+"""Public names that load on first use, since few programs need them, with their modules."""
 
 
 def __getattr__(name: str) -> Any:

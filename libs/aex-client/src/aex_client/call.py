@@ -1,4 +1,4 @@
-"""One call: what is sent, and how the answer is read. Pure; both clients only carry it."""
+"""Calls as data: the request and the parser of its answer. Pure; shared by both clients."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -38,27 +38,27 @@ class Call(Generic[T]):
     wait_s: float = 0.0
 
     def with_key(self, idempotency_key: str) -> "Call[T]":
-        """The same call under a key of the caller's own, which outlives this process."""
+        """Return the same call under a key of the caller's own, which outlives this process."""
         return replace(self, idempotency_key=idempotency_key)
 
     def after(self, cursor: str) -> "Call[T]":
-        """The same query, from a page's `next_cursor` on."""
+        """Return the same query, from a page's `next_cursor` on."""
         kept = tuple(pair for pair in self.query if pair[0] != "cursor")
         return replace(self, query=(*kept, ("cursor", cursor)))
 
 
 def get(service: Service, path: str, answer: type[T], **query: Any) -> Call[T]:
-    """A read. Parameters that are None are left out; a sequence repeats its parameter."""
+    """Return a read. Parameters that are None are left out; a sequence repeats its parameter."""
     return Call(service, "GET", path, reader(answer), query_of(query))
 
 
 def post(service: Service, path: str, answer: type[T], body: bytes | None = None, *, once: bool = True) -> Call[T]:
-    """A write, or (not `once`) a question with a body."""
+    """Return a write, or (not `once`) a question with a body."""
     return Call(service, "POST", path, reader(answer), body=body, once=once)
 
 
-def place(template: str, *names: str) -> str:
-    """A path with its parts escaped, slashes too: ids come from elsewhere."""
+def build_path(template: str, *names: str) -> str:
+    """Return a path with its parts escaped, slashes too: ids come from elsewhere."""
     return template.format(*(quote(name, safe="") for name in names))
 
 
@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
 
 
 def reader(answer: type[T]) -> Callable[[bytes], T]:
-    """Reads an answer leniently: fields that it does not know are ignored. Raises `pydantic.ValidationError`."""
+    """Return a parser that ignores unknown fields. It raises `pydantic.ValidationError`."""
     adapter = _adapter(cast(Hashable, answer))
     return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
 
@@ -88,17 +88,23 @@ def _adapter(answer: Any) -> TypeAdapter[Any]:
 
 
 def items_of(page: Call[Page[T]]) -> Call[tuple[T, ...]]:
-    """The call whose answer is the items alone, for lists that come whole."""
+    """Return the call whose answer is the items alone, for lists that come whole."""
     return Call(page.service, page.method, page.path, lambda content: page.read(content).items, page.query)
 
 
 def json_body(value: Any) -> bytes:
-    """A request's body: models as they were set, money as plain digits. Raises `ValueError` for NaN and infinity."""
+    """Return a request's body: set fields of models, money as plain digits.
+
+    Raises `ValueError` for NaN and infinity.
+    """
     return json.dumps(value, default=_plain, allow_nan=False, ensure_ascii=False).encode()
 
 
 def numbers_body(numbers: Mapping[str, Any]) -> bytes:
-    """Claims as JSON numbers in their own text: `Decimal("11.170")` claims three decimals, and is sent as 11.170."""
+    """Return claims as JSON numbers with their own digits.
+
+    `Decimal("11.170")` claims three decimals, and is sent as 11.170.
+    """
     members = (f"{json.dumps(name)}:{_number(value)}" for name, value in numbers.items())
     return ("{" + ",".join(members) + "}").encode()
 

@@ -12,14 +12,13 @@ from httpx_sse import EventSource, SSEError
 from aex_client import calls
 from aex_client.call import Call
 from aex_client.endpoints import Endpoints, Service
-from aex_client.exchange import Again, Done, Exchange, Manner, fresh_key, system_jitter
-from aex_client.files import Content, Receiving, Sending, Target, read_pieces
-from aex_client.following import EVENTS_FOLLOW, Following
-from aex_client.methods import Sent
-from aex_client.retries import FIVE_ATTEMPTS, RetryPolicy
+from aex_client.exchange import FIVE_ATTEMPTS, CallPolicy, Done, Exchange, RetryPolicy, fresh_key, system_jitter
+from aex_client.files import Content, FileDownload, FileUpload, Target, read_chunks
+from aex_client.following import EVENTS_FOLLOW, EventStreamState
+from aex_client.methods import CallMethod
 from aex_client.rows import Rows
 from aex_client.views import Page
-from aex_models.artifacts import UploadedArtifact
+from aex_models.contract import UploadedArtifact
 from aex_models.contract_events import ContractEvent
 
 T = TypeVar("T")
@@ -47,7 +46,7 @@ class AexClient:
         jitter: Callable[[], float] = system_jitter,
         new_key: Callable[[], str] = fresh_key,
     ) -> None:
-        self._manner = Manner(endpoints, retries, timeout_s, jitter, new_key)
+        self._policy = CallPolicy(endpoints, retries, timeout_s, jitter, new_key)
         self._token = token
         self._http = http or httpx.Client()
         self._owns_http = http is None
@@ -65,20 +64,24 @@ class AexClient:
             self._http.close()
 
     def send(self, call: Call[T]) -> T:
-        """Send any call, such as one under an idempotency key of your own: `send(calls.claim(id).with_key(key))`."""
-        exchange = Exchange(self._manner, call)
+        """Send any call, also under your own idempotency key: `send(calls.claim(id).with_key(key))`."""
+        exchange = Exchange(self._policy, call)
+        return self._repeat(exchange, lambda token: exchange.handle_response(self._http.send(exchange.request(token))))
+
+    def _repeat(self, exchange: Exchange[T], attempt: Callable[[str], Done[T] | float]) -> T:
+        """Call `attempt` with the current token until it returns the answer."""
         while True:
-            request = exchange.request(self._current_token())
+            token = self._current_token()
             try:
-                step = exchange.answered(self._http.send(request))
+                step = attempt(token)
             except httpx.RequestError as error:
-                step = exchange.unanswered(error)
+                step = exchange.handle_failure(error)
             if isinstance(step, Done):
                 return step.value
-            self._sleep(step.pause_s)
+            self._sleep(step)
 
     def each(self, call: Call[Page[T]]) -> Iterator[T]:
-        """All items of a list, page after page: `each(calls.list_settlements(domain="news"))`."""
+        """Return all items of a list, page after page: `each(calls.list_settlements(domain="news"))`."""
         while True:
             page = self.send(call)
             yield from page.items
@@ -87,140 +90,128 @@ class AexClient:
             call = call.after(page.next_cursor)
 
     def rows(self, call: Call[T]) -> Iterator[T]:
-        """A long answer row by row, in constant memory: `rows(calls.export_settlements(domain="news"))`.
+        """Return a long answer row by row, in constant memory.
 
-        Raises like the methods, and `ConnectionFailed` where the answer breaks off: what came was not all.
+        Raises like the methods, and `ConnectionFailed` for an incomplete answer.
         """
-        rows = Rows(self._manner, call)
-        while not rows.over:
+        rows = Rows(self._policy, call)
+        while not rows.is_finished:
             yield from self._read_rows(rows)
-            if not rows.over:
+            if not rows.is_finished:
                 self._sleep(rows.pause_s)
 
     def _read_rows(self, rows: Rows[T]) -> Iterator[T]:
-        """The rows of one connection."""
+        """Return the rows of one connection."""
         try:
             with closing(self._http.send(rows.request(self._current_token()), stream=True)) as response:
                 if not response.is_success:
                     response.read()
-                    rows.refused(response)
+                    rows.handle_refusal(response)
                     return
                 for line in response.iter_lines():
-                    yield rows.row(line)
-                rows.over = True
+                    yield rows.parse_row(line)
+                rows.is_finished = True
         except httpx.RequestError as error:
-            rows.broken(error)
+            rows.handle_failure(error)
 
     def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
-        """A contract's events as they happen, up to the one that ends it; from after the event with `seq` `after`.
+        """Return a contract's events as they happen, up to its last; `after`: the `seq` to continue after.
 
-        Comes back by itself where a stream ends or breaks, and misses nothing. Raises like the methods, but a failure
-        only counts while nothing is heard.
+        Reconnects after the end of a stream or a failure, without losing events. Raises like the methods; a received
+        frame resets the number of failures.
         """
-        following = Following(self._manner, contract_id, after)
-        while not following.over:
-            yield from self._connection(following)
-            self._sleep(following.pause_s)
+        stream = EventStreamState(self._policy, contract_id, after)
+        while not stream.is_finished:
+            yield from self._read_events(stream)
+            self._sleep(stream.pause_s)
 
-    def _connection(self, following: Following) -> Iterator[ContractEvent]:
-        """The events of one connection."""
-        request = following.request(self._current_token())
+    def _read_events(self, stream: EventStreamState) -> Iterator[ContractEvent]:
+        """Return the events of one connection."""
+        request = stream.request(self._current_token())
         try:
             with closing(self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
                     response.read()
-                    following.answered(response)
+                    stream.handle_response(response)
                     return
                 for frame in EventSource(response).iter_sse():
-                    event = following.heard(frame)
+                    event = stream.read_frame(frame)
                     if event is not None:
                         yield event
-                        if following.over:
+                        if stream.is_finished:
                             return
-                following.ended()
-        except SSEError as error:  # a kind of the next one
-            raise following.not_events(error) from error
+                stream.handle_end()
+        except SSEError as error:  # a subclass of the next one
+            raise stream.format_error(error) from error
         except httpx.RequestError as error:
-            following.broken(error)
+            stream.handle_failure(error)
 
     def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
-        """Upload a file (an agent's artifact; with `Service.WORK_PUBLISHER` a consumer's data), in constant memory.
+        """Upload a file in constant memory: an agent's artifact, or a consumer's data to work-publisher.
 
-        A candidate, or a work, names it by the answer's `sha256`. Raises like the methods, `OSError` for a path that
-        leads to no file, `ValueError` for a stream that cannot be rewound: what fails is sent again from its beginning.
+        A candidate or a work names it by the answer's `sha256`. A failed upload is repeated from the beginning.
+        Raises like the methods, `OSError` for a missing file, `ValueError` for a stream without seek.
         """
-        sending = Sending(self._manner, content, service)
-        while True:
-            with sending.opened() as file:
-                request = sending.request(self._current_token(), file, read_pieces(file))
-                try:
-                    step = sending.exchange.answered(self._http.send(request))
-                except httpx.RequestError as error:
-                    step = sending.exchange.unanswered(error)
-            if isinstance(step, Done):
-                return step.value
-            self._sleep(step.pause_s)
+        upload = FileUpload(self._policy, content, service)
+
+        def attempt(token: str) -> Done[UploadedArtifact] | float:
+            with upload.open_content() as file:
+                return upload.exchange.handle_response(self._http.send(upload.request(token, file, read_chunks(file))))
+
+        return self._repeat(upload.exchange, attempt)
 
     def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
-        """Download a file to a path or into an open file, in constant memory, and check its digest; answers its size.
+        """Download a file to a path or an open file, check its digest, and return its size.
 
-        What breaks off is asked for again, and a path holds the whole file or what it held before. Raises like the
-        methods.
+        A failed download is repeated. A path holds the complete new file or its former content.
         """
-        receiving = Receiving(self._manner, sha256, to, service)
-        while True:
-            try:
-                request = receiving.exchange.request(self._current_token())
-                with closing(self._http.send(request, stream=True)) as response:
-                    step = self._received(receiving, response)
-            except httpx.RequestError as error:
-                step = receiving.exchange.unanswered(error)
-            if isinstance(step, Done):
-                return step.value
-            self._sleep(step.pause_s)
+        download = FileDownload(self._policy, sha256, to, service)
 
-    def _received(self, receiving: Receiving, response: httpx.Response) -> Done[int] | Again:
-        if not response.is_success:
-            response.read()
-            return receiving.exchange.answered(response)
-        with receiving.received() as part:
-            for piece in response.iter_bytes():
-                part.take(piece)
-            return part.finish()
+        def attempt(token: str) -> Done[int] | float:
+            with closing(self._http.send(download.exchange.request(token), stream=True)) as response:
+                if not response.is_success:
+                    response.read()
+                    return download.exchange.handle_response(response)
+                with download.open_part() as part:
+                    for chunk in response.iter_bytes():
+                        part.write(chunk)
+                    return part.finish()
+
+        return self._repeat(download.exchange, attempt)
 
     def _current_token(self) -> str:
         return self._token if isinstance(self._token, str) else self._token()
 
-    publish_work = Sent(calls.publish_work)
-    validate_work = Sent(calls.validate_work)
-    list_work = Sent(calls.list_work)
-    get_work = Sent(calls.get_work)
-    award = Sent(calls.award)
-    claim = Sent(calls.claim)
-    cancel_work = Sent(calls.cancel_work)
-    list_contracts = Sent(calls.list_contracts)
-    get_contract = Sent(calls.get_contract)
-    submit_output = Sent(calls.submit_output)
-    list_attempts = Sent(calls.list_attempts)
-    get_attempt = Sent(calls.get_attempt)
-    finalize = Sent(calls.finalize)
-    cancel_contract = Sent(calls.cancel_contract)
-    list_outcomes = Sent(calls.list_outcomes)
-    get_outcome = Sent(calls.get_outcome)
-    metrics_catalog = Sent(calls.metrics_catalog)
-    domains = Sent(calls.domains)
-    domain = Sent(calls.domain)
-    infer_domain = Sent(calls.infer_domain)
-    list_holds = Sent(calls.list_holds)
-    get_hold = Sent(calls.get_hold)
-    decide_hold = Sent(calls.decide_hold)
-    list_rules = Sent(calls.list_rules)
-    get_profile = Sent(calls.get_profile)
-    list_settlements = Sent(calls.list_settlements)
-    get_settlement = Sent(calls.get_settlement)
-    reverse_settlement = Sent(calls.reverse_settlement)
-    breakdown = Sent(calls.breakdown)
-    trial_balance = Sent(calls.trial_balance)
-    get_account = Sent(calls.get_account)
-    list_account_entries = Sent(calls.list_account_entries)
-    post_transaction = Sent(calls.post_transaction)
+    publish_work = CallMethod(calls.publish_work)
+    validate_work = CallMethod(calls.validate_work)
+    list_work = CallMethod(calls.list_work)
+    get_work = CallMethod(calls.get_work)
+    award = CallMethod(calls.award)
+    claim = CallMethod(calls.claim)
+    cancel_work = CallMethod(calls.cancel_work)
+    list_contracts = CallMethod(calls.list_contracts)
+    get_contract = CallMethod(calls.get_contract)
+    submit_output = CallMethod(calls.submit_output)
+    list_attempts = CallMethod(calls.list_attempts)
+    get_attempt = CallMethod(calls.get_attempt)
+    finalize = CallMethod(calls.finalize)
+    cancel_contract = CallMethod(calls.cancel_contract)
+    list_outcomes = CallMethod(calls.list_outcomes)
+    get_outcome = CallMethod(calls.get_outcome)
+    metrics_catalog = CallMethod(calls.metrics_catalog)
+    domains = CallMethod(calls.domains)
+    domain = CallMethod(calls.domain)
+    infer_domain = CallMethod(calls.infer_domain)
+    list_holds = CallMethod(calls.list_holds)
+    get_hold = CallMethod(calls.get_hold)
+    decide_hold = CallMethod(calls.decide_hold)
+    list_rules = CallMethod(calls.list_rules)
+    get_profile = CallMethod(calls.get_profile)
+    list_settlements = CallMethod(calls.list_settlements)
+    get_settlement = CallMethod(calls.get_settlement)
+    reverse_settlement = CallMethod(calls.reverse_settlement)
+    breakdown = CallMethod(calls.breakdown)
+    trial_balance = CallMethod(calls.trial_balance)
+    get_account = CallMethod(calls.get_account)
+    list_account_entries = CallMethod(calls.list_account_entries)
+    post_transaction = CallMethod(calls.post_transaction)

@@ -1,4 +1,4 @@
-"""Where the four services are."""
+"""Base URLs of the four services."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,15 +25,10 @@ class Endpoints:
 
     @classmethod
     def local(cls, port_base: int = 8081, host: str = "127.0.0.1") -> Self:
-        """The embedded suite, as `aex up --port-base` starts it: four consecutive ports on one machine."""
+        """Return the embedded suite, as `aex up --port-base` starts it: four consecutive ports on one machine."""
         return cls(*(f"http://{host}:{port_base + place}" for place in range(4)))
 
     def url(self, service: Service, path: str) -> str:
-        """The URL of a path of a service; `path` starts with a slash and is escaped already."""
-        bases = {
-            Service.WORK_PUBLISHER: self.work_publisher,
-            Service.VERIFICATION: self.verification,
-            Service.GOVERNANCE: self.governance,
-            Service.SETTLEMENT: self.settlement,
-        }
-        return bases[service].rstrip("/") + path
+        """Return the URL of a path of a service; `path` starts with a slash and is escaped already."""
+        base: str = getattr(self, service.name.lower())
+        return base.rstrip("/") + path

@@ -1,30 +1,32 @@
-"""What can go wrong with a call: problem documents (RFC 9457) as exceptions, one class for each status."""
+"""Errors of calls: problem documents (RFC 9457) as exceptions, one class for each status."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from aex_models.work import Problem
 
 IN_FLIGHT = "idempotency_in_flight"
-"""The code of a 409 that says: a request with this idempotency key is under way; ask again."""
+"""Code of a 409: another request with this idempotency key is in progress; retry."""
 
 
 class AexError(Exception):
     """The base of everything that a call raises of itself."""
 
     retryable: bool = False
-    """Whether the same request may succeed if it is sent again."""
+    """True if the same request may succeed later."""
     retry_after_s: float | None = None
-    """How long the service asks to wait before that."""
+    """Seconds to wait before the next request."""
 
 
 class ConnectionFailed(AexError):
-    """No answer came: refused, cut off, or too late. What was asked for may have happened nonetheless; a repeat of the
-    call within this client carries the same idempotency key and does it once."""
+    """A missing answer: refused, aborted or timed out.
+
+    The request may have taken effect. A retry by this client has the same idempotency key and takes effect once.
+    """
 
     retryable = True
 
@@ -34,7 +36,9 @@ class AnswerNotUnderstood(AexError):
 
 
 class ProblemError(AexError):
-    """The service refused. `code` is stable and for programs, `errors` names every fault by its JSON pointer."""
+    """A refusal by the service. `code` is stable, `errors` holds every problem with its JSON pointer."""
+
+    STATUS: ClassVar[int]
 
     def __init__(
         self,
@@ -110,28 +114,13 @@ class Unavailable(ProblemError):
     STATUS = 503
 
 
-_KINDS = {
-    kind.STATUS: kind
-    for kind in (
-        InvalidRequest,
-        Unauthenticated,
-        Forbidden,
-        NotFound,
-        Conflict,
-        TooLarge,
-        Unprocessable,
-        RateLimited,
-        Unavailable,
-    )
-}
+_KINDS = {kind.STATUS: kind for kind in ProblemError.__subclasses__()}
 _PASSING = {429, 502, 503, 504}
 """Statuses that pass: the platform's own, and those of gateways before it."""
 
 
 class _Document(BaseModel):
     """A problem document, or what a proxy made of one."""
-
-    model_config = ConfigDict(extra="ignore")
 
     code: str | None = None
     title: str | None = None
@@ -140,13 +129,13 @@ class _Document(BaseModel):
     request_id: str | None = None
 
 
-_DOCUMENT: TypeAdapter[_Document] = TypeAdapter(_Document)
-
-
 def problem_of(status: int, headers: Mapping[str, str], content: bytes, now: datetime | None = None) -> ProblemError:
-    """The exception for an answer that is no success, whoever wrote it. `headers` are found whatever their case."""
+    """Return the exception for an unsuccessful answer, also for one of a proxy.
+
+    `headers` are looked up in lower case.
+    """
     try:
-        document = _DOCUMENT.validate_json(content, extra="ignore")
+        document = _Document.model_validate_json(content, extra="ignore")
     except ValidationError:
         document = _Document()
     kind: Any = _KINDS.get(status, ProblemError)
@@ -162,7 +151,7 @@ def problem_of(status: int, headers: Mapping[str, str], content: bytes, now: dat
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:
-    """The seconds that a `Retry-After` asks for, written as a number or as a date; None where it cannot be read."""
+    """Return the seconds of a `Retry-After`, a number or a date; None if it cannot be parsed."""
     if value is None:
         return None
     if value.strip().isascii() and value.strip().isdigit():

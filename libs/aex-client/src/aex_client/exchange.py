@@ -1,10 +1,10 @@
-"""One call's life: what to send, what an answer means, whether and when to send it again. No input, no output."""
+"""Requests, answers and retries of one call, without input and output."""
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 import structlog
@@ -13,29 +13,61 @@ from pydantic import ValidationError
 from aex_client.call import Call
 from aex_client.endpoints import Endpoints
 from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, problem_of
-from aex_client.retries import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Bounded repeats with growing pauses.
+
+    A call is sent at most `attempts` times. The pause starts at `first_pause_s` and doubles up to `longest_pause_s`.
+    Jitter shortens it by up to half, but never below the service's `Retry-After`. A `Retry-After` above
+    `longest_wait_s` ends the call with the service's answer.
+    """
+
+    attempts: int = 5
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 5.0
+    longest_wait_s: float = 30.0
+
+    def pause_s(self, attempt: int, error: AexError, jitter: float) -> float | None:
+        """Return the pause after attempt `attempt` (from 1), or None to stop. `jitter` is in [0, 1)."""
+        if not error.retryable or attempt >= self.attempts:
+            return None
+        retry_after_s = error.retry_after_s or 0.0
+        if retry_after_s > self.longest_wait_s:
+            return None
+        backoff = min(self.first_pause_s * 2.0 ** min(attempt - 1, 30), self.longest_pause_s)
+        return retry_after_s + backoff * jitter if retry_after_s else backoff * (1 + jitter) / 2
+
+
+FIVE_ATTEMPTS = RetryPolicy()
+"""The default policy of clients."""
+
+NO_RETRIES = RetryPolicy(attempts=1)
+"""Policy of a single request for each call."""
+
 
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _random = random.SystemRandom()
 CONNECT_S = 5.0
-_MISTAKES = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
-"""What no repeat mends: the request or the URL itself is wrong."""
+_PERMANENT = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+"""Errors of the request or URL itself: a retry cannot succeed."""
 
 
 def fresh_key() -> str:
-    """An idempotency key that nobody has."""
+    """Return a new idempotency key."""
     return uuid.uuid4().hex
 
 
 def system_jitter() -> float:
-    """A number in [0, 1) that spreads repeats."""
+    """Return a number in [0, 1) that spreads repeats."""
     return _random.random()
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How calls are made: where to, when to repeat, how long to wait, and where jitter and keys come from."""
+class CallPolicy:
+    """The settings of calls: URLs, retries, time limit, and sources of jitter and keys."""
 
     endpoints: Endpoints
     retries: RetryPolicy
@@ -43,67 +75,66 @@ class Manner:
     jitter: Callable[[], float]
     new_key: Callable[[], str]
 
+    def request(self, call: Call[Any], token: str, timeout_s: float, headers: Mapping[str, str]) -> httpx.Request:
+        """Return the request of a call with the token and these headers."""
+        return httpx.Request(
+            call.method,
+            self.endpoints.url(call.service, call.path),
+            params=call.query,
+            headers={"Authorization": f"Bearer {token}", "User-Agent": "aex-client", **headers},
+            content=call.body,
+            extensions={"timeout": httpx.Timeout(timeout_s, connect=CONNECT_S).as_dict()},
+        )
+
+    def pause_s(self, attempt: int, error: AexError) -> float:
+        """Return the pause after attempt `attempt` (from 1). Raises `error` if no retry is left."""
+        pause_s = self.retries.pause_s(attempt, error, self.jitter())
+        if pause_s is None:
+            raise error
+        return pause_s
+
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """The call has its answer."""
+    """The parsed answer of a call."""
 
     value: T
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """Send the same request again after so many seconds."""
-
-    pause_s: float
-
-
 class Exchange(Generic[T]):
-    """One call from its first request to its end. The idempotency key is the same for all of its requests."""
+    """The requests of one call up to its answer. All have the same idempotency key."""
 
-    def __init__(self, manner: Manner, call: Call[T]) -> None:
-        self._manner = manner
+    def __init__(self, policy: CallPolicy, call: Call[T]) -> None:
+        self._policy = policy
         self._call = call
-        self._key = (call.idempotency_key or manner.new_key()) if call.once else None
+        self._key = (call.idempotency_key or policy.new_key()) if call.once else None
         self._attempt = 0
 
     def request(self, token: str) -> httpx.Request:
-        """The request to send next."""
+        """Return the request to send next."""
         self._attempt += 1
-        call, manner = self._call, self._manner
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json", "User-Agent": "aex-client"}
-        headers |= {"Content-Type": "application/json"} if call.body is not None else {}
+        headers = {"Accept": "application/json"}
+        headers |= {"Content-Type": "application/json"} if self._call.body is not None else {}
         headers |= {"Idempotency-Key": self._key} if self._key is not None else {}
-        timeout = httpx.Timeout(manner.timeout_s + call.wait_s, connect=CONNECT_S)
-        return httpx.Request(
-            call.method,
-            manner.endpoints.url(call.service, call.path),
-            params=call.query,
-            headers=headers,
-            content=call.body,
-            extensions={"timeout": timeout.as_dict()},
-        )
+        return self._policy.request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
 
-    def answered(self, response: httpx.Response) -> Done[T] | Again:
-        """What an answer means. Raises `ProblemError`, or `AnswerNotUnderstood`."""
+    def handle_response(self, response: httpx.Response) -> Done[T] | float:
+        """Return the parsed answer, or the pause in seconds before a retry.
+
+        Raises `ProblemError`, `AnswerNotUnderstood`.
+        """
         if not response.is_success:
-            return self._again(problem_of(response.status_code, response.headers, response.content))
-        try:
-            return Done(self._call.read(response.content))
-        except ValidationError as error:
-            reason = f"{self._call.method} {self._call.path}: {error.error_count()} fields differ from what is known"
-            raise AnswerNotUnderstood(reason) from error
+            return self._retry(problem_of(response.status_code, response.headers, response.content))
+        return Done(parse_answer(self._call, response.content))
 
-    def unanswered(self, error: httpx.RequestError) -> Again:
-        """What a request without an answer means. Raises `ConnectionFailed`."""
-        return self._again(unanswered(f"{self._call.method} {self._call.path}", error))
+    def handle_failure(self, error: httpx.RequestError) -> float:
+        """Return the pause after a request without an answer. Raises `ConnectionFailed`."""
+        return self._retry(connection_failed(self._call, error))
 
-    def _again(self, error: AexError) -> Again:
-        pause_s = self._manner.retries.pause_s(self._attempt, error, self._manner.jitter())
-        if pause_s is None:
-            raise error
+    def _retry(self, error: AexError) -> float:
+        pause_s = self._policy.pause_s(self._attempt, error)
         _log.info(
-            "aex_call_repeated",
+            "aex_call_retried",
             method=self._call.method,
             path=self._call.path,
             contract_id=next((part for part in self._call.path.split("/") if part.startswith("ctr_")), None),
@@ -111,12 +142,21 @@ class Exchange(Generic[T]):
             pause_s=round(pause_s, 3),
             reason=getattr(error, "code", type(error).__name__),
         )
-        return Again(pause_s)
+        return pause_s
 
 
-def unanswered(asked: str, error: httpx.RequestError) -> ConnectionFailed:
-    """What was `asked` brought no answer, or half of one."""
-    failure = ConnectionFailed(f"{asked}: {type(error).__name__}: {error}")
-    failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _MISTAKES)
+def parse_answer(call: Call[T], content: bytes, parts: str = "fields") -> T:
+    """Return the parsed answer; `parts`: its name in errors. Raises `AnswerNotUnderstood`."""
+    try:
+        return call.read(content)
+    except ValidationError as error:
+        reason = f"{call.method} {call.path}: {error.error_count()} {parts} differ from what is known"
+        raise AnswerNotUnderstood(reason) from error
+
+
+def connection_failed(call: Call[Any], error: httpx.RequestError) -> ConnectionFailed:
+    """Return the error for a call without a complete answer."""
+    failure = ConnectionFailed(f"{call.method} {call.path}: {type(error).__name__}: {error}")
+    failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _PERMANENT)
     failure.__cause__ = error
     return failure

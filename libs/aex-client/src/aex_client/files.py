@@ -1,46 +1,43 @@
-"""Files on their way to a service and back: sent from their beginning each time, and kept only whole.
-
-No network here: both clients carry what these say.
-"""
+"""Uploads and downloads of files, without network access: both clients send the requests."""
 
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 import httpx
 
-from aex_client.call import Call, place, reader
+from aex_client.call import Call, build_path, reader
 from aex_client.endpoints import Service
 from aex_client.errors import AnswerNotUnderstood
-from aex_client.exchange import Done, Exchange, Manner
-from aex_models.artifacts import UploadedArtifact
+from aex_client.exchange import CallPolicy, Done, Exchange
+from aex_models.contract import UploadedArtifact
 
-PIECE = 262_144
+CHUNK_BYTES = 262_144
 Content = bytes | str | os.PathLike[str] | BinaryIO
-"""Bytes, the path of a file, or an open file that can be rewound: a repeat sends it once more."""
+"""Bytes, the path of a file, or an open file with seek, for retries."""
 Target = str | os.PathLike[str] | BinaryIO
-"""The path of a file, or an open file: from where it stands."""
-_SETTLING_S = 60.0
-"""How long a service may take once it has all of a file, on top of the usual."""
+"""The path of a file, or an open file, written from its position."""
+_STORE_S = 60.0
+"""Additional time for a service to store a complete file."""
 
 
-class Sending:
-    """One upload, from its first request to its answer."""
+class FileUpload:
+    """An upload, from its first request to its answer."""
 
-    def __init__(self, manner: Manner, content: Content, service: Service) -> None:
-        call = Call(service, "PUT", "/v1/artifacts", reader(UploadedArtifact), once=True, wait_s=_SETTLING_S)
-        self.exchange = Exchange(manner, call)
+    def __init__(self, policy: CallPolicy, content: Content, service: Service) -> None:
+        call = Call(service, "PUT", "/v1/artifacts", reader(UploadedArtifact), once=True, wait_s=_STORE_S)
+        self.exchange = Exchange(policy, call)
         self._content = content
         self._start = None if isinstance(content, bytes | str | os.PathLike) else _position(content)
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """The file at its beginning, for one request. Raises `OSError` where a path leads to none."""
+    def open_content(self) -> Iterator[BinaryIO]:
+        """Return the file at its beginning, for one request. Raises `OSError` where a path leads to none."""
         if isinstance(self._content, bytes):
             yield BytesIO(self._content)
         elif isinstance(self._content, str | os.PathLike):
@@ -50,8 +47,8 @@ class Sending:
             self._content.seek(self._start or 0)
             yield self._content
 
-    def request(self, token: str, file: BinaryIO, pieces: object) -> httpx.Request:
-        """The request to send next; `pieces` give what is in `file`."""
+    def request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
+        """Return the request to send next; `chunks` yield the content of `file`."""
         plain = self.exchange.request(token)
         start = file.tell()
         size = file.seek(0, os.SEEK_END) - start
@@ -62,90 +59,84 @@ class Sending:
             plain.method,
             plain.url,
             headers=headers,
-            content=pieces,  # type: ignore[arg-type]  # an iterator for the one client, an async one for the other
+            content=chunks,  # type: ignore[arg-type]  # an iterator for the one client, an async one for the other
             extensions=plain.extensions,
         )
 
 
-class Receiving:
-    """One download, from its first request to the whole file. `begin`, `take` and `finish` touch the disk."""
+class FileDownload:
+    """A download, from its first request to the complete file."""
 
-    def __init__(self, manner: Manner, sha256: str, target: Target, service: Service) -> None:
-        call = Call(service, "GET", place("/v1/artifacts/{}", sha256), lambda _: 0)
-        self.exchange = Exchange(manner, call)
+    def __init__(self, policy: CallPolicy, sha256: str, target: Target, service: Service) -> None:
+        call = Call(service, "GET", build_path("/v1/artifacts/{}", sha256), lambda _: 0)
+        self.exchange = Exchange(policy, call)
         self._sha256 = sha256
-        self._place = _part_of(Path(target)) if isinstance(target, str | os.PathLike) else _kept(target)
+        self._target = target
+        self._start = 0 if isinstance(target, str | os.PathLike) else _position(target)
 
     @contextmanager
-    def received(self) -> Iterator["Part"]:
-        """Takes one answer's bytes; what is not finished in the block is gone after it."""
-        with self._place() as file:
-            yield Part(file, self._sha256)
+    def open_part(self) -> Iterator["PartialFile"]:
+        """Open a file for one answer's bytes. Without `finish` its content is discarded."""
+        if isinstance(self._target, str | os.PathLike):
+            opened = _replace_on_success(Path(self._target))
+        else:
+            opened = _truncate_on_failure(self._target, self._start)
+        with opened as file:
+            yield PartialFile(file, self._sha256)
 
 
-class Part:
-    """What has come of a file in one answer."""
+class PartialFile:
+    """The part of a file received in one answer. `write` and `finish` access the disk."""
 
     def __init__(self, file: BinaryIO, sha256: str) -> None:
         self._file, self._sha256 = file, sha256
         self._hash = hashlib.sha256()
         self._size = 0
 
-    def take(self, piece: bytes) -> None:
-        """Write a piece."""
-        self._hash.update(piece)
-        self._size += len(piece)
-        self._file.write(piece)
+    def write(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
+        self._size += len(chunk)
+        self._file.write(chunk)
 
     def finish(self) -> Done[int]:
-        """The size of the whole file. Raises `AnswerNotUnderstood` where it is not what was asked for."""
+        """Return the size of the whole file. Raises `AnswerNotUnderstood` where it is not what was asked for."""
         if self._hash.hexdigest() != self._sha256:
-            raise AnswerNotUnderstood(f"{self._sha256}: what came has another digest")
+            raise AnswerNotUnderstood(f"{self._sha256}: the received file has another digest")
         self._file.flush()
         return Done(self._size)
 
 
-def read_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """What is left of a file."""
-    while piece := file.read(PIECE):
-        yield piece
+def read_chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the rest of a file in chunks."""
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
 
 
 def _position(file: BinaryIO) -> int:
     if not file.seekable():
-        raise ValueError("a stream that cannot be rewound could not be sent again: give its bytes, or a file's path")
+        raise ValueError("a stream without seek cannot be sent again: give its bytes, or a file's path")
     return file.tell()
 
 
-def _part_of(path: Path) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    """A file beside `path`, which takes its place where the block ends well."""
-
-    @contextmanager
-    def beside() -> Iterator[BinaryIO]:
-        part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
-        try:
-            with part.open("xb") as file:
-                yield file
-            part.replace(path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                part.unlink()
-            raise
-
-    return beside
-
-
-def _kept(file: BinaryIO) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    """An open file, cut back to where it stood where the block ends badly."""
-    start = _position(file)
-
-    @contextmanager
-    def rewound() -> Iterator[BinaryIO]:
-        try:
+@contextmanager
+def _replace_on_success(path: Path) -> Iterator[BinaryIO]:
+    """Open a file beside `path` that replaces it if the block succeeds."""
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
             yield file
-        except BaseException:
-            file.seek(start)
-            file.truncate()
-            raise
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
-    return rewound
+
+@contextmanager
+def _truncate_on_failure(file: BinaryIO, start: int) -> Iterator[BinaryIO]:
+    """Yield an open file; if the block fails, truncate it to its former end."""
+    try:
+        yield file
+    except BaseException:
+        file.seek(start)
+        file.truncate()
+        raise

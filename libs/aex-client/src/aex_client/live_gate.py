@@ -1,47 +1,108 @@
-"""A live contract as a loop's gate: candidates are posted, and the platform judges and counts."""
+"""A live contract as the gate of a revision loop: the platform judges candidates and counts attempts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from datetime import timedelta
 from typing import Any
 
 import structlog
 
 from aex_client import calls
-from aex_client.accounting import VERDICTS, mirrored, note
 from aex_client.async_client import AsyncAexClient
 from aex_client.call import Call
 from aex_client.errors import AexError, Conflict, InvalidRequest, TooLarge, Unprocessable
-from aex_client.rejections import Rejections
 from aex_client.views import AttemptView
 from aex_models.backoff import Backoff
 from aex_models.canonical import sha256_hex
 from aex_models.contract import FINAL_STATUSES, AttemptStatus, Candidate, Contract, ContractStatus
+from aex_models.contract_events import ContractEventType
+from aex_models.results import Verdict
 from aex_models.work import Problem
 from aex_outcomes.feedback import render_invalid
 from aex_outcomes.lifecycle.context import AgentContext
-from aex_outcomes.lifecycle.gate import Step
-from aex_outcomes.lifecycle.hashing import candidate_hash
-from aex_outcomes.lifecycle.rejection import FatalAgentError
-from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected
-from aex_outcomes.lifecycle.state import Judged, VerificationState
+from aex_outcomes.lifecycle.loop import LoopStep
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from aex_outcomes.lifecycle.rejection import REJECTED, FatalAgentError
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection
+from aex_outcomes.lifecycle.state import Judged, LastOutcome, VerificationState
 
-LOOKING = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=5))
-"""How often a verdict that takes long is asked for."""
+VERDICTS = frozenset({Verdict.PASSED, Verdict.REJECTED})
+
+
+def record_attempt(judged: dict[str, Judged], attempt: AttemptView) -> None:
+    """Add a judged attempt; a later verification of the same candidate replaces the earlier one."""
+    if attempt.candidate_hash is None or attempt.verdict not in VERDICTS:
+        return
+    before = judged.get(attempt.candidate_hash)
+    judged[attempt.candidate_hash] = Judged(
+        attempt_id=attempt.attempt_id,
+        verdict=attempt.verdict,
+        weighted_score=(attempt.result.weighted_score if attempt.result else None) or 0.0,
+        ordinal=before.ordinal if before else len(judged) + 1,
+    )
+
+
+def mirror_state(before: VerificationState, contract: Contract, judged: dict[str, Judged]) -> VerificationState:
+    """Return the contract's state. `judged`: the known results by candidate; empty: keep those of before."""
+    last = max(judged.items(), key=lambda each: each[1].ordinal, default=None)
+    changes: dict[str, Any] = {"attempts_used": contract.attempts_used, "max_attempts": contract.max_attempts}
+    if last is not None:
+        outcome = LastOutcome.PASSED if last[1].verdict is Verdict.PASSED else LastOutcome.REJECTED
+        changes |= {"judged": judged, "last_candidate_hash": last[0], "last_outcome": outcome}
+    return before.model_copy(update=changes)
+
+
+VERDICT_POLLING = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=5))
+"""Intervals between reads of a pending verdict."""
 _LONGEST_WAIT_S = 25.0
+_TIMEOUT_S = 5.0
+"""A rejection's event is stored with its verdict, so it exists already."""
+_DEFAULT_MESSAGE = "The candidate was rejected."
+"""The message at feedback level `none`."""
 _log = structlog.get_logger(__name__)
 
 
 class VerdictPending(AexError):
-    """There was no verdict in the time that the loop is patient for: `resume(error.context)` goes on waiting for it."""
+    """A missing verdict at the loop's time limit: `resume(error.context)` continues to wait for it."""
 
     def __init__(self, contract_id: str, context: AgentContext) -> None:
         super().__init__(f"{contract_id} has no verdict yet: resume(error.context) goes on")
         self.contract_id, self.context = contract_id, context
 
 
+class Rejections:
+    """The rejections of one contract."""
+
+    def __init__(self, client: AsyncAexClient, contract_id: str) -> None:
+        self._client, self._contract_id = client, contract_id
+        self._found: dict[str, Rejection] = {}
+        self._last_seq: int | None = None
+
+    async def find(self, attempt_id: str) -> Rejection | None:
+        """Return the rejection of a judged attempt; None if the contract ended without one."""
+        limit = asyncio.timeout(_TIMEOUT_S)
+        try:
+            async with limit:
+                await self._read_events(attempt_id)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            _log.warning("aex_rejection_details_missing", contract_id=self._contract_id, attempt_id=attempt_id)
+            return Rejection(message=_DEFAULT_MESSAGE, code=REJECTED)
+        return self._found.get(attempt_id)
+
+    async def _read_events(self, attempt_id: str) -> None:
+        async with aclosing(self._client.events(self._contract_id, self._last_seq)) as events:
+            while attempt_id not in self._found and (event := await anext(events, None)):
+                self._last_seq = event.seq
+                if event.type is ContractEventType.VERIFICATION_REJECTED and event.attempt_id is not None:
+                    message = event.message or _DEFAULT_MESSAGE
+                    self._found[event.attempt_id] = Rejection(message=message, code=event.code or REJECTED)
+
+
 class LiveGate:
-    """Posts each candidate under a key that follows from it, so that it is one candidate however often it is posted."""
+    """The gate that posts each candidate under a key made from it: repeats are one candidate."""
 
     def __init__(
         self,
@@ -59,71 +120,71 @@ class LiveGate:
         self._rejections = Rejections(client, contract_id)
 
     async def contract(self) -> Contract:
-        """The contract as it is now."""
         return await self._client.get_contract(self._contract_id)
 
     async def final_result(self) -> Any:
-        """What the contract that has passed has come to."""
         return (await self._client.get_outcome(self._contract_id)).final_result
 
     async def opened(self, ctx: AgentContext) -> AgentContext:
-        """The context with the platform's accounting: of other loops' candidates, too."""
+        """Return the context with the platform's accounting: of other loops' candidates, too."""
         contract, judged = await self.contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):
-            note(judged, attempt)
-        return ctx.model_copy(update={"verification": mirrored(ctx.verification, contract, judged)})
+            record_attempt(judged, attempt)
+        return ctx.model_copy(update={"verification": mirror_state(ctx.verification, contract, judged)})
 
-    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> Step:
+    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Post a candidate and wait for what it comes to. Raises `VerdictPending` where that takes too long."""
         limit = asyncio.timeout(self._patience_s)
         try:
             async with limit:
-                return await self._judged(candidate, ctx, resumed)
+                return await self._judge(candidate, ctx, resumed)
         except TimeoutError:
             if not limit.expired():
                 raise
             raise VerdictPending(self._contract_id, ctx) from None
 
-    async def _judged(self, candidate: Candidate, ctx: AgentContext, resumed: bool) -> Step:
+    async def _judge(self, candidate: Candidate, ctx: AgentContext, resumed: bool) -> LoopStep:
         digest = candidate_hash(candidate)
         repeat = digest in ctx.verification.judged and not resumed
         try:
-            attempt = await self._posted(candidate)
+            attempt = await self._post_candidate(candidate)
         except (InvalidRequest, TooLarge, Unprocessable) as refused:
             errors = refused.errors or (Problem(path="", code=refused.code, message=refused.detail),)
-            return Step(ctx.verification, Invalid(errors=errors), render_invalid(errors))
-        except Conflict as closed:  # nothing is taken any more: the contract says why
-            contract = await self._at_rest()
+            return LoopStep(ctx.verification, Invalid(errors=errors), render_invalid(errors))
+        except Conflict as closed:  # the contract is closed; its status tells the cause
+            contract = await self._wait_until_idle()
             if contract.status not in FINAL_STATUSES:
                 raise
             _log.info("aex_contract_closed", contract_id=self._contract_id, status=contract.status, code=closed.code)
-            return Step(mirrored(ctx.verification, contract, {}), ending=contract.status)
-        contract = await self._at_rest()
-        attempt = await self._latest(attempt, digest)
+            return LoopStep(mirror_state(ctx.verification, contract, {}), ending=contract.status)
+        contract = await self._wait_until_idle()
+        attempt = await self._latest_attempt(attempt, digest)
         return await self._step(contract, attempt, ctx.verification, repeat)
 
-    async def _step(self, contract: Contract, attempt: AttemptView, before: VerificationState, repeat: bool) -> Step:
+    async def _step(
+        self, contract: Contract, attempt: AttemptView, before: VerificationState, repeat: bool
+    ) -> LoopStep:
         judged = dict(before.judged)
-        note(judged, attempt)
-        after = mirrored(before, contract, judged)
+        record_attempt(judged, attempt)
+        after = mirror_state(before, contract, judged)
         ending = contract.status if contract.status in FINAL_STATUSES else None
         if ending is ContractStatus.PASSED:
-            return Step(after, Accepted(final_result=await self.final_result()), ending=ending)
+            return LoopStep(after, Accepted(final_result=await self.final_result()), ending=ending)
         if attempt.status is AttemptStatus.INVALID:
             errors = tuple(Problem.model_validate(each, extra="ignore") for each in attempt.errors)
-            return Step(after, Invalid(errors=errors), attempt.feedback or render_invalid(errors), ending)
+            return LoopStep(after, Invalid(errors=errors), attempt.feedback or render_invalid(errors), ending)
         if repeat:
-            return Step(after, ending=ending)
-        rejection = await self._rejections.of(attempt.attempt_id)
-        if rejection is None:  # the verifier had nothing against it: governance or an operator has
-            return Step(after, ending=ending)
+            return LoopStep(after, ending=ending)
+        rejection = await self._rejections.find(attempt.attempt_id)
+        if rejection is None:  # rejected by governance or an operator, not by the verifier
+            return LoopStep(after, ending=ending)
         fatal = ending is ContractStatus.FAILED
         error = FatalAgentError(rejection.message) if fatal else None
-        return Step(after, Rejected(rejection=rejection, fatal=fatal), attempt.feedback, ending, error)
+        return LoopStep(after, Rejected(rejection=rejection, fatal=fatal), attempt.feedback, ending, error)
 
-    async def _posted(self, candidate: Candidate) -> AttemptView:
-        """The candidate's attempt, as soon as no other candidate is under way."""
-        call = _post(self._contract_id, candidate, min(self._patience_s, _LONGEST_WAIT_S))
+    async def _post_candidate(self, candidate: Candidate) -> AttemptView:
+        """Return the candidate's attempt, as soon as no other candidate is under way."""
+        call = _submission(self._contract_id, candidate, min(self._patience_s, _LONGEST_WAIT_S))
         waits = 0
         while True:
             try:
@@ -134,8 +195,8 @@ class LiveGate:
                 waits += 1
                 await self._wait(waits, error.retry_after_s or 0.0)
 
-    async def _at_rest(self) -> Contract:
-        """The contract once no candidate is under verification, held or before governance."""
+    async def _wait_until_idle(self) -> Contract:
+        """Return the contract once no candidate is under verification, held or before governance."""
         waits = 0
         while True:
             contract = await self.contract()
@@ -144,8 +205,8 @@ class LiveGate:
             waits += 1
             await self._wait(waits)
 
-    async def _latest(self, attempt: AttemptView, digest: str) -> AttemptView:
-        """The attempt as it is now, or the one in which an operator had the candidate verified anew."""
+    async def _latest_attempt(self, attempt: AttemptView, digest: str) -> AttemptView:
+        """Return the attempt's present state, or the one of a retry by an operator."""
         if not attempt.settled:
             attempt = await self._client.get_attempt(self._contract_id, attempt.attempt_id)
         if attempt.status is AttemptStatus.INVALID or attempt.verdict in VERDICTS:
@@ -160,7 +221,7 @@ class LiveGate:
         await self._sleep(delay_s)
 
 
-def _post(contract_id: str, candidate: Candidate, wait_s: float) -> Call[AttemptView]:
+def _submission(contract_id: str, candidate: Candidate, wait_s: float) -> Call[AttemptView]:
     metadata = candidate.execution_metadata.model_dump(mode="json", exclude_none=True)
     call = calls.submit_output(
         contract_id,

@@ -1,5 +1,4 @@
-"""Functions that make calls, offered as methods that send them. Each keeps the name, parameters and text of its
-function, so that an endpoint is written once for both clients."""
+"""Call functions as client methods. Each keeps its function's name, parameters and docstring."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -23,7 +22,7 @@ class AsyncSender(Protocol):
     async def send(self, call: Call[T], /) -> T: ...
 
 
-class Sent(Generic[P, T]):
+class CallMethod(Generic[P, T]):
     """A method that sends what a function of `calls` makes."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
@@ -47,7 +46,7 @@ class Sent(Generic[P, T]):
         return send
 
 
-class AsyncSent(Generic[P, T]):
+class AsyncCallMethod(Generic[P, T]):
     """A coroutine method that sends what a function of `calls` makes."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:

@@ -6,20 +6,20 @@ from typing import Any
 
 from aex_client.async_client import AsyncAexClient
 from aex_client.exchange import system_jitter
-from aex_client.live_gate import LOOKING, LiveGate
+from aex_client.live_gate import VERDICT_POLLING, LiveGate
 from aex_models.backoff import Backoff
 from aex_models.contract import FINAL_STATUSES, ContractStatus
-from aex_outcomes.lifecycle.context import AgentContext
-from aex_outcomes.lifecycle.endings import REASONS, Ending, Failed, Passed, exhausted
+from aex_outcomes.lifecycle.context import REASONS, AgentContext, Failed, LoopOutcome, Passed, exhausted_outcome
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save
 from aex_outcomes.lifecycle.messages import query_json
 from aex_outcomes.lifecycle.rejection import FatalAgentError
 
 
 class RevisionLoop:
-    """`aex_outcomes.RevisionLoop` with a contract in the place of the verifier: the same producers, contexts and ends.
+    """The `aex_outcomes.RevisionLoop` with a contract instead of the verifier.
 
-    `client` is the contract's agent. Attempts are counted by the platform alone, whoever posts them.
+    Producers, contexts and endings are the same. `client` is the contract's agent. The platform counts attempts, also
+    those of other clients.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class RevisionLoop:
         max_invalid: int = MAX_INVALID,
         patience_s: float = 600.0,
         save: Save | None = None,
-        backoff: Backoff = LOOKING,
+        backoff: Backoff = VERDICT_POLLING,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = system_jitter,
     ) -> None:
-        """Raises `ValueError` for what could not be served later.
+        """Raise `ValueError` for arguments that fail later.
 
-        `patience_s`: how long one candidate's verdict is waited for, holds by an operator included. `save`: given the
-        context after every message. `backoff`: between two looks at a verdict that takes long.
+        `patience_s`: longest wait for one candidate's verdict, holds included. `save`: called with the context after
+        every message. `backoff`: between two reads of a pending verdict.
         """
         if not isinstance(client, AsyncAexClient):
             raise ValueError(  # noqa: TRY004 one kind of error for all that construction refuses
@@ -51,25 +51,25 @@ class RevisionLoop:
         self._gate = LiveGate(client, contract_id, patience_s=patience_s, backoff=backoff, sleep=sleep, jitter=jitter)
         self._loop = Loop(produce, self._gate, max_replays=max_replays, max_invalid=max_invalid, save=save)
 
-    async def run(self, query: Any) -> Ending:
-        """`Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`; at once where the contract is over.
+    async def run(self, query: Any) -> LoopOutcome:
+        """Return `Passed`, `Exhausted` or `Failed`; at once if the contract has ended.
 
-        Raises `VerdictPending` once its patience is over, and what the producer and the client raise: each time the
-        context that `save` got last goes on.
+        Raises `VerdictPending` after `patience_s`, and the errors of producer and client. The last saved context
+        continues the loop.
         """
         return await self.resume(AgentContext(query=query_json(query)))
 
-    async def resume(self, ctx: AgentContext) -> Ending:
-        """Go on from what was saved. A candidate whose verdict was not read yet is posted again, and recognised."""
+    async def resume(self, ctx: AgentContext) -> LoopOutcome:
+        """Continue from a saved context. A candidate without a verdict is posted again and recognised."""
         if ctx.progress.candidate is None:
             status = (await self._gate.contract()).status
             if status in FINAL_STATUSES:
                 return await self._closed(status, await self._gate.opened(ctx))
         return await self._loop.resume(ctx)
 
-    async def _closed(self, status: ContractStatus, ctx: AgentContext) -> Ending:
+    async def _closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:
         if status is ContractStatus.PASSED:
             return Passed(await self._gate.final_result(), ctx)
         if status is ContractStatus.FAILED:
             return Failed(FatalAgentError("The contract has failed"), ctx)
-        return exhausted(REASONS[status], ctx)
+        return exhausted_outcome(REASONS[status], ctx)

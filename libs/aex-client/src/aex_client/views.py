@@ -1,7 +1,7 @@
-"""Answers whose fields depend on who reads them: the common models' names, and None for what is not shown.
+"""Answers whose fields depend on the reader: names of the common models, None for hidden fields.
 
-Where everybody is shown every field, the answer is the common model itself (`Work`, `Award`, `Contract`, `Hold`, …).
-All of them are read leniently: a field that a newer service adds is ignored.
+An answer with the same fields for all readers is the common model itself (`Work`, `Award`, `Contract`, `Hold`, …).
+Unknown fields of newer services are ignored.
 """
 
 from datetime import datetime
@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from aex_models.contract import AttemptStatus, ContractStatus, Terms
 from aex_models.criteria import SuccessCriteria
-from aex_models.examination import Examination, MismatchSeverity
-from aex_models.faults import Fault
-from aex_models.governance import Action, DecidedBy, Severity
+from aex_models.examination import Examination, Fault, MismatchSeverity
+from aex_models.governance import Action, DecidedBy, MetricProfile, Severity
 from aex_models.money import SumMoney as Amount
 from aex_models.outcome import BillingImpact
 from aex_models.results import Provenance, Verdict
@@ -27,7 +26,7 @@ Value = bool | float | int | None
 
 
 class View(BaseModel):
-    """What the reader is shown of a record."""
+    """The visible part of a record."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
@@ -39,7 +38,7 @@ class Page(View, Generic[T]):
     next_cursor: str | None = None
 
 
-class FlagView(View):
+class RaisedFlagView(View):
     """A fraud rule that was raised."""
 
     rule: str
@@ -49,53 +48,43 @@ class FlagView(View):
 
 
 class GovernanceView(View):
-    """What governance said of an attempt."""
+    """Governance's result for an attempt."""
 
     action: Action
     decided_by: DecidedBy
-    flags: tuple[FlagView, ...] = ()
+    flags: tuple[RaisedFlagView, ...] = ()
 
 
-class MetricProfileView(View):
-    """How a metric has lain so far, told from a histogram: exact to the width of its buckets."""
+class RecordView(View):
+    """An agent's record."""
 
-    count: int
-    median: float
-    mad: float
+    outcomes: int
+    successes: int
+    success_rate: float | None
+    """Share of successes; None without outcomes."""
+    final_statuses: dict[str, int] = {}
+    decisions: dict[str, int] = {}
+    flags: dict[str, int] = {}
 
 
-class DomainProfileView(View):
+class DomainProfileView(RecordView):
     """An agent's record in one domain."""
 
     domain: str
-    outcomes: int
-    successes: int
-    success_rate: float | None
-    """None where there were no outcomes: unknown is not zero."""
-    final_statuses: dict[str, int] = {}
-    decisions: dict[str, int] = {}
-    flags: dict[str, int] = {}
-    metrics: dict[str, MetricProfileView] = {}
+    metrics: dict[str, MetricProfile] = {}
 
 
-class AgentProfileView(View):
+class AgentProfileView(RecordView):
     """An agent's record: the totals over all domains, and a page of its domains by name."""
 
     agent_id: str
-    outcomes: int
-    successes: int
-    success_rate: float | None
-    """None where there were no outcomes: unknown is not zero."""
-    final_statuses: dict[str, int] = {}
-    decisions: dict[str, int] = {}
-    flags: dict[str, int] = {}
     domains: tuple[DomainProfileView, ...] = ()
     next_cursor: str | None = None
-    """Where its next domains begin."""
+    """Cursor of the next page of domains."""
 
 
 class CriterionErrorView(View):
-    """Why a criterion could not be held against its threshold."""
+    """The reason for a criterion without a comparison."""
 
     code: str
     message: str | None = None
@@ -103,7 +92,7 @@ class CriterionErrorView(View):
 
 
 class CriterionView(View):
-    """One criterion, evaluated."""
+    """An evaluated criterion."""
 
     metric: str
     metric_type: MetricType
@@ -120,9 +109,9 @@ class CriterionView(View):
 
 
 class MismatchView(View):
-    """A claimed value that the data do not bear out.
+    """A claimed value that differs from the recomputed one.
 
-    Where the data are the consumer's own, an agent is told their figures at feedback level `full` alone.
+    An agent sees figures of the consumer's own data only at feedback level `full`.
     """
 
     name: str | None = None
@@ -162,26 +151,26 @@ class ReviewView(View):
 
 
 class ScienceView(View):
-    """What the science gate concluded."""
+    """The science gate's result."""
 
     passed: bool | None = None
-    """None: the gate could not tell."""
+    """Result of the gate; None if it is unknown."""
     reasons: tuple[GateReason, ...] = ()
-    """Why it did not pass."""
+    """Reasons for not passing."""
     warnings: tuple[GateReason, ...] = ()
     value_mismatches: tuple[MismatchView, ...] = ()
     domain_violations: tuple[ViolationView, ...] = ()
     values_plausible: bool | None = None
     values_consistent: bool | None = None
     examination: Examination | None = None
-    """All that arithmetic found: for consumers and operators."""
+    """Complete findings of the recomputation, for consumers and operators."""
     review: ReviewView | None = None
     review_failure: ReviewFailure | None = None
     reviewer: Reviewer | None = None
 
 
 class VerificationView(View):
-    """The verdict over one candidate. Under feedback level `none` an agent sees neither criteria nor amounts."""
+    """The verdict over a candidate. At feedback level `none` an agent sees neither criteria nor amounts."""
 
     verification_id: str
     contract_id: str
@@ -202,7 +191,7 @@ class VerificationView(View):
 
 
 class CandidateView(View):
-    """What was posted."""
+    """A posted candidate."""
 
     output: Any = None
     execution_metadata: dict[str, Any] = {}
@@ -213,7 +202,7 @@ class CandidateView(View):
 
 
 class AttemptView(View):
-    """One verification of one candidate."""
+    """The verification of a candidate."""
 
     attempt_id: str
     contract_id: str
@@ -233,7 +222,7 @@ class AttemptView(View):
 
     @property
     def settled(self) -> bool:
-        """Whether there is a verdict, or the candidate was found invalid: waiting longer brings nothing new."""
+        """Return whether the attempt has a verdict or is invalid: further waiting changes nothing."""
         return self.status in {AttemptStatus.JUDGED, AttemptStatus.INVALID}
 
 
@@ -259,7 +248,7 @@ class OutcomeView(View):
 
 
 class CostLineView(View):
-    """One criterion and its gross amount."""
+    """A criterion and its gross amount."""
 
     metric: str
     comparison: ComparisonOperator
@@ -269,8 +258,8 @@ class CostLineView(View):
     amount: Amount
 
 
-class CostView(View):
-    """What an outcome cost: base + bonus − penalty = total."""
+class AmountsView(View):
+    """The amounts of a contract: base + bonus − penalty = total."""
 
     contract_id: str
     currency: str
@@ -281,12 +270,17 @@ class CostView(View):
     penalty_waived: Amount
     fee: Amount
     total: Amount
+
+
+class CostView(AmountsView):
+    """The cost of an outcome."""
+
     lines: tuple[CostLineView, ...] = ()
     breakdown: Breakdown
 
 
 class SettlementRevisionView(View):
-    """One booking of a contract's cost."""
+    """A posted revision of a contract's cost."""
 
     revision: int
     cost: CostView
@@ -297,7 +291,7 @@ class SettlementRevisionView(View):
 
 
 class SettlementView(View):
-    """What a contract cost, and how it was booked."""
+    """The cost of a contract and its revisions."""
 
     contract_id: str
     work_id: str
@@ -307,7 +301,7 @@ class SettlementView(View):
     success: bool
     final_status: ContractStatus | None = None
     verdict: Verdict | None = None
-    """None where nothing was judged."""
+    """Verdict; None if nothing was graded."""
     status: SettlementStatus
     revision: int
     revisions: tuple[SettlementRevisionView, ...]
@@ -315,26 +309,17 @@ class SettlementView(View):
     settled_at: datetime
 
 
-class BookingView(View):
-    """One row of the export: a revision of a contract's cost as it was booked, or taken back: then negative."""
+class BookingView(AmountsView):
+    """A row of the export: a posted revision of a contract's cost, with negative figures for a reversal."""
 
     booked_at: datetime
     kind: TransactionKind
-    contract_id: str
     work_id: str
     agent_id: str
     consumer_id: str
     domain: str
     revision: int
     success: bool
-    currency: str
-    base: Amount
-    bonus: Amount
-    penalty: Amount
-    total: Amount
-    fee: Amount
-    bonus_capped: Amount
-    penalty_waived: Amount
     transaction_id: str
     reason: str
     by: str | None = None

@@ -1,10 +1,9 @@
-"""The allow-lists of `audiences`, as data: fields for everyone, then the further ones for each audience."""
+"""The allow-lists of `audiences` as data: fields for all audiences, then those of each."""
 
 from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from aex_models import artifacts as a
 from aex_models import catalog as cat
 from aex_models import contract as c
 from aex_models import contract_events as ce
@@ -24,9 +23,13 @@ Rows = Mapping[str, frozenset[str]]
 AUDIENCES = ("consumer", "agent", "finance", "operator", "service")
 
 
-def _row(everyone: str = "", **further: str) -> Rows:
-    shared = frozenset(everyone.split())
-    return {audience: shared | frozenset(further.get(audience, "").split()) for audience in AUDIENCES}
+def _row(everyone: str = "", parties: str = "", **further: str) -> Rows:
+    """Return the fields of each audience; those of `parties` are for consumer, agent and operator."""
+    shared = {audience: f"{everyone} {parties if audience in _PARTIES else ''}" for audience in AUDIENCES}
+    return {audience: frozenset(f"{text} {further.get(audience, '')}".split()) for audience, text in shared.items()}
+
+
+_PARTIES = ("consumer", "agent", "operator")
 
 
 _WORK = _row(
@@ -35,12 +38,14 @@ _WORK = _row(
     consumer="evaluation",
 )
 
-_CONCLUDED = "value_mismatches domain_violations values_plausible values_consistent review review_failure reviewer"
+_CONFIDENTIAL = "review review_failure reviewer examination"
 
 
 def _inside(model: type[BaseModel]) -> Rows:
-    """For those who may see all that an examination found. It holds every value that was recomputed from the
-    consumer's own data, so it leaves verification in no event."""
+    """Return the row of consumers and operators, who see every field.
+
+    An examination holds values recomputed from the consumer's own data, so no event carries it.
+    """
     fields = " ".join(model.model_fields)
     return _row(consumer=fields, operator=fields)
 
@@ -86,37 +91,20 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     c.Contract: _row(
         "contract_id work_id consumer_id agent_id status attempts_used max_attempts deadline current_attempt "
         "state_version awarded_at updated_at",
-        consumer="last_feedback",
-        agent="last_feedback",
-        operator="last_feedback",
+        parties="last_feedback",
     ),
-    c.Candidate: _row(
-        consumer="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
-        agent="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
-        operator="output execution_metadata claimed_metrics claimed_values reasoning artifacts",
-    ),
-    c.ExecutionMetadata: _row(
-        consumer="duration_ms ttfb_ms processing_ms",
-        agent="duration_ms ttfb_ms processing_ms",
-        operator="duration_ms ttfb_ms processing_ms",
-    ),
-    c.Artifact: _row(
-        consumer="name media_type content content_base64 sha256",
-        agent="name media_type content content_base64 sha256",
-        operator="name media_type content content_base64 sha256",
-    ),
-    a.UploadedArtifact: _row(consumer="sha256 size", agent="sha256 size"),
+    c.Candidate: _row(parties="output execution_metadata claimed_metrics claimed_values reasoning artifacts"),
+    c.ExecutionMetadata: _row(parties="duration_ms ttfb_ms processing_ms"),
+    c.Artifact: _row(parties="name media_type content content_base64 sha256"),
+    c.UploadedArtifact: _row(consumer="sha256 size", agent="sha256 size"),
     c.Attempt: _row(
         "attempt_id contract_id status verdict counted replay received_at judged_at",
-        consumer="candidate_hash output_hash result candidate feedback",
-        agent="candidate_hash output_hash result candidate feedback errors",
-        operator="candidate_hash output_hash result candidate feedback errors system_retries",
+        parties="candidate_hash output_hash result candidate feedback",
+        agent="errors",
+        operator="errors system_retries",
     ),
     ce.ContractEvent: _row(
-        "contract_id seq type attempt_id attempts_used max_attempts attempt_counted code occurred_at",
-        consumer="message",
-        agent="message",
-        operator="message",
+        "contract_id seq type attempt_id attempts_used max_attempts attempt_counted code occurred_at", parties="message"
     ),
     # results
     r.VerificationResult: _row(
@@ -130,19 +118,15 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     r.CriterionError: _row("code message fault"),
     g.GovernanceResult: _row("action decided_by flags"),
     g.Flag: _row(
-        "rule severity",
-        consumer="message",
-        finance="message",
-        operator="message evidence",
-        service="message evidence",
+        "rule severity", consumer="message", finance="message", operator="message evidence", service="message evidence"
     ),
     g.Party: _row("id org"),
     sci.ScienceResult: _row(
         "passed reasons warnings",
-        consumer=f"{_CONCLUDED} examination",
-        agent="value_mismatches domain_violations values_plausible values_consistent",
-        operator=f"{_CONCLUDED} examination",
-        service=_CONCLUDED,
+        parties="value_mismatches domain_violations values_plausible values_consistent",
+        consumer=_CONFIDENTIAL,
+        operator=_CONFIDENTIAL,
+        service="value_mismatches domain_violations values_plausible values_consistent review review_failure reviewer",
     ),
     sci.GateReason: _row("code names message"),
     sci.ScientificReview: _row(
@@ -155,11 +139,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         consumer="model prompt_version", operator="model prompt_version", service="model prompt_version"
     ),
     ex.ValueMismatch: _row(
-        "name claimed severity",
-        consumer="actual relative_error",
-        agent="actual relative_error",
-        operator="actual relative_error",
-        service="actual relative_error secret",
+        "name claimed severity", parties="actual relative_error", service="actual relative_error secret"
     ),
     ex.DomainViolation: _row("name message value min max source", service="secret"),
     ex.Examination: _inside(ex.Examination),
@@ -170,9 +150,8 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "
         "attempts_used terms billing_impact created_at",
-        consumer="final_result execution_metadata",
-        agent="final_result execution_metadata",
-        operator="final_result execution_metadata disclosure",
+        parties="final_result execution_metadata",
+        operator="disclosure",
         service="disclosure",
     ),
     o.BillingImpact: _row("base bonus penalty total"),

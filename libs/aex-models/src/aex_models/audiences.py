@@ -1,6 +1,6 @@
-"""Who may see what: one allow-list for each model and audience, and the only way to serialise outward.
+"""Audiences and the only way to serialise outward: one allow-list for each model and audience.
 
-What is not named here stays inside: a model without a row is refused, a field in no row is left out.
+A model without a row is refused, and a field in no row is left out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,15 +12,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
-from aex_models.examination import DomainViolation, ValueMismatch
-from aex_models.faults import Fault
+from aex_models.examination import DomainViolation, Fault, ValueMismatch
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 
 
 class Audience(StrEnum):
-    """Who reads an answer; the same words as the roles."""
+    """The reader of an answer, with the same values as the roles."""
 
     CONSUMER = "consumer"
     AGENT = "agent"
@@ -30,14 +29,14 @@ class Audience(StrEnum):
 
 
 class NotForAudience(LookupError):
-    """No allow-list names this model: it does not leave the platform."""
+    """A model without an allow-list: it does not leave the platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What a particular record allows beyond the allow-lists.
+    """The disclosure of one record beyond the allow-lists.
 
-    `level`: how much an agent is told of values computed from evaluation data.
+    `level`: how much an agent sees of values computed from evaluation data.
     `output`: whether a consumer may read the candidate yet (final, with success or a total above 0).
     """
 
@@ -46,20 +45,23 @@ class Disclosure:
 
 
 def project(model: BaseModel, audience: Audience, disclosure: Disclosure | None = None) -> dict[str, Any]:
-    """The JSON-ready view of `model` for `audience`. Raises `NotForAudience` where no allow-list names it."""
+    """Return the JSON-ready view of `model` for `audience`.
+
+    Raises `NotForAudience` if no allow-list names the model.
+    """
     shown = disclosure or Disclosure(level=getattr(model, "disclosure", FeedbackLevel.CRITERIA))
     return _prune(model, model.model_dump(mode="json"), audience, shown)
 
 
 def project_event(model: BaseModel) -> dict[str, Any]:
-    """The view of an event's data: what every service, and whoever subscribes, may see."""
+    """Return the view of an event's data: that of services, and of every subscriber."""
     return project(model, Audience.SERVICE)
 
 
 def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: Disclosure) -> dict[str, Any]:
     hidden, values = _hidden(model, audience, shown), model.__dict__
     pruned = {
-        # Only what is an object or a list as JSON can hold models.
+        # Only objects and lists can hold models.
         name: _prune_value(values[name], plain, audience, shown) if type(plain := dumped[name]) in _NESTING else plain
         for name in _shown(type(model), audience)
         if name not in hidden
@@ -75,7 +77,7 @@ _BY_METRIC = frozenset({"metrics", "provenance"})
 
 @cache
 def _shown(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
-    """The fields that the allow-list of a model names for this audience, in their order."""
+    """Return the fields that the allow-list of a model names for this audience, in their order."""
     rows = ALLOWED.get(kind)
     if rows is None:
         raise NotForAudience(f"{kind.__name__} has no allow-list")
@@ -83,7 +85,7 @@ def _shown(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
 
 
 def _prune_value(value: Any, dumped: Any, audience: Audience, shown: Disclosure) -> Any:
-    """Models are pruned wherever a field holds them, in a list or a mapping too; plain JSON is not walked through."""
+    """Prune models wherever a field holds them, also in a list or mapping; return plain JSON as it is."""
     if isinstance(value, BaseModel):
         return _prune(value, dumped, audience, shown)
     if isinstance(value, tuple | list) and _has_models(value):
@@ -98,7 +100,7 @@ def _has_models(items: Iterable[Any]) -> bool:
 
 
 def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
-    """Fields of an open model (execution metadata): whoever sees the model sees them."""
+    """Return the extra fields of an open model (execution metadata) for readers of the model."""
     rows = ALLOWED[type(model)]
     extra = model.__pydantic_extra__ or {}
     return {name: dumped[name] for name in extra} if rows[audience.value] else {}
@@ -107,7 +109,7 @@ def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dic
 def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
     """Fields that the record itself withholds from this audience."""
     if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
-        # What custom code says when it fails is the consumer's, like the code: it may quote evaluation data.
+        # The message of failed custom code may quote evaluation data, so only the consumer sees it.
         return frozenset() if audience is Audience.CONSUMER else frozenset({"message"})
     if audience is Audience.CONSUMER and not shown.output:
         return _UNPAID.get(type(model).__name__, frozenset())
@@ -120,21 +122,21 @@ def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozense
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
         return frozenset({"value"}) | ({"error"} if _tells_of_evaluation(model) else frozenset())
     if isinstance(model, CriterionError):
-        return frozenset({"message"})  # it may count what is in the evaluation data
+        return frozenset({"message"})  # it may count evaluation data
     return frozenset()
 
 
 def _tells_of_evaluation(model: CriterionResult | CostLine) -> bool:
-    """Whether an error may depend on evaluation data: that there are more predictions than true labels does."""
+    """Return whether an error may depend on evaluation data, such as the number of true labels."""
     error = getattr(model, "error", None)
     return error is not None and error.fault is Fault.AGENT and error.code != METRIC_MISSING
 
 
 _UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty", "science"})
-"""What feedback level `none` keeps from the agent: each would tell which criteria were met."""
+"""Fields hidden from the agent at feedback level `none`: each would reveal which criteria were met."""
 
 _OF_SECRET_DATA = frozenset({"actual", "relative_error", "severity", "value", "message"})
-"""Of a mismatch or violation that was found in the consumer's own data: each tells of them."""
+"""Fields of a mismatch or violation that would reveal the consumer's own data."""
 
 _UNPAID = {
     "Contract": frozenset({"last_feedback"}),
@@ -144,11 +146,11 @@ _UNPAID = {
     "VerificationResult": frozenset({"candidate_hash"}),
     "ScienceResult": frozenset({"value_mismatches", "domain_violations", "examination", "review"}),
 }
-"""What a consumer does not see of a delivery that it does not pay for. Hashes give short answers away by trial."""
+"""Fields that an unpaid delivery hides from its consumer; a hash would reveal short answers by trial."""
 
 
 def _narrowed(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
-    """A pruned mapping by metric, less the entries that the agent may not see."""
+    """Return a pruned mapping by metric, less the entries that the agent may not see."""
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return pruned
     told = {each.metric for each in model.criterion_results if not each.secret}

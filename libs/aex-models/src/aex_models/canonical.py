@@ -1,13 +1,54 @@
-"""Canonical JSON (RFC 8785) and digests of it: the one form in which records are stored and hashed."""
+"""Canonical JSON (RFC 8785) and digests of it: the form in which records are stored and hashed.
+
+The standard library's encoder, in C, writes the same bytes for most values. Keys must be ASCII: code points and
+UTF-16 units then sort alike. Integers must be safe, floats without an exponent. Other values need the complete
+implementation, which is several times slower.
+"""
 
 import hashlib
+import json
 from typing import Any
 
 import rfc8785
 from pydantic import BaseModel
 
-from aex_models.canonical_quickly import quickly
-from aex_models.numbers import MAX_SAFE_INTEGER, is_exact
+from aex_models.numbers import MAX_SAFE_INTEGER, is_exact, large_integers_as_doubles
+
+_ENCODE = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+).encode
+_LEAST, _MOST = 1e-4, 1e15
+"""Within these, `repr` and ECMAScript write the same shortest digits without an exponent."""
+
+
+class _Uncommon(Exception):
+    """A value that needs the complete implementation."""
+
+
+def canonical_fast(value: Any) -> bytes | None:
+    """Return the canonical bytes of a JSON value; None if it needs the complete implementation."""
+    try:
+        return _ENCODE(_plain_value(value)).encode()
+    except (_Uncommon, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the same value, with whole floats as integers. Raises `_Uncommon`."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return value
+    if kind is int and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        return value
+    if kind is dict and all(type(key) is str and key.isascii() for key in value):
+        return {key: _plain_value(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        if {*map(type, value)} == {str}:  # labels, often, by the thousand
+            return value
+        return [_plain_value(item) for item in value]
+    if isinstance(value, float) and (value == 0 or _LEAST <= abs(value) < _MOST):
+        return int(value) if value.is_integer() else float(value)  # also −0 as 0
+    raise _Uncommon  # also for NaN and the infinities
 
 
 class NotCanonical(ValueError):
@@ -20,12 +61,12 @@ class NotCanonical(ValueError):
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """The RFC 8785 form of a JSON value or of a model. Raises `NotCanonical`, naming the path.
+    """Return the RFC 8785 form of a JSON value or of a model. Raises `NotCanonical`, naming the path.
 
     A fixed point: what any JSON reader makes of these bytes has these bytes as its canonical form again.
     """
     plain = json_form(value) if isinstance(value, BaseModel) else value
-    if (quick := quickly(plain)) is not None:
+    if (quick := canonical_fast(plain)) is not None:
         return quick
     try:
         return rfc8785.dumps(plain)
@@ -34,11 +75,11 @@ def canonical_bytes(value: Any) -> bytes:
     except (rfc8785.CanonicalizationError, ValueError) as error:  # integers beyond 4,300 digits, lone surrogates
         if problem := json_problem(plain):
             raise NotCanonical(*problem) from error
-        return rfc8785.dumps(_large_integers_as_doubles(plain))
+        return rfc8785.dumps(large_integers_as_doubles(plain))
 
 
 def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
-    """A model as plain JSON. Raises `NotCanonical` where its open fields hold what cannot be written so."""
+    """Return a model as plain JSON. Raises `NotCanonical` for fields that JSON cannot hold."""
     try:
         return model.model_dump(mode="json", exclude_none=exclude_none)
     except ValueError as error:  # also pydantic's own for objects that it does not know
@@ -56,7 +97,7 @@ def sha256_hex(content: bytes) -> str:
 
 
 def json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
-    """What I-JSON cannot hold of a value, with its JSON pointer: (path, problem); None where all is well."""
+    """Return the pointer and problem of the first part that I-JSON cannot hold; None if there is none."""
     try:
         return _problem_in(value, path)
     except RecursionError:
@@ -78,15 +119,6 @@ def _problem_in(value: Any, path: str) -> tuple[str, str] | None:
     return next((found for where, item in parts if (found := _problem_in(item, where))), None)
 
 
-def _large_integers_as_doubles(value: Any) -> Any:
-    """The same value, with the integers that only a double holds as that double."""
-    if isinstance(value, dict):
-        return {key: _large_integers_as_doubles(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_large_integers_as_doubles(item) for item in value]
-    return float(value) if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER else value
-
-
 def _scalar_problem(value: Any) -> str | None:
     if isinstance(value, bool) or value is None:
         return None
@@ -104,5 +136,5 @@ def _has_surrogate(text: str) -> bool:
 
 
 def escape_pointer(key: str) -> str:
-    """One key as a segment of a JSON pointer (RFC 6901)."""
+    """Return one key as a segment of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

@@ -14,27 +14,27 @@ EntryName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-
 
 
 class Direction(StrEnum):
-    """Which values are the better ones."""
+    """The better direction of a metric's values."""
 
     HIGHER = "higher"
     LOWER = "lower"
     NONE = "none"
-    """It depends on the work."""
+    """Requirement that depends on the work."""
 
 
 class Requirement(StrEnum):
-    """What a metric stands on beside evaluation data."""
+    """A part of the work, or of the installation, that a metric needs beside evaluation data."""
 
     SCIENCE = "science"
     """The work's `science`."""
     VALUE_RANGES = "value_ranges"
-    """And this check in it, like the following ones."""
+    """Requirement of a check in the science section, like the following ones."""
     RECOMPUTE_STATISTICS = "recompute_statistics"
     PEER_REVIEW = "peer_review"
 
 
 class MetricEntry(Frozen):
-    """One metric that criteria can name."""
+    """A metric that criteria can name."""
 
     name: EntryName
     unit: str
@@ -48,6 +48,6 @@ class MetricEntry(Frozen):
     needs: tuple[str, ...] = ()
     """The keys of `evaluation` without which it cannot be computed."""
     requires: tuple[Requirement, ...] = ()
-    """What else the work, or the installation, has to have for it."""
+    """Further requirements on the work or the installation."""
     secret: bool = False
-    """Whether its value is computed from evaluation data."""
+    """True if the value is computed from evaluation data."""

@@ -1,4 +1,4 @@
-"""Awards, contracts, candidates and attempts."""
+"""Awards, contracts, candidates, attempts and uploaded files."""
 
 import math
 from base64 import b64decode
@@ -30,7 +30,7 @@ class Terms(Frozen):
 
     @classmethod
     def of(cls, budget: Budget, cpc_rate: Money, fee_rate: Rate = ZERO) -> "Terms":
-        """The terms of an award of a work with this budget at this rate."""
+        """Return the terms of an award of a work with this budget at this rate."""
         return cls(
             cpc_rate=cpc_rate,
             max_cpa_total=budget.max_cpa_total,
@@ -42,14 +42,14 @@ class Terms(Frozen):
 
 
 class AwardRequest(Frozen):
-    """What a consumer sends to award a work."""
+    """A consumer's request to award a work."""
 
     agent_id: Identifier
     cpc_rate: Money
 
 
 class Award(Frozen):
-    """One work given to one agent at one price, all terms frozen."""
+    """The award of a work to an agent at a price, with all terms frozen."""
 
     contract_id: str
     work_id: str
@@ -62,7 +62,7 @@ class Award(Frozen):
 
 
 class ContractStatus(StrEnum):
-    """Where a contract stands."""
+    """The status of a contract."""
 
     AWARDED = "awarded"
     VERIFYING = "verifying"
@@ -76,16 +76,8 @@ class ContractStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-FINAL_STATUSES = frozenset(
-    {
-        ContractStatus.PASSED,
-        ContractStatus.EXHAUSTED,
-        ContractStatus.FAILED,
-        ContractStatus.EXPIRED,
-        ContractStatus.FINALISED,
-        ContractStatus.CANCELLED,
-    }
-)
+_OPEN = {ContractStatus.AWARDED, ContractStatus.VERIFYING, ContractStatus.AWAITING_REVISION, ContractStatus.HELD}
+FINAL_STATUSES = frozenset(ContractStatus) - _OPEN
 
 
 class Contract(Frozen):
@@ -107,7 +99,7 @@ class Contract(Frozen):
 
 
 class ExecutionMetadata(Frozen):
-    """What the agent says about how it worked. All of it is self-reported; absent is not zero."""
+    """An agent's report of its own execution. An absent value is not zero."""
 
     model_config = {"extra": "allow"}
 
@@ -128,7 +120,7 @@ def _only(source: str) -> dict[str, JsonValue]:
 
 
 class Artifact(Frozen):
-    """A file of a candidate: inline text, inline base64, or the digest of an upload; exactly one of the three."""
+    """A file of a candidate: exactly one of inline text, inline base64, and the digest of an upload."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [_only("content"), _only("content_base64"), _only("sha256")]})
 
@@ -159,14 +151,13 @@ def _members(*types: str) -> dict[str, JsonValue]:
 
 
 class Candidate(Frozen):
-    """What an agent posts for a contract."""
+    """An agent's answer to a contract."""
 
     output: Any
     execution_metadata: ExecutionMetadata = ExecutionMetadata()
     claimed_metrics: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "boolean"))
     claimed_values: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "null"))
-    """Numbers whose own text is kept: 11.170 claims three decimals. None claims what is no number, which no domain
-    takes; NaN and infinities, which JSON does not have, become None."""
+    """Claimed numbers with their own text: 11.170 claims three decimals; None is no valid number."""
     reasoning: Annotated[str, Field(max_length=200_000)] | None = None
     artifacts: tuple[Artifact, ...] = Field(default=(), max_length=50)
 
@@ -178,12 +169,9 @@ class Candidate(Frozen):
     @field_validator("claimed_values")
     @classmethod
     def _values_are_numbers(cls, claims: dict[str, Any]) -> dict[str, Any]:
-        numbers = {name: None if _beyond_json(value) else value for name, value in claims.items()}
+        infinite = {name for name, value in claims.items() if isinstance(value, float) and not math.isfinite(value)}
+        numbers = claims | dict.fromkeys(infinite)
         return _checked(numbers, lambda value: value is None or is_number(value), "a number or null")
-
-
-def _beyond_json(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _checked(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
@@ -196,7 +184,7 @@ def _checked(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
 
 
 class AttemptStatus(StrEnum):
-    """Where an attempt stands."""
+    """The status of an attempt."""
 
     QUEUED = "queued"
     VERIFYING = "verifying"
@@ -208,7 +196,7 @@ class AttemptStatus(StrEnum):
 
 
 class Attempt(Frozen):
-    """One verification of one candidate."""
+    """The verification of a candidate."""
 
     attempt_id: str
     contract_id: str
@@ -220,11 +208,26 @@ class Attempt(Frozen):
     counted: bool = False
     replay: bool = False
     errors: tuple[Problem, ...] = ()
-    """Why the output did not validate into the verifier's output type (status `invalid`)."""
+    """Reasons why the output does not fit the verifier's output type (status `invalid`)."""
     result: VerificationResult | None = None
     candidate: Candidate | None = None
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
-    """How much of the result the agent may see: the work's feedback level."""
+    """Feedback level of the work: the part of the result that the agent may see."""
     received_at: Instant
     judged_at: Instant | None = None
     system_retries: StrictInt = 0
+
+
+MAX_UPLOAD_BYTES = 100_000_000
+MAX_INLINE_BYTES = 5_000_000
+"""Maximum of one artifact inside a candidate, decoded; larger ones are uploaded first."""
+MAX_TOTAL_BYTES = 500_000_000
+"""Maximum of all files that a work or a candidate names: they are on disk together to be read."""
+
+
+class UploadedArtifact(Frozen):
+    """The answer to an upload: what a work or a candidate names it by."""
+
+    sha256: Sha256
+    size: int
+    """In bytes."""

@@ -1,4 +1,4 @@
-"""What happens to a contract, as its parties follow it: one numbered document for each step (spec file 3)."""
+"""The events of a contract as its parties read them: one numbered document for each step."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,7 +13,7 @@ class ContractEventType(StrEnum):
     """The steps; all but the first two are final."""
 
     VERIFICATION_REJECTED = "verification_rejected"
-    """One candidate was rejected; there may be further attempts."""
+    """Rejection of a candidate; further attempts may follow."""
     HELD = "held"
     """An operator has to decide."""
     VERIFICATION_PASSED = "verification_passed"
@@ -27,32 +27,29 @@ class ContractEventType(StrEnum):
 ENDINGS = {
     ContractStatus.PASSED: ContractEventType.VERIFICATION_PASSED,
     ContractStatus.EXHAUSTED: ContractEventType.VERIFICATION_EXHAUSTED,
-    ContractStatus.FINALISED: ContractEventType.FINALISED,
-    ContractStatus.FAILED: ContractEventType.FAILED,
-    ContractStatus.EXPIRED: ContractEventType.EXPIRED,
-    ContractStatus.CANCELLED: ContractEventType.CANCELLED,
+    **{ContractStatus(name): ContractEventType(name) for name in ("finalised", "failed", "expired", "cancelled")},
 }
 """The event of each final status."""
 
 FINAL_EVENTS = frozenset(ENDINGS.values())
-"""After one of these nothing more is told of the contract."""
+"""Types of the last event of a contract."""
 
 
 class ContractEvent(Frozen):
-    """One step of one contract."""
+    """A step of a contract."""
 
     contract_id: str
     seq: Annotated[int, Field(ge=1)]
-    """Its number within the contract, without gaps from 1: the id that a stream is resumed after."""
+    """Number within the contract, from 1 without gaps; a stream resumes after it."""
     type: ContractEventType
     attempt_id: str | None = None
     """The attempt that it is about, where it is about one."""
     attempts_used: int
     max_attempts: int
     attempt_counted: bool | None = None
-    """Of a rejection: whether it used an attempt."""
+    """True if a rejection used an attempt."""
     code: str | None = None
-    """Of a rejection: the verifier's code, or `criteria_not_met`."""
+    """Code of a rejection: the verifier's, or `criteria_not_met`."""
     message: str | None = None
-    """Of a rejection: the feedback's summary; None at feedback level `none`."""
+    """Summary of a rejection's feedback; None at feedback level `none`."""
     occurred_at: Instant

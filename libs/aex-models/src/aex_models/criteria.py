@@ -13,7 +13,7 @@ from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, t
 
 
 class Aggregation(StrEnum):
-    """How the criteria combine into one verdict."""
+    """The rule that combines the criteria into one verdict."""
 
     ALL = "all"
     ANY = "any"
@@ -21,14 +21,14 @@ class Aggregation(StrEnum):
 
 
 class BonusPolicy(StrEnum):
-    """When verified bonuses are paid."""
+    """The condition under which verified bonuses are paid."""
 
     ON_SUCCESS = "on_success"
     PER_CRITERION = "per_criterion"
 
 
 class Scale(StrEnum):
-    """How a percentage's threshold is written: 0.9 or 90."""
+    """The scale of a percentage's threshold: 0.9 or 90."""
 
     FRACTION = "fraction"
     PERCENT = "percent"
@@ -41,7 +41,7 @@ MAX_CRITERIA = 10
 
 
 class SuccessCriterion(Frozen):
-    """One metric held against one threshold, with its weight and its money."""
+    """A metric, its comparison with a threshold, its weight and its money."""
 
     metric: MetricName
     metric_type: MetricType
@@ -105,7 +105,7 @@ class SuccessCriterion(Frozen):
             return scale
         if info.data["metric_type"] is not MetricType.PERCENTAGE:
             raise _unfit("scale", "scale is for percentages alone", info)
-        # A threshold that no comparison was held against is told with that, and may be anything: no number to look at.
+        # Without a valid comparison the threshold may be of any type; the comparison's own problem is reported.
         threshold = info.data.get("threshold", 0) if "comparison" in info.data else 0
         ends = threshold.values() if isinstance(threshold, dict) else [threshold]
         if scale is Scale.FRACTION and any(end > 1 for end in ends):
@@ -138,7 +138,7 @@ class SuccessCriteria(Frozen):
     @field_validator("criteria", mode="before")
     @classmethod
     def _at_least_one(cls, criteria: Any) -> Any:
-        # Not by min_length: that counts what is left of invalid ones, and would report two problems for one.
+        # Not by min_length: that counts only the valid ones, and would report two problems for one.
         if isinstance(criteria, list | tuple) and not criteria:
             raise PydanticCustomError("too_short", "At least one criterion is needed")
         return criteria

@@ -1,4 +1,4 @@
-"""What a scientific domain says of its values: data, of which the registry has one file each (spec file 4)."""
+"""Scientific domains as data: the ranges, checks and statistics of one registry file each."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ DomainName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za
 
 
 class ValueRange(Frozen):
-    """What a quantity may be. Without an end it is unbounded there; both ends are included."""
+    """The range of a quantity, both ends included. Without an end it is unbounded there."""
 
     min: float | None = None
     max: float | None = None
@@ -40,22 +40,22 @@ class Recipe(Frozen):
 
 
 class SanityCheck(Frozen):
-    """A statistic of the score column that lies within bounds in sound data. A finding, unless the work demands it."""
+    """A statistic of the score column with its bounds; a violation is a finding unless required."""
 
     name: StatisticName
     description: ShortText
     stat: Statistic
     q: Annotated[float, Field(ge=0, le=1)] | None = None
     where: tuple[Filter, ...] = ()
-    """Of rows; `column` is `@score` for the score column."""
+    """Filters of rows; `column` is `@score` for the score column."""
     abs: StrictBool = False
-    """Whether the statistic's absolute value is held to the bounds."""
+    """True if the bounds apply to the absolute value."""
     min: float | None = None
     max: float | None = None
 
 
 class Domain(Frozen):
-    """One domain of the registry."""
+    """A domain of the registry."""
 
     name: DomainName
     aliases: tuple[DomainName, ...] = ()
@@ -71,8 +71,8 @@ class Domain(Frozen):
 
 
 class DomainGuess(Frozen):
-    """What domain a text and columns speak of; None where none, or several alike."""
+    """The domain of a text and its columns; None for no match or several equal ones."""
 
     domain: DomainName | None
     scores: dict[DomainName, float] = {}
-    """Of every domain that anything speaks for."""
+    """Scores of the domains with any evidence."""

@@ -1,7 +1,7 @@
-"""The JSON Schemas of the events' data, made from the models, and the command that keeps the committed ones true.
+"""The JSON Schemas of the events' data, and the command that compares or writes them.
 
-python -m aex_models.event_schemas --check     # exit 1 where a committed schema differs from its model
-python -m aex_models.event_schemas --write     # write them; refuses a change that would break a reader
+`python -m aex_models.event_schemas --check` exits with 1 if a committed schema differs from its model.
+`--write` writes the schemas, and refuses a change that would break a reader.
 """
 
 import argparse
@@ -28,32 +28,32 @@ class _AsPublished(GenerateJsonSchema):
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
-        shown = ALLOWED[schema["cls"]]["service"]
-        made["properties"] = {name: part for name, part in made.get("properties", {}).items() if name in shown}
-        made["required"] = sorted(set(made.get("required", [])) & shown)
+        visible = ALLOWED[schema["cls"]]["service"]
+        made["properties"] = {name: part for name, part in made.get("properties", {}).items() if name in visible}
+        made["required"] = sorted(set(made.get("required", [])) & visible)
         made.pop("additionalProperties", None)  # a reader must stand fields that it does not know
         return made
 
 
 def event_schema(event_type: str) -> Schema:
-    """The JSON Schema (draft 2020-12) of one event type's `data`, as it is published."""
+    """Return the JSON Schema (draft 2020-12) of one event type's `data`, as it is published."""
     model: type[BaseModel] = TOPICS[event_type].data
     schema = model.model_json_schema(mode="serialization", schema_generator=_AsPublished)
     return {"$schema": _AsPublished.schema_dialect, "$id": f"urn:aex:event:{event_type}", **schema}
 
 
 def event_schemas() -> dict[str, Schema]:
-    """The schemas of all event types."""
+    """Return the schemas of all event types."""
     return {event_type: event_schema(event_type) for event_type in TOPICS}
 
 
 def committed_schemas(folder: Path = FOLDER) -> dict[str, Schema]:
-    """The schemas as they were last written."""
+    """Return the schemas as they were last written."""
     return {file.name.removesuffix(".json"): json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
 
 
-def broken_promises(committed: Mapping[str, Schema], current: Mapping[str, Schema]) -> list[str]:
-    """Every change that a reader of the committed schemas would not stand, one line each."""
+def incompatible_changes(committed: Mapping[str, Schema], current: Mapping[str, Schema]) -> list[str]:
+    """Return every change that a reader of the committed schemas would not stand, one line each."""
     gone = [f"{name}: no longer published" for name in committed if name not in current]
     return gone + [
         f"{name}{change}"
@@ -70,21 +70,17 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     parser.add_argument("--check", action="store_true", help="compare them with the committed ones (the default)")
     chosen = parser.parse_args(arguments)
     current, committed = event_schemas(), committed_schemas(folder)
-    broken = broken_promises(committed, current)
+    broken = incompatible_changes(committed, current)
     if broken:
         return _report("these changes break readers; give the event a new type, or delete its schema first", broken)
     if chosen.write:
-        _write(current, folder)
+        folder.mkdir(exist_ok=True)
+        for name, schema in current.items():
+            text = json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False)
+            (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
         return 0
     stale = [name for name in current if committed.get(name) != current[name]]
     return _report("differ from the models; run with --write", stale) if stale else 0
-
-
-def _write(schemas: Mapping[str, Schema], folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    for name, schema in schemas.items():
-        text = json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False)
-        (folder / f"{name}.json").write_text(f"{text}\n", "utf-8")
 
 
 def _report(what: str, lines: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Events: CloudEvents 1.0 envelopes, the data of each type, and who publishes and consumes it (spec file 7)."""
+"""Events: CloudEvents 1.0 envelopes, the data of each type, publishers and subscribers."""
 
 import hashlib
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Event(Frozen):
 
 
 def event_id(event_type: str, *cause: object) -> str:
-    """An id that depends on nothing but the event's cause, so that every replica makes the same one."""
+    """Return an id that depends only on the event's cause: each replica makes the same one."""
     text = "\x1f".join([event_type, *(str(part) for part in cause)])
     return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
@@ -46,7 +46,7 @@ class WorkSubmitted(Frozen):
 
     work_id: Identifier
     has_cpa: bool
-    """Whether criteria are present."""
+    """True if the work has criteria."""
     consumer_id: Identifier
     domain: str
     evaluation: EvaluationRef | None = None
@@ -67,7 +67,7 @@ class ContractAwarded(Frozen):
 
     award: Award
     work: Work
-    """Without evaluation data."""
+    """Work without its evaluation data."""
     terms: Terms
     evaluation: EvaluationRef | None = None
 
@@ -111,7 +111,7 @@ class OutcomeVerified(Frozen):
     """`outcome.verified`: all that settlement needs."""
 
     outcome: OutcomeRecord
-    """Without what the candidate itself said: `final_result` is None, `execution_metadata` empty."""
+    """Outcome without the candidate's data: `final_result` is None, `execution_metadata` is empty."""
 
 
 class ContractCancelled(Frozen):
@@ -130,8 +130,10 @@ class SettlementCompleted(Frozen):
 
 
 class SettlementAdjusted(Frozen):
-    """`settlement.adjusted`: the revision and the cost that stand now. Without a replacement that is the revision that
-    was taken back, at a cost of zeros."""
+    """`settlement.adjusted`: the current revision and its cost.
+
+    Without a replacement these are the reversed revision and a cost of zeros.
+    """
 
     contract_id: Identifier
     revision: int
@@ -140,7 +142,7 @@ class SettlementAdjusted(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One event type: its data, who publishes it, and which services subscribe."""
+    """An event type: its data, its publisher and its subscribers."""
 
     name: str
     data: type[Frozen]
@@ -175,17 +177,17 @@ class UnreadableEvent(ValueError):
 
 
 def read_data(event: Event, model: type[D]) -> D:
-    """An event's data as its model. Fields that a newer publisher added are left out, not refused.
+    """Return an event's data as its model. Fields that a newer publisher added are left out, not refused.
 
     Raises `UnreadableEvent` for data that are not of this model: no later delivery will make them so.
     """
     try:
         return model.model_validate(event.data, extra="ignore")
     except ValidationError as error:
-        places = sorted({"/".join(map(str, each["loc"])) for each in error.errors(include_input=False)})
-        raise UnreadableEvent(f"{event.type} is not readable at: {', '.join(places[:10])}") from None
+        pointers = sorted({"/".join(map(str, each["loc"])) for each in error.errors(include_input=False)})
+        raise UnreadableEvent(f"{event.type} is not readable at: {', '.join(pointers[:10])}") from None
 
 
 def subscriptions_of(service: str) -> tuple[str, ...]:
-    """The topics that a service subscribes to."""
+    """Return the topics that a service subscribes to."""
     return tuple(topic.name for topic in TOPICS.values() if service in topic.subscribers)

@@ -1,15 +1,26 @@
-"""What arithmetic found of a candidate's claims: recomputed values, reconciliation, violations (spec file 4)."""
+"""Arithmetic on a candidate's claims: recomputed values, reconciliation, violations and checks."""
 
 from enum import StrEnum
 
-from aex_models.faults import Fault
 from aex_models.frozen import Frozen
-from aex_models.science_checks import DEFAULT_CHECKS
 from aex_models.statistics import ClaimName, StatisticName
 
 
+class Fault(StrEnum):
+    """The party at fault for a missing value."""
+
+    AGENT = "agent"
+    PLATFORM = "platform"
+
+
+VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW = "value_ranges", "recompute_statistics", "peer_review"
+CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW)
+"""Names for `science.checks`, beside the sanity checks of the domain."""
+DEFAULT_CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS)
+
+
 class MismatchSeverity(StrEnum):
-    """How far a claimed value lies from the recomputed one."""
+    """The distance of a claimed value from the recomputed one."""
 
     MINOR = "minor"
     MAJOR = "major"
@@ -17,7 +28,7 @@ class MismatchSeverity(StrEnum):
 
 
 class ReconciliationStatus(StrEnum):
-    """What came of holding a claim against what was recomputed."""
+    """The result of comparing a claim with its recomputed value."""
 
     MATCH = "match"
     MISMATCH = "mismatch"
@@ -27,7 +38,7 @@ class ReconciliationStatus(StrEnum):
 
 
 class DataOwner(StrEnum):
-    """Whose raw data a value was recomputed from."""
+    """The owner of the raw data of a recomputed value."""
 
     CONSUMER = "consumer"
     AGENT = "agent"
@@ -44,7 +55,7 @@ class Recomputed(Frozen):
 
 
 class Reconciliation(Frozen):
-    """One name: what was claimed and what was recomputed."""
+    """The claimed and the recomputed value of a name."""
 
     name: str
     status: ReconciliationStatus
@@ -54,7 +65,7 @@ class Reconciliation(Frozen):
     """|claimed − recomputed| / |recomputed|; None where that is not defined."""
     severity: MismatchSeverity | None = None
     secret: bool = False
-    """Whether it was recomputed from the consumer's own data."""
+    """True if it was recomputed from the consumer's own data."""
 
 
 class ValueMismatch(Frozen):
@@ -66,27 +77,27 @@ class ValueMismatch(Frozen):
     severity: MismatchSeverity
     relative_error: float | None = None
     secret: bool = False
-    """Whether `actual` comes from the consumer's own data: the agent is told it at feedback level `full` alone."""
+    """True if `actual` comes from the consumer's data, which agents see only at feedback level `full`."""
 
 
 class DomainViolation(Frozen):
     """A value that the domain, or a constraint of the work, rules out."""
 
     name: str
-    """Of the claim, or of the sanity check."""
+    """Name of the claim or of the sanity check."""
     message: str
     value: float | None = None
-    """None where the value is no finite number."""
+    """Value; None if it is not a finite number."""
     min: float | None = None
     max: float | None = None
     source: str = ""
-    """What rules it out: `domain`, `output_constraints` or `sanity_check`."""
+    """Source of the violated rule: `domain`, `output_constraints` or `sanity_check`."""
     secret: bool = False
-    """Whether `value` comes from the consumer's own data."""
+    """True if `value` comes from the consumer's own data."""
 
 
 class DataProblem(Frozen):
-    """Why a file could not be read, or a statistic not be recomputed."""
+    """The cause of an unreadable file, or of a statistic without a value."""
 
     code: str
     message: str
@@ -95,18 +106,18 @@ class DataProblem(Frozen):
     """The statistic; None for a whole file."""
     artifact: str | None = None
     fault: Fault = Fault.AGENT
-    """A platform fault (a file that is lost, the consumer's own data that cannot be read) leaves no verdict."""
+    """Party at fault. A platform fault (a lost file, unreadable consumer data) leaves no verdict."""
     secret: bool = False
-    """Whether `message` speaks of the consumer's own data: the agent is told it at feedback level `full` alone."""
+    """True if `message` is about the consumer's data, which agents see only at feedback level `full`."""
 
 
 class Examination(Frozen):
-    """What arithmetic alone found of a candidate's claims: deterministic, and never overruled."""
+    """The result of arithmetic on a candidate's claims: deterministic, and never overruled."""
 
     domain: str | None = None
     checks: tuple[str, ...] = DEFAULT_CHECKS
     claims: int = 0
-    """How many values were claimed."""
+    """Number of claimed values."""
     demanded: tuple[StatisticName, ...] = ()
     """The statistics that the work names itself: each has to be claimed and recomputed."""
     recomputed: tuple[Recomputed, ...] = ()
@@ -114,9 +125,9 @@ class Examination(Frozen):
     domain_violations: tuple[DomainViolation, ...] = ()
     """Also failed sanity checks that the work demands."""
     in_range: int = 0
-    """Claimed values that were held to an end of a range or of a constraint, or are no numbers; violated or not."""
+    """Claimed values compared with a range or a constraint, and those that are no numbers."""
     unchecked: tuple[str, ...] = ()
-    """Claims that no range and no constraint covers; a quantity that its domain says is unbounded is none of them."""
+    """Claims without a range or constraint; quantities that their domain calls unbounded do not count."""
     findings: tuple[DomainViolation, ...] = ()
     """Failed sanity checks that the work does not demand."""
     problems: tuple[DataProblem, ...] = ()

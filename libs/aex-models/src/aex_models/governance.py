@@ -11,7 +11,7 @@ from aex_models.frozen import Frozen, Identifier, Instant, Sha256, ShortText, St
 
 
 class Severity(StrEnum):
-    """How serious a flag is."""
+    """The severity of a flag."""
 
     INFO = "info"
     MINOR = "minor"
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 
 class Action(StrEnum):
-    """What governance wants done with an outcome. `skipped`: nobody asked it (offline alone)."""
+    """Governance's action on an outcome. `skipped`: it was not called (only offline)."""
 
     ALLOW = "allow"
     HOLD = "hold"
@@ -29,7 +29,7 @@ class Action(StrEnum):
 
 
 class DecidedBy(StrEnum):
-    """Who decided."""
+    """The decider of an action."""
 
     RULES = "rules"
     OPERATOR = "operator"
@@ -37,7 +37,7 @@ class DecidedBy(StrEnum):
 
 
 class Flag(Frozen):
-    """One rule, raised: an operator can tell from it alone why."""
+    """A raised fraud rule, complete enough for an operator to see the reason."""
 
     rule: str
     severity: Severity
@@ -48,7 +48,7 @@ class Flag(Frozen):
 
 
 class GovernanceResult(Frozen):
-    """What governance says of one attempt, as the verification result carries it."""
+    """Governance's result for an attempt, as part of the verification result."""
 
     action: Action
     decided_by: DecidedBy = DecidedBy.RULES
@@ -63,17 +63,18 @@ class Party(Frozen):
 
 
 class ReferenceSimilarity(Frozen):
-    """How near a candidate is to the hidden reference; computed by verification."""
+    """The similarity of a candidate to the secret reference, computed by verification."""
 
     rouge_l: StrictFloat | None = None
     bleu: StrictFloat | None = None
     likeness: StrictFloat | None = None
-    """Word by word, in any script, case and punctuation aside: the F-measure of the longest common subsequence or, if
-    more, the share of a longer prose reference's words that the text has in runs."""
+    """Similarity of the words, in any script, without case and punctuation.
+
+    The larger of the longest common subsequence's F-measure and the share of a longer reference's words in runs."""
 
 
 class KeywordStats(Frozen):
-    """How the required keywords stand in a candidate's text; computed by verification."""
+    """The use of required keywords in a candidate's text, computed by verification."""
 
     found: StrictInt
     density: StrictFloat
@@ -83,7 +84,7 @@ class KeywordStats(Frozen):
 
 
 def _finite_or_none(value: Any) -> Any:
-    """JSON has no sign for what is not finite: whoever writes it as a word means the same as null."""
+    """Replace values that are not finite, also as words, by None: JSON has no form for them."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return None if isinstance(value, str) and _NOT_FINITE.fullmatch(value) else value
@@ -91,7 +92,7 @@ def _finite_or_none(value: Any) -> Any:
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 Extracted = Annotated[StrictBool | StrictInt | StrictFloat | None, BeforeValidator(_finite_or_none)]
-"""A value that was extracted. None: it is not a finite number; `"NaN"`, `"Infinity"`, `"-inf"` mean the same."""
+"""Extracted value; None, `"NaN"`, `"Infinity"` and `"-inf"` mean that it is not finite."""
 Claimed = StrictBool | StrictInt | StrictFloat
 
 
@@ -101,7 +102,7 @@ class PreviousAttempt(Frozen):
     output_hash: Sha256
     metrics: dict[str, Extracted] = {}
     similarity: StrictFloat | None = None
-    """Of its output to the output that is validated, in [0, 1]; None where it could not be told."""
+    """Similarity of its output to the validated output, in [0, 1]; None if unknown."""
 
 
 class ScienceFindings(Frozen):
@@ -113,7 +114,7 @@ class ScienceFindings(Frozen):
 
 
 class ValidationRequest(Frozen):
-    """All that the rules need, about one attempt that is about to become final."""
+    """The input of the fraud rules about an attempt that is about to become final."""
 
     attempt_id: Identifier
     contract_id: Identifier
@@ -122,14 +123,14 @@ class ValidationRequest(Frozen):
     agent: Party
     consumer: Party
     extracted_metrics: dict[str, Extracted] = {}
-    """None: the extracted value is not a finite number (JSON has no sign for it)."""
+    """Extracted values; None for one that is not a finite number."""
     claimed_metrics: dict[str, Claimed] = {}
     science: ScienceFindings | None = None
     execution_metadata: dict[str, Any] = {}
     platform_latency_ms: StrictFloat | None = None
     output_text: str | None = None
     other_text: str | None = None
-    """What else the candidate says in words, where a reviewer may read it: its reasoning, other texts of its output."""
+    """Further texts of the candidate that a reviewer may read: reasoning, other texts of the output."""
     output_hash: Sha256
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None
@@ -147,7 +148,7 @@ class ValidationDecision(Frozen):
 
 
 class HoldCause(StrEnum):
-    """Why a human is asked."""
+    """The cause of a hold."""
 
     FRAUD_SUSPECTED = "fraud_suspected"
     SYSTEM_RETRIES_EXHAUSTED = "system_retries_exhausted"
@@ -156,7 +157,7 @@ class HoldCause(StrEnum):
 
 
 class Decision(StrEnum):
-    """What an operator does with a held outcome."""
+    """An operator's decision on a held outcome."""
 
     RELEASE = "release"
     REJECT = "reject"
@@ -164,7 +165,7 @@ class Decision(StrEnum):
 
 
 class HoldStatus(StrEnum):
-    """Whether a hold still waits."""
+    """The status of a hold."""
 
     WAITING = "waiting"
     DECIDED = "decided"
@@ -192,14 +193,14 @@ class Hold(Frozen):
     decided_by: str | None = None
     decided_at: Instant | None = None
     agent_id: str | None = None
-    """Whose outcome it is; None, like the following, where governance was never asked about the attempt."""
+    """Agent of the outcome; None, like the next fields, if governance never got the attempt."""
     consumer_id: str | None = None
     work_id: str | None = None
     domain: str | None = None
 
 
 class Rule(Frozen):
-    """One fraud rule as `GET /v1/rules` documents it."""
+    """A fraud rule as in `GET /v1/rules`."""
 
     name: str
     description: str
@@ -207,12 +208,12 @@ class Rule(Frozen):
     """Severity → action."""
     thresholds: dict[str, Any] = {}
     threshold_notes: dict[str, str] = {}
-    """What each threshold means, with its unit."""
+    """Meaning and unit of each threshold."""
     enabled: bool = True
 
 
 class MetricProfile(Frozen):
-    """How a metric has lain so far, told from a histogram: exact to the width of its buckets."""
+    """The distribution of a metric so far, from a histogram: exact to the width of its buckets."""
 
     count: int
     median: float

@@ -1,11 +1,14 @@
-"""Money: `Decimal` in code, strings in JSON, integer micro-units (10⁻⁶) in storage. Never a binary float."""
+"""Money: `Decimal` in code, strings in JSON, integer micro-units (10⁻⁶) in storage; never a float.
+
+Currencies are the active codes of ISO 4217 (list one, 2026) without XXX, "no currency".
+"""
 
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
@@ -14,7 +17,7 @@ MICROS = 1_000_000
 MAX_AMOUNT = Decimal(1_000_000_000)
 """The largest single amount: a price, a bonus, a cap. Two of them in micros stay below 2⁵³."""
 MAX_TOTAL = Decimal(MAX_SAFE_INTEGER).scaleb(-6)
-"""The largest total of one contract: what a posting can hold in micros that every JSON reader reads exactly."""
+"""Largest total of a contract: its micros are exact in every JSON reader."""
 
 ZERO = Decimal(0)
 _MICRO = Decimal(1).scaleb(-6)
@@ -60,7 +63,7 @@ def _amount(value: Any) -> Decimal | None:
 
 
 def _six_decimals(value: Decimal) -> Decimal | None:
-    """The same amount with six decimals; None where that would round it, or where it is no finite number."""
+    """Return the same amount with six decimals; None if it would be rounded or is not finite."""
     if not value.is_finite():
         return None
     try:
@@ -74,10 +77,8 @@ def _amount_text(value: Any) -> str | None:
         return value
     if isinstance(value, JsonFloat):
         return value.text
-    if isinstance(value, bool):
-        return None
     if isinstance(value, int):
-        return str(value) if value.bit_length() <= 96 else None
+        return str(value) if not isinstance(value, bool) and value.bit_length() <= 96 else None
     if isinstance(value, float):
         # A float made in Python has no text of its own; its shortest exact one is what its author wrote.
         return f"{Decimal(float.__repr__(value)):f}" if abs(value) < 1e15 else None
@@ -92,12 +93,12 @@ def format_amount(amount: Decimal) -> str:
     """
     if amount == 0:
         return "0.00"
-    whole, _, decimals = f"{_EXACT.quantize(amount, _MICRO):f}".partition(".")
-    return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    integer, _, decimals = f"{_EXACT.quantize(amount, _MICRO):f}".partition(".")
+    return f"{integer}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
 def to_micros(amount: Decimal) -> int:
-    """The amount in integer micro-units. Raises `ValueError` where it has more than six decimals."""
+    """Return the amount in integer micro-units. Raises `ValueError` where it has more than six decimals."""
     exact = _six_decimals(amount)
     if exact is None:
         raise ValueError(f"{amount} is not an amount with at most six decimals")
@@ -105,24 +106,20 @@ def to_micros(amount: Decimal) -> int:
 
 
 def from_micros(micros: int) -> Decimal:
-    """The exact amount of so many micro-units."""
+    """Return the exact amount of so many micro-units."""
     return Decimal(micros).scaleb(-6, _EXACT)
 
 
 def share(amount: Decimal, rate: Decimal) -> Decimal:
-    """`amount × rate`, both with at most six decimals, rounded half-even to a micro (spec file 6, the fee)."""
+    """Return `amount × rate`, both with at most six decimals, rounded half-even to a micro."""
     product = to_micros(amount) * to_micros(rate)
-    whole, rest = divmod(product, MICROS)
-    up = rest * 2 > MICROS or (rest * 2 == MICROS and whole % 2 == 1)
-    return from_micros(whole + up)
-
-
-def _pattern(sign: str, whole: str) -> str:
-    return rf"^{sign}{whole}(\.[0-9]{{1,6}})?$"
+    integer, rest = divmod(product, MICROS)
+    up = rest * 2 > MICROS or (rest * 2 == MICROS and integer % 2 == 1)
+    return from_micros(integer + up)
 
 
 _SCHEMA = WithJsonSchema(
-    {"type": "string", "pattern": _pattern("-?", "(0|[1-9][0-9]{0,29})"), "examples": ["0.25"]},
+    {"type": "string", "pattern": r"^-?(0|[1-9][0-9]{0,29})(\.[0-9]{1,6})?$", "examples": ["0.25"]},
     mode="serialization",
 )
 
@@ -142,7 +139,7 @@ Money = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0), _AS_TEXT,
 """A single amount that is never negative."""
 
 TotalMoney = Annotated[Decimal, BeforeValidator(parse_total), Field(ge=0), _AS_TEXT, _SCHEMA]
-"""What one contract comes to: a sum of single amounts, never negative."""
+"""The total of a contract: a sum of single amounts, never negative."""
 
 SignedMoney = Annotated[Decimal, BeforeValidator(parse_amount), _AS_TEXT, _SCHEMA]
 """A single amount of either sign."""
@@ -155,3 +152,26 @@ Rate = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0, le=1), _AS_
 
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
 """An ISO 4217 code."""
+
+
+_CODES = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD "
+    "CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL "
+    "GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW "
+    "KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD "
+    "NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP "
+    "SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS "
+    "VED VES VND VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA YER ZAR "
+    "ZMW ZWG "
+)
+ISO_4217 = frozenset(_CODES.split())
+
+
+def _known(code: str) -> str:
+    if code not in ISO_4217:
+        raise PydanticCustomError("unknown_currency", "{code} is no ISO 4217 currency", {"code": code})
+    return code
+
+
+AgreedCurrency = Annotated[Currency, AfterValidator(_known)]
+"""A code of ISO 4217, for input. Stored codes were checked on input."""

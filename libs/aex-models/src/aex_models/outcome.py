@@ -11,7 +11,7 @@ from aex_models.work import FeedbackLevel
 
 
 class BillingImpact(Frozen):
-    """What an outcome costs, after caps and floor."""
+    """An outcome's cost after caps and floor."""
 
     base: Money
     bonus: Money
@@ -31,13 +31,13 @@ class OutcomeRecord(Frozen):
     final_status: ContractStatus
     success_criteria: SuccessCriteria | None = None
     verification_result: VerificationResult | None = None
-    """None where nothing was judged."""
+    """Verification result; None if nothing was graded."""
     final_result: Any = None
-    """What the verifier returned; under the criteria engine, the output that passed."""
+    """Result of the verifier; under the criteria engine, the output that passed."""
     attempts_used: int
     execution_metadata: dict[str, Any] = {}
     terms: Terms
     billing_impact: BillingImpact
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
-    """How much of the result the agent may see: the work's feedback level."""
+    """Feedback level of the work: the part of the result that the agent may see."""
     created_at: Instant

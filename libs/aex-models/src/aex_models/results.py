@@ -1,10 +1,10 @@
-"""What verification found: one result for each criterion, and the verdict over all of them."""
+"""The result of verification: one result for each criterion, and the verdict over them."""
 
 from enum import StrEnum
 from typing import Any
 
 from aex_models.criteria import MetricName
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import GovernanceResult
 from aex_models.money import ZERO, Money
@@ -13,7 +13,7 @@ from aex_models.thresholds import ComparisonOperator, MetricType
 
 
 class Verdict(StrEnum):
-    """What verification concluded about one candidate."""
+    """The conclusion of verification about a candidate."""
 
     PASSED = "passed"
     REJECTED = "rejected"
@@ -22,7 +22,7 @@ class Verdict(StrEnum):
 
 
 class Provenance(StrEnum):
-    """Where a metric's value comes from."""
+    """The source of a metric's value."""
 
     COMPUTED = "computed"
     """By the platform, from the candidate's output."""
@@ -39,7 +39,7 @@ CUSTOM_METRIC_FAILED = "custom_metric_failed"
 
 
 class CriterionError(Frozen):
-    """Why a criterion could not be held against its threshold."""
+    """The reason for a criterion without a comparison."""
 
     code: str
     """`metric_missing`, `out_of_range`, `not_a_number`, `extractor_failed`, `custom_metric_failed`, …"""
@@ -50,12 +50,12 @@ class CriterionError(Frozen):
 
 
 class CriterionResult(Frozen):
-    """One criterion, evaluated."""
+    """An evaluated criterion."""
 
     metric: MetricName
     metric_type: MetricType
     value: bool | float | int | None = None
-    """None where the metric is missing or in error, and where the reader may not know it."""
+    """Measured value; None if it is missing, in error or hidden from the reader."""
     threshold: Any
     comparison: ComparisonOperator
     met: bool

@@ -13,7 +13,7 @@ Count = Annotated[StrictInt, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 
 def correlation_id(url: str) -> str | None:
-    """What an inference URL carries as `cid` in its query; None where it is no URL, or carries none."""
+    """Return the `cid` in an inference URL's query; None for a text that is no URL or has none."""
     try:
         parts = urlsplit(url)
         found = parse_qs(parts.query)
@@ -35,20 +35,20 @@ class _Open(Frozen):
 
 
 class RolloutStep(_Open):
-    """One step of an episode."""
+    """A step of an episode."""
 
     obs: Any
-    """What the policy saw; `{}` where nothing is told."""
+    """The policy's observation; `{}` if not recorded."""
     action: Any
-    """What it did; `{}` where nothing is told."""
+    """The policy's action; `{}` if not recorded."""
     reward: StrictFloat | None = None
-    """None, or absent: this step brought none, or nobody says which."""
+    """Reward of the step; None or absent if there is none or it is unknown."""
     done: StrictBool | None = None
     info: dict[str, Any] | None = None
 
 
 class RolloutTrajectory(_Open):
-    """One episode."""
+    """An episode."""
 
     env_id: str
     policy_id: str
@@ -57,7 +57,7 @@ class RolloutTrajectory(_Open):
     steps: Annotated[tuple[RolloutStep, ...], FailFast()]
     """May be empty."""
     length: Count
-    """How many steps the episode had, whether or not they are told."""
+    """The number of steps in the episode, also of those not recorded."""
 
 
 class RolloutMetrics(_Open):

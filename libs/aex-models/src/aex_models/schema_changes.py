@@ -1,6 +1,7 @@
-"""Whether readers of one JSON Schema stand what another describes. Pure; draft 2020-12 as pydantic writes it."""
+"""Changes between two JSON Schemas (draft 2020-12 as pydantic writes it) that break readers. Pure."""
 
 from collections.abc import Iterator, Mapping
+from operator import gt, lt
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -11,11 +12,10 @@ _EXACT = ("pattern", "format", "uniqueItems", "multipleOf")
 
 
 def breaking_changes(committed: Schema, current: Schema) -> list[str]:
-    """What `current` takes away from `committed`: removed fields, newly required ones, narrowed types and values.
+    """Return the breaking changes: removed fields, newly required ones, narrowed types and values.
 
-    Each is a JSON pointer into the described value, and the reason: `/work/title: removed`. New optional fields,
-    wider types and further enum values are no breakage. Documents written under `committed` stay valid, and
-    every field that its readers know stays.
+    Each is a JSON pointer and a reason: `/work/title: removed`. New optional fields, wider types and further enum
+    values do not break readers. Documents written under `committed` stay valid.
     """
     return list(_Comparison(committed, current).changes(committed, current, "", frozenset()))
 
@@ -27,10 +27,9 @@ class _Comparison:
 
     def changes(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
         pair = (old.get("$ref", ""), new.get("$ref", ""))
-        if all(pair):
-            if pair in seen:
-                return  # a model that holds itself: its fields are being compared already
-            seen |= {pair}
+        if pair in seen:
+            return  # a model that holds itself: its fields are being compared already
+        seen |= {pair} if all(pair) else set()
         old, new = _resolve(old, self._old_definitions), _resolve(new, self._new_definitions)
         former, latter = _alternatives(old), _alternatives(new)
         if len(latter) > 1 and any(option.get("type") == "null" for option in latter):
@@ -43,14 +42,17 @@ class _Comparison:
             return
         for option in former:
             if not any(not list(self.changes(option, candidate, path, seen)) for candidate in latter):
-                yield f"{path}: {_name(_resolve(option, self._old_definitions))} is no longer allowed"
+                schema = _resolve(option, self._old_definitions)
+                name = schema.get("title") or schema.get("type") or schema.get("const") or "this alternative"
+                yield f"{path}: {name} is no longer allowed"
 
     def _plain(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
         yield from _narrowed(old, new, path)
         yield from self._fields(old, new, path, seen)
         for part in ("items", "additionalProperties"):
             if isinstance(new.get(part), Mapping) and old.get(part) is not False:
-                yield from self.changes(_schema(old.get(part)), new[part], f"{path}/*", seen)
+                former = old[part] if isinstance(old.get(part), Mapping) else {}
+                yield from self.changes(former, new[part], f"{path}/*", seen)
             elif new.get(part) is False and old.get(part) is not False:
                 yield f"{path}: closed to further entries"
 
@@ -69,10 +71,6 @@ def _resolve(schema: Schema, definitions: Schema) -> Schema:
     while "$ref" in schema:
         schema = definitions[schema["$ref"].removeprefix("#/$defs/")]
     return schema
-
-
-def _schema(part: Any) -> Schema:
-    return part if isinstance(part, Mapping) else {}
 
 
 def _alternatives(schema: Schema) -> list[Schema]:
@@ -98,12 +96,10 @@ def _narrowed(old: Schema, new: Schema, path: str) -> Iterator[str]:
     for word in _EXACT:
         if word in new and new[word] != old.get(word):
             yield f"{path}: {word} changed"
-    for word in _FLOORS:
-        if word in new and (word not in old or new[word] > old[word]):
-            yield f"{path}: {word} raised"
-    for word in _CEILINGS:
-        if word in new and (word not in old or new[word] < old[word]):
-            yield f"{path}: {word} lowered"
+    for words, change, narrows in ((_FLOORS, "raised", gt), (_CEILINGS, "lowered", lt)):
+        for word in words:
+            if word in new and (word not in old or narrows(new[word], old[word])):
+                yield f"{path}: {word} {change}"
 
 
 def _covers(new: str, old: str | None) -> bool:
@@ -115,7 +111,3 @@ def _values(schema: Schema) -> list[Any] | None:
         return [schema["const"]]
     values: list[Any] | None = schema.get("enum")
     return values
-
-
-def _name(schema: Schema) -> str:
-    return str(schema.get("title") or schema.get("type") or schema.get("const") or "this alternative")

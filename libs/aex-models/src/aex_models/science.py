@@ -1,4 +1,4 @@
-"""Scientific verification: what a work demands, and what was found of a candidate's claims (spec file 4)."""
+"""Scientific verification: the work's requirements, the peer review and the gate's result."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -7,14 +7,13 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.domains import DomainName
-from aex_models.examination import DomainViolation, Examination, ValueMismatch
+from aex_models.examination import DEFAULT_CHECKS, DomainViolation, Examination, ValueMismatch
 from aex_models.frozen import Frozen, LongText, MediaType, Sha256, ShortText, StrictBool, StrictFloat
-from aex_models.science_checks import DEFAULT_CHECKS
 from aex_models.statistics import ClaimName, StatisticSpec
 
 
 class Constraint(Frozen):
-    """What the consumer expects of one claimed value; both ends are included."""
+    """The expected range of a claimed value, both ends included."""
 
     min: StrictFloat | None = None
     max: StrictFloat | None = None
@@ -32,23 +31,23 @@ class DataFile(Frozen):
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
     sha256: Sha256 | None = None
-    """None where the reader may not know it: the data are the consumer's secret."""
+    """Digest; None for readers from whom the consumer's data are secret."""
     media_type: MediaType | None = None
     """Unset: by the name's ending (.csv, .tsv, .jsonl, .ndjson, .parquet)."""
 
 
 class Science(Frozen):
-    """What a work demands of the science behind a candidate."""
+    """A work's scientific requirements for a candidate."""
 
     original_goal: LongText | None = None
     question: LongText | None = None
     domain: DomainName | None = None
     """Unset: the work's, where the registry knows it."""
     expected_outcome: Any = None
-    """The consumer's secret; a reviewer is told where `reviewer_sees_expected`."""
+    """The consumer's secret. A judge sees it only with `reviewer_sees_expected`."""
     reviewer_sees_expected: StrictBool = False
     outcome_criteria: LongText | Annotated[tuple[LongText, ...], Field(max_length=50)] = ()
-    """What a good answer has, in words."""
+    """Properties of a good answer, in words."""
     output_constraints: Annotated[dict[ClaimName, Constraint], Field(max_length=200)] = {}
     statistics: Annotated[tuple[StatisticSpec, ...], Field(max_length=100)] = ()
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
@@ -56,7 +55,7 @@ class Science(Frozen):
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS
     """`value_ranges`, `recompute_statistics`, `peer_review`, or the names of sanity checks of the domain."""
     strict: StrictBool = True
-    """Whether what lies between a pass and a rejection in a review is rejected."""
+    """True if a review between pass and rejection counts as a rejection."""
 
     @model_validator(mode="after")
     def _each_once(self) -> "Science":
@@ -67,13 +66,13 @@ class Science(Frozen):
         return self
 
     def without_secrets(self) -> "Science":
-        """What everyone may read who may read the work."""
+        """Return the part for every reader of the work."""
         files = tuple(each.model_copy(update={"sha256": None}) for each in self.data)
         return self.model_copy(update={"expected_outcome": None, "data": files})
 
 
 class OutcomeVerdict(StrEnum):
-    """Whether a result answers the question that was asked."""
+    """The degree to which a result answers the question."""
 
     ANSWERS_QUESTION = "answers_question"
     PARTIAL_ANSWER = "partial_answer"
@@ -82,7 +81,7 @@ class OutcomeVerdict(StrEnum):
 
 
 class ScientificValidity(StrEnum):
-    """Whether the science behind a result holds."""
+    """The validity of the science behind a result."""
 
     VALID = "valid"
     QUESTIONABLE = "questionable"
@@ -90,7 +89,7 @@ class ScientificValidity(StrEnum):
 
 
 class Recommendation(StrEnum):
-    """What a peer reviewer would have done with the result."""
+    """A peer reviewer's recommendation."""
 
     ACCEPT = "accept"
     REVISE = "revise"
@@ -116,21 +115,21 @@ class ScientificReview(Frozen):
 
 
 class ReviewFailure(StrEnum):
-    """Why there is no review."""
+    """The cause of a missing review."""
 
     UNPARSABLE = "review_unparsable"
     UNREACHABLE = "reviewer_unreachable"
 
 
 class Reviewer(Frozen):
-    """Who reviewed, and what they were asked."""
+    """The model and prompt of a review."""
 
     model: str
     prompt_version: str
 
 
 class GateReason(Frozen):
-    """Why the gate did not pass a candidate, or passed it with a warning."""
+    """A reason for the gate's result, or for its warning."""
 
     code: str
     """`value_mismatch`, `domain_violation`, `statistic_not_claimed`, `statistic_not_recomputed`, `nothing_recomputed`,
@@ -142,20 +141,20 @@ class GateReason(Frozen):
 
 
 class ScienceResult(Frozen):
-    """What the science gate concluded about one candidate."""
+    """The science gate's result for a candidate."""
 
     passed: bool | None
-    """None: the gate could not tell."""
+    """Result of the gate; None if it is unknown."""
     reasons: tuple[GateReason, ...] = ()
-    """Why it did not pass."""
+    """Reasons for not passing."""
     warnings: tuple[GateReason, ...] = ()
-    """Of a pass that a strict gate would have refused."""
+    """Reasons for which a strict gate would not pass."""
     value_mismatches: tuple[ValueMismatch, ...] = ()
     domain_violations: tuple[DomainViolation, ...] = ()
     values_plausible: bool | None = None
-    """No violation among at least one checked value; None: nothing was checked."""
+    """True if no checked value is a violation; None if no value was checked."""
     values_consistent: bool | None = None
-    """Every demanded statistic claimed and matching, else every claim that could be recomputed; None: nothing was."""
+    """True if all demanded statistics, or else all recomputed claims, match; None if there are none."""
     examination: Examination = Examination()
     review: ScientificReview | None = None
     """As the arithmetic allows it: capped, never raised."""

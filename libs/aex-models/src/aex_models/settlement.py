@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from aex_models.booking import Booking
 from aex_models.contract import ContractStatus
+from aex_models.corrections import Booking
 from aex_models.frozen import Frozen, Instant, ShortText, StrictInt
 from aex_models.money import ZERO, Currency, Money, Rate, SignedMoney, SumMoney, TotalMoney
 from aex_models.numbers import MAX_SAFE_INTEGER
@@ -18,7 +18,7 @@ from aex_models.work import FeedbackLevel
 
 
 class CostLine(Frozen):
-    """One criterion and the gross amount that it brought, before caps and floor."""
+    """A criterion and its gross amount before caps and floor."""
 
     metric: str
     value: bool | float | int | None = None
@@ -68,27 +68,27 @@ class Cost(Frozen):
 
 
 class SettlementStatus(StrEnum):
-    """Whether the settlement stands."""
+    """The status of a settlement."""
 
     SETTLED = "settled"
     REVERSED = "reversed"
 
 
 class SettlementRevision(Frozen):
-    """One booking of a contract's cost."""
+    """A posted revision of a contract's cost."""
 
     revision: int
     cost: Cost
     settled_at: Instant
     reversed_at: Instant | None = None
     reason: str | None = None
-    """Why it was reversed."""
+    """Reason of the reversal."""
     by: str | None = None
-    """Who reversed it."""
+    """Principal that reversed it."""
 
 
 class Settlement(Frozen):
-    """What one contract cost, and how it was booked."""
+    """The cost of a contract and its revisions."""
 
     contract_id: str
     work_id: str
@@ -98,22 +98,22 @@ class Settlement(Frozen):
     success: bool
     final_status: ContractStatus
     verdict: Verdict | None = None
-    """None where nothing was judged."""
+    """Verdict; None if nothing was graded."""
     status: SettlementStatus
     revision: int
     """The latest; it stands where `status` is `settled`."""
     revisions: tuple[SettlementRevision, ...]
     cost: Cost
-    """That of the latest revision."""
+    """Cost of the latest revision."""
     fee_rate: Rate = ZERO
-    """Of the contract's terms: what a replacement's fee is computed with."""
+    """Fee rate of the contract's terms, from which a replacement's fee is computed."""
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
     settled_at: Instant
-    """When the first revision was booked."""
+    """Time of the first revision."""
 
 
 class TransactionKind(StrEnum):
-    """Why a ledger transaction was posted."""
+    """The kind of a ledger transaction."""
 
     SETTLEMENT = "settlement"
     REVERSAL = "reversal"
@@ -122,7 +122,7 @@ class TransactionKind(StrEnum):
 
 
 class Posting(Frozen):
-    """One side of a ledger transaction."""
+    """A signed side of a ledger transaction."""
 
     account: Annotated[str, Field(min_length=1, max_length=160)]
     """`consumer:{id}`, `agent:{id}`, `platform:fees`, `platform:cash`."""
@@ -142,7 +142,7 @@ class LedgerTransaction(Frozen):
     reason: str = ""
     by: str = ""
     booking: Booking | None = None
-    """What is counted of a settlement or a reversal; None for the other kinds."""
+    """Figures of a settlement or reversal for the breakdowns; None for other kinds."""
 
     @model_validator(mode="after")
     def _balances(self) -> "LedgerTransaction":
@@ -153,7 +153,7 @@ class LedgerTransaction(Frozen):
 
 
 def sums_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
-    """What the postings sum to in each of their currencies, in micros."""
+    """Return the sum of the postings in each currency, in micros."""
     sums: dict[str, int] = {}
     for posting in postings:
         sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
@@ -170,14 +170,14 @@ class TransactionRequest(Frozen):
     @field_validator("postings", mode="before")
     @classmethod
     def _at_least_two(cls, postings: Any) -> Any:
-        # Not by min_length: that counts what is left of invalid ones, and would report two problems for one.
+        # Not by min_length: that counts only the valid ones, and would report two problems for one.
         if isinstance(postings, list | tuple) and len(postings) < 2:
             raise PydanticCustomError("too_short", "At least two postings are needed")
         return postings
 
 
 class AccountEntry(Frozen):
-    """One posting as its account's statement shows it."""
+    """A posting as its account lists it."""
 
     transaction_id: str
     contract_id: str | None = None
@@ -189,11 +189,11 @@ class AccountEntry(Frozen):
     occurred_at: Instant
     reason: str = ""
     balance: SumMoney = ZERO
-    """What the account held in this currency after it."""
+    """Balance of the account in this currency after the posting."""
 
 
 class AccountBalance(Frozen):
-    """What an account holds in one currency."""
+    """An account's balance in one currency."""
 
     account: str
     currency: Currency
@@ -202,26 +202,26 @@ class AccountBalance(Frozen):
 
 
 class Account(Frozen):
-    """What one account holds, at one instant, in each currency that it was ever posted in."""
+    """An account's balances at an instant, in each currency of its postings."""
 
     account: str
     as_of: Instant
     complete_to: Instant | None
-    """How far the answer reaches; None before anything was sealed."""
+    """Last sealed instant of the answer; None before anything was sealed."""
     balances: tuple[AccountBalance, ...]
 
 
 class TrialBalance(Frozen):
-    """All accounts at one instant. Sums to zero in each currency."""
+    """The balances of all accounts at an instant. They sum to zero in each currency."""
 
     as_of: Instant
     complete_to: Instant | None
-    """How far the answer reaches: what it says of instants up to here never changes. None: nothing is sealed yet."""
+    """Last sealed instant: figures up to it never change; None if nothing is sealed yet."""
     accounts: tuple[AccountBalance, ...]
 
 
 class BreakdownRow(Frozen):
-    """One group of settlements. The keys that were not grouped by are None."""
+    """A group of settlements. Keys outside the grouping are None."""
 
     agent: str | None = None
     consumer: str | None = None
@@ -243,4 +243,4 @@ class SettlementBreakdown(Frozen):
     rows: tuple[BreakdownRow, ...]
     totals: tuple[BreakdownRow, ...]
     complete_to: Instant | None
-    """All that was sealed up to here is counted; None before anything was."""
+    """Last sealed instant that is counted; None before anything was sealed."""

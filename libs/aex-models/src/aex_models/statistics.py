@@ -1,6 +1,7 @@
-"""Statistics that the platform recomputes from raw data: what is asked for, and over which rows (spec file 4)."""
+"""Specifications of statistics that the platform recomputes from raw data: columns, filters and files."""
 
 import re
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from aex_models.frozen import Frozen, StrictBool, StrictFloat
 from aex_models.numbers import is_number
 
 StatisticName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
-"""Names a recomputed value: `stat.NAME` is its metric, and NAME the claim that is held against it."""
+"""The name of a recomputed value: `stat.NAME` is its metric, and NAME the claim to compare it with."""
 
 
 def _printable(name: str) -> str:
@@ -21,7 +22,7 @@ def _printable(name: str) -> str:
 
 
 ClaimName = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_printable)]
-"""Names a claimed value, and what is recomputed to be held against it: wider than what a metric may be called."""
+"""The name of a claimed value, or of a statistic to compare it with. Wider than the name of a metric."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -30,11 +31,11 @@ MAX_LISTED = 1_000
 
 
 class Statistic(StrEnum):
-    """What is computed of one column, or of two."""
+    """A statistic of one column or of two."""
 
     MEAN = "mean"
     STD = "std"
-    """Of a sample: n − 1."""
+    """Standard deviation of a sample: n − 1."""
     VAR = "var"
     MIN = "min"
     MAX = "max"
@@ -48,7 +49,7 @@ class Statistic(StrEnum):
     PEARSON = "pearson"
     SPEARMAN = "spearman"
     SLOPE = "slope"
-    """Of the least-squares line of the second column over the first."""
+    """Slope of the least-squares line of the second column over the first."""
     R_SQUARED = "r_squared"
 
 
@@ -56,7 +57,7 @@ OF_TWO_COLUMNS = frozenset({Statistic.PEARSON, Statistic.SPEARMAN, Statistic.SLO
 
 
 class FilterOp(StrEnum):
-    """How a cell is compared. `>`, `>=`, `<`, `<=`, `=`, `==` and `!=` are read too."""
+    """The comparison of a cell. `>`, `>=`, `<`, `<=`, `=`, `==` and `!=` are also accepted."""
 
     GT = "gt"
     GTE = "gte"
@@ -70,40 +71,32 @@ class FilterOp(StrEnum):
 MISSING_WORDS = ("", "NA", "N/A", "null", "NULL", "None")
 """Texts that stand for a value that is not there."""
 BLANKS = " \t"
-"""What does not count around a cell."""
+"""Characters to strip around a cell."""
 
 _SIGNS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "=": "eq", "==": "eq", "!=": "neq", "<>": "neq"}
-_EITHER = frozenset({FilterOp.EQ, FilterOp.NEQ, FilterOp.IN})
+_TEXT_OPERATORS = frozenset({FilterOp.EQ, FilterOp.NEQ, FilterOp.IN})
 _QUANTILE = re.compile(r"quantile\(\s*([0-9.eE+-]{1,30})\s*\)")
-
-
-def _number(text: str) -> float | str:
-    """What stands in the parentheses; the text itself, which is then refused, where that is no number."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 _EVERY_OP = f"{', '.join(each for each in _SIGNS if each != '==')} or in ({', '.join(FilterOp)})"
 
 
-def _worded(value: Any) -> Any:
-    worded = _SIGNS.get(value, value) if isinstance(value, str) else value
-    if worded not in list(FilterOp):
+def _parse_operator(value: Any) -> Any:
+    operator = _SIGNS.get(value, value) if isinstance(value, str) else value
+    if operator not in list(FilterOp):
         raise PydanticCustomError("enum", "Expected one of {ops}", {"ops": _EVERY_OP})
-    return worded
+    return operator
 
 
 class Filter(Frozen):
     """A condition on a row. A cell without a value meets none."""
 
     column: ColumnName
-    op: Annotated[FilterOp, BeforeValidator(_worded)]
+    op: Annotated[FilterOp, BeforeValidator(_parse_operator)]
     value: Any
     """A number, a text (for eq, neq and in) or a boolean; a list of numbers or texts for in."""
     abs: StrictBool = False
-    """Whether the cell's absolute value is compared."""
+    """True if the cell's absolute value is compared."""
 
     @model_validator(mode="after")
     def _comparable(self) -> "Filter":
@@ -113,7 +106,7 @@ class Filter(Frozen):
         numbers, texts = all(map(is_number, listed)), all(isinstance(each, str | bool) for each in listed)
         if not numbers and not texts:
             raise PydanticCustomError("invalid_filter", "Expected a finite number, a text or a boolean")
-        if not numbers and (self.abs or self.op not in _EITHER):
+        if not numbers and (self.abs or self.op not in _TEXT_OPERATORS):
             raise PydanticCustomError("invalid_filter", "Only numbers can be compared by size")
         for each in listed:
             self._check_text(each)
@@ -131,18 +124,18 @@ class Filter(Frozen):
 
 
 class StatisticSpec(Frozen):
-    """One statistic: over which columns, of which rows, of which file."""
+    """A statistic: its columns, rows and file."""
 
     name: StatisticName
     stat: Statistic
     column: ColumnName | None = None
-    """Of a statistic of one column; `count` may do without."""
+    """Column of a statistic of one column; optional for `count`."""
     columns: Annotated[tuple[ColumnName, ...], Field(max_length=2)] = ()
-    """Of a statistic of two columns: x, then y."""
+    """Columns of a statistic of two: x, then y."""
     q: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
-    """Of `quantile`: which, from 0 to 1."""
+    """Probability of `quantile`, from 0 to 1."""
     where: Annotated[tuple[Filter, ...], Field(max_length=MAX_FILTERS)] = ()
-    """All must hold."""
+    """Filters that a row has to match."""
     artifact: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """The name of the file; unset: the first that has the columns, the consumer's own before the agent's."""
     tolerance: Annotated[StrictFloat, Field(ge=0, le=1)] = 0.01
@@ -150,33 +143,34 @@ class StatisticSpec(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _spelled_out(cls, raw: Any) -> Any:
+    def _normalise(cls, raw: Any) -> Any:
         """`quantile(0.9)` is `quantile` with q = 0.9; one column may stand in `columns`, two in `column`."""
         if not isinstance(raw, dict):
             return raw
-        spelled = dict(raw)
-        stat, column, columns = spelled.get("stat"), spelled.get("column"), spelled.get("columns")
+        normalised = dict(raw)
+        stat, column, columns = normalised.get("stat"), normalised.get("column"), normalised.get("columns")
         found = _QUANTILE.fullmatch(stat) if isinstance(stat, str) else None
-        if found and spelled.get("q") is None:
-            spelled |= {"stat": "quantile", "q": _number(found[1])}
+        if found and normalised.get("q") is None:
+            normalised |= {"stat": "quantile", "q": found[1]}
+            with suppress(ValueError):  # validation refuses other texts
+                normalised["q"] = float(found[1])
         if isinstance(column, list | tuple) and not columns:
-            spelled |= {"column": None, "columns": column}
-        columns = spelled.get("columns")
-        if isinstance(columns, list | tuple) and len(columns) == 1 and spelled.get("column") is None:
-            spelled |= {"column": columns[0], "columns": ()}
-        return spelled
+            normalised |= {"column": None, "columns": column}
+        columns = normalised.get("columns")
+        if isinstance(columns, list | tuple) and len(columns) == 1 and normalised.get("column") is None:
+            normalised |= {"column": columns[0], "columns": ()}
+        return normalised
 
     @model_validator(mode="after")
     def _complete(self) -> "StatisticSpec":
         if self.stat in OF_TWO_COLUMNS:
-            if len(self.columns) != 2 or self.column is not None:
-                raise PydanticCustomError(
-                    "invalid_statistic", "{stat} takes two columns: give them as `columns`", {"stat": self.stat.value}
-                )
-        elif self.columns or (self.column is None and self.stat is not Statistic.COUNT):
-            raise PydanticCustomError(
-                "invalid_statistic", "{stat} takes one column: give it as `column`", {"stat": self.stat.value}
-            )
+            fits = len(self.columns) == 2 and self.column is None
+            message = "{stat} takes two columns: give them as `columns`"
+        else:
+            fits = not self.columns and (self.column is not None or self.stat is Statistic.COUNT)
+            message = "{stat} takes one column: give it as `column`"
+        if not fits:
+            raise PydanticCustomError("invalid_statistic", message, {"stat": self.stat.value})
         if (self.q is not None) != (self.stat is Statistic.QUANTILE):
             raise PydanticCustomError("invalid_statistic", "quantile, and it alone, takes q from 0 to 1")
         return self
@@ -189,6 +183,6 @@ class StatisticSpec(Frozen):
 
 
 class DerivedSpec(StatisticSpec):
-    """A statistic that no work asks for: named by the claim that it is held against, or by its column."""
+    """A statistic outside the work's list, named by its claim or by its column."""
 
     name: ClaimName

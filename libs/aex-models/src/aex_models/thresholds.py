@@ -1,4 +1,4 @@
-"""Which comparisons a metric type takes, and which thresholds fit them (the table of spec file 2)."""
+"""Comparisons by metric type, and the thresholds that fit them (the table of spec file 2)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,11 +8,11 @@ from aex_models.canonical import json_problem
 from aex_models.numbers import is_integer, is_number
 
 Threshold = bool | int | float | dict[str, Any] | list[str]
-"""A number, a boolean, `{min, max}`, a list of terms, or a JSON Schema; which one, the comparison says."""
+"""A number, boolean, `{min, max}`, list of terms or JSON Schema, depending on the comparison."""
 
 
 class MetricType(StrEnum):
-    """What kind of value a metric has."""
+    """The kind of a metric's value."""
 
     NUMERIC = "numeric"
     PERCENTAGE = "percentage"
@@ -29,7 +29,7 @@ class MetricType(StrEnum):
 
 
 class ComparisonOperator(StrEnum):
-    """How a metric's value is held against the threshold."""
+    """The comparison of a metric's value with the threshold."""
 
     GTE = "gte"
     GT = "gt"
@@ -54,15 +54,7 @@ COMPARISONS: Mapping[MetricType, frozenset[str]] = {
 }
 """The comparisons that each metric type takes."""
 
-UNIT_TYPES = frozenset(
-    {
-        MetricType.ACCURACY,
-        MetricType.BLEU_SCORE,
-        MetricType.ROUGE_SCORE,
-        MetricType.F1_SCORE,
-        MetricType.CONTAINS,
-    }
-)
+UNIT_TYPES = frozenset(map(MetricType, ("accuracy", "bleu_score", "rouge_score", "f1_score", "contains")))
 """Types whose values and thresholds lie in [0, 1]."""
 
 MAX_TERMS = 200
@@ -70,11 +62,12 @@ MAX_TERM_LENGTH = 500
 
 
 def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, threshold: Any) -> str | None:
-    """Why `threshold` does not fit, or None where it does. Assumes that the type takes the comparison."""
+    """Return why `threshold` does not fit, or None. Assumes that the type allows the comparison."""
     if comparison in _TERMS:
         return _terms_problem(threshold)
     if metric_type is MetricType.MATCHES_SCHEMA:
-        return _schema_problem(threshold)
+        is_schema = isinstance(threshold, bool | dict)
+        return _json_problem(threshold) if is_schema else "expected true, false or a JSON Schema object"
     if metric_type is MetricType.BOOLEAN:
         return None if isinstance(threshold, bool) else "expected true or false"
     if comparison is ComparisonOperator.IN_RANGE:
@@ -82,12 +75,6 @@ def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, t
     if metric_type is MetricType.CUSTOM and comparison in _EQUALITY and isinstance(threshold, bool):
         return None
     return _number_problem(metric_type, threshold)
-
-
-def _schema_problem(threshold: Any) -> str | None:
-    if not isinstance(threshold, bool | dict):
-        return "expected true, false or a JSON Schema object"
-    return _json_problem(threshold)
 
 
 def _json_problem(threshold: Any) -> str | None:
@@ -109,8 +96,7 @@ def _range_problem(metric_type: MetricType, threshold: Any) -> str | None:
     if not isinstance(threshold, dict) or not threshold or set(threshold) - {"min", "max"}:
         return "expected {min, max}, at least one of the two"
     for end, bound in threshold.items():
-        problem = _number_problem(metric_type, bound)
-        if problem:
+        if problem := _number_problem(metric_type, bound):
             return f"{end}: {problem}"
     if "min" in threshold and "max" in threshold and threshold["min"] > threshold["max"]:
         return "min must not exceed max"

@@ -7,15 +7,14 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MetricName, SuccessCriteria
-from aex_models.currencies import AgreedCurrency
 from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
-from aex_models.money import Currency, Money, TotalMoney
+from aex_models.money import AgreedCurrency, Currency, Money, TotalMoney
 from aex_models.science import Science
 from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
 
 
 class BasePolicy(StrEnum):
-    """When the base (CPC) is owed."""
+    """The condition under which the base (CPC) is paid."""
 
     JUDGED = "judged"
     """As soon as one candidate was judged."""
@@ -23,7 +22,7 @@ class BasePolicy(StrEnum):
 
 
 class FeedbackLevel(StrEnum):
-    """How much of a rejection the agent is told."""
+    """The detail of the feedback on a rejection."""
 
     CRITERIA = "criteria"
     FULL = "full"
@@ -31,7 +30,7 @@ class FeedbackLevel(StrEnum):
 
 
 class WorkStatus(StrEnum):
-    """Where a work stands."""
+    """The status of a work."""
 
     CHECKING = "checking"
     REFUSED = "refused"
@@ -42,7 +41,7 @@ class WorkStatus(StrEnum):
 
 
 class Budget(Frozen):
-    """What a work may cost. An absent cap means no cap; a cap of 0 means 0."""
+    """The cost limits of a work. An absent cap means no cap; a cap of 0 means 0."""
 
     max_cpc: Money
     max_cpa_total: Money | None = None
@@ -59,10 +58,15 @@ class CustomMetric(Frozen):
 
 
 class GroundTruth(Frozen):
-    """One true label, with the id of the item it belongs to, where it has one."""
+    """A true label, with the id of its item if it has one."""
 
     label: str | StrictInt | StrictBool
     id: str | StrictInt | None = None
+
+
+TermList = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]], Field(min_length=1, max_length=MAX_TERMS)
+]
 
 
 class Evaluation(Frozen):
@@ -74,23 +78,11 @@ class Evaluation(Frozen):
         | None
     ) = None
     ground_truth: Annotated[list[GroundTruth | str | StrictInt | StrictBool], Field(min_length=1)] | None = None
-    required_keywords: (
-        Annotated[
-            list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]],
-            Field(min_length=1, max_length=MAX_TERMS),
-        ]
-        | None
-    ) = None
+    required_keywords: TermList | None = None
     pattern: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
     """An RE2 pattern."""
     output_schema: dict[str, Any] | None = None
-    required_fields: (
-        Annotated[
-            list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]],
-            Field(min_length=1, max_length=MAX_TERMS),
-        ]
-        | None
-    ) = None
+    required_fields: TermList | None = None
     custom_metrics: tuple[CustomMetric, ...] = ()
 
     @field_validator("required_keywords", "required_fields")
@@ -106,22 +98,22 @@ EVALUATION_KEYS = frozenset(Evaluation.model_fields)
 
 
 class EvaluationBlob(Frozen):
-    """What the blob of a work's evaluation data holds, as canonical JSON.
+    """The content of a work's evaluation blob, as canonical JSON.
 
-    The salt makes its digest, which other services carry, tell nothing about the data.
+    Other services carry its digest. The salt keeps the digest from revealing the data.
     """
 
     salt: Annotated[str, Field(min_length=32)]
     evaluation: Evaluation | None = None
     science: Science | None = None
     input: dict[str, Any] = {}
-    """The work's, which agents read too; here where code or a reference is to be tried on it before any award."""
+    """Input of the work, which agents read, too; used to try code or a reference before any award."""
     success_criteria: SuccessCriteria | None = None
     """The same of the criteria."""
 
 
 class VerificationPolicy(Frozen):
-    """How candidates are judged, and how often an agent may try."""
+    """The rules of verification: attempts, feedback, verifier and deadline."""
 
     max_attempts: Annotated[StrictInt, Field(ge=1, le=100)] = 3
     feedback: FeedbackLevel = FeedbackLevel.CRITERIA
@@ -152,7 +144,7 @@ class WorkSubmission(Frozen):
 
 
 class EvaluationRef(Frozen):
-    """Where evaluation data lie: the salted digest and the size of their blob."""
+    """The salted digest and the size of a work's evaluation blob."""
 
     digest: Sha256
     size: int
@@ -178,7 +170,7 @@ class Work(Frozen):
 
 
 class Problem(Frozen):
-    """One thing that is wrong with what was sent."""
+    """A problem in a request's body."""
 
     path: str
     """JSON pointer into the body."""
@@ -196,7 +188,7 @@ class LintWarning(Frozen):
 
 
 class QuoteCase(Frozen):
-    """One end of the price range and a case that reaches it."""
+    """An end of the price range and a case that reaches it."""
 
     base: Money
     bonus: Money
@@ -212,7 +204,7 @@ class CheckedWork(Work):
     """A work whose custom code or reference was tried, as its consumer sees it."""
 
     problems: tuple[Problem, ...] = ()
-    """Why it was refused."""
+    """Reasons of the refusal."""
     warnings: tuple[LintWarning, ...] = ()
 
 

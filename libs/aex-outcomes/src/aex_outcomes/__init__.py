@@ -1,7 +1,4 @@
-"""The outcome verification framework: engine, extractors, lifecycle, confined workers.
-
-Names load on first use: importing the package costs next to nothing.
-"""
+"""The outcome verification framework, whose names load on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,79 +22,66 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
     from aex_outcomes.lifecycle.context import AgentContext as AgentContext
     from aex_outcomes.lifecycle.context import ExecutionContext as ExecutionContext
+    from aex_outcomes.lifecycle.context import Exhausted as Exhausted
+    from aex_outcomes.lifecycle.context import Failed as Failed
+    from aex_outcomes.lifecycle.context import Passed as Passed
+    from aex_outcomes.lifecycle.context import Reason as Reason
     from aex_outcomes.lifecycle.criteria_verifier import CriteriaVerifier as CriteriaVerifier
-    from aex_outcomes.lifecycle.endings import Exhausted as Exhausted
-    from aex_outcomes.lifecycle.endings import Failed as Failed
-    from aex_outcomes.lifecycle.endings import Passed as Passed
-    from aex_outcomes.lifecycle.endings import Reason as Reason
     from aex_outcomes.lifecycle.rejection import FatalAgentError as FatalAgentError
     from aex_outcomes.lifecycle.rejection import VerificationRejected as VerificationRejected
     from aex_outcomes.lifecycle.revision_loop import RevisionLoop as RevisionLoop
     from aex_outcomes.lifecycle.signature import InvalidVerifier as InvalidVerifier
     from aex_outcomes.lifecycle.state import VerificationState as VerificationState
     from aex_outcomes.linter import lint as lint
-    from aex_outcomes.quotation import quote as quote
-    from aex_outcomes.rollouts.scoring import score_or_zero as score_or_zero
-    from aex_outcomes.rollouts.scoring import score_rollout as score_rollout
+    from aex_outcomes.price_quote import quote as quote
+    from aex_outcomes.rollouts import score_or_zero as score_or_zero
+    from aex_outcomes.rollouts import score_rollout as score_rollout
+    from aex_outcomes.science.confined import DataLimits as DataLimits
     from aex_outcomes.science.domains.infer import infer_domain as infer_domain
     from aex_outcomes.science.domains.registry import DomainRegistry as DomainRegistry
-    from aex_outcomes.science.limits import DataLimits as DataLimits
+    from aex_outcomes.science.peer_review_port import PeerReviewer as PeerReviewer
+    from aex_outcomes.science.peer_review_port import ReviewBrief as ReviewBrief
+    from aex_outcomes.science.peer_review_port import Reviewed as Reviewed
     from aex_outcomes.science.recompute import Recomputation as Recomputation
     from aex_outcomes.science.recompute import recompute as recompute
     from aex_outcomes.science.reconcile import reconcile as reconcile
-    from aex_outcomes.science.review.port import PeerReviewer as PeerReviewer
-    from aex_outcomes.science.review.port import ReviewBrief as ReviewBrief
-    from aex_outcomes.science.review.port import Reviewed as Reviewed
-    from aex_outcomes.science.source import SourceFile as SourceFile
+    from aex_outcomes.science.source_files import SourceFile as SourceFile
 
-_HOMES = {
-    "AgentContext": "lifecycle.context",
-    "AgentFault": "extractors.protocol",
-    "Catalog": "catalog",
-    "ClassificationExtractor": "extractors.classification",
-    "ContainsExtractor": "extractors.contains",
-    "CriteriaVerifier": "lifecycle.criteria_verifier",
-    "CustomExtractor": "extractors.custom",
-    "DataLimits": "science.limits",
-    "DomainRegistry": "science.domains.registry",
-    "ExecutionContext": "lifecycle.context",
-    "Exhausted": "lifecycle.endings",
-    "Failed": "lifecycle.endings",
-    "FatalAgentError": "lifecycle.rejection",
-    "InvalidVerifier": "lifecycle.signature",
-    "LatencyExtractor": "extractors.latency",
-    "MetricExtractor": "extractors.protocol",
-    "OutcomeConfig": "config",
-    "Passed": "lifecycle.endings",
-    "PeerReviewer": "science.review.port",
-    "PlatformFault": "extractors.protocol",
-    "Reason": "lifecycle.endings",
-    "Recomputation": "science.recompute",
-    "ReviewBrief": "science.review.port",
-    "Reviewed": "science.review.port",
-    "RevisionLoop": "lifecycle.revision_loop",
-    "RolloutExtractor": "extractors.rollout",
-    "ScienceExtractor": "extractors.science",
-    "SourceFile": "science.source",
-    "Sourced": "extractors.protocol",
-    "StatisticsExtractor": "extractors.statistics",
-    "TextQualityExtractor": "extractors.text_quality",
-    "VerificationEngine": "engine.verification",
-    "VerificationRejected": "lifecycle.rejection",
-    "VerificationState": "lifecycle.state",
-    "infer_domain": "science.domains.infer",
-    "lint": "linter",
-    "load_config": "config",
-    "quote": "quotation",
-    "recompute": "science.recompute",
-    "reconcile": "science.reconcile",
-    "score_or_zero": "rollouts.scoring",
-    "score_rollout": "rollouts.scoring",
+_NAMES = {
+    "catalog": ("Catalog",),
+    "config": ("OutcomeConfig", "load_config"),
+    "engine.verification": ("VerificationEngine",),
+    "extractors.classification": ("ClassificationExtractor",),
+    "extractors.contains": ("ContainsExtractor",),
+    "extractors.custom": ("CustomExtractor",),
+    "extractors.latency": ("LatencyExtractor",),
+    "extractors.protocol": ("AgentFault", "MetricExtractor", "PlatformFault", "Sourced"),
+    "extractors.rollout": ("RolloutExtractor",),
+    "extractors.science": ("ScienceExtractor",),
+    "extractors.statistics": ("StatisticsExtractor",),
+    "extractors.text_quality": ("TextQualityExtractor",),
+    "lifecycle.context": ("AgentContext", "ExecutionContext", "Exhausted", "Failed", "Passed", "Reason"),
+    "lifecycle.criteria_verifier": ("CriteriaVerifier",),
+    "lifecycle.rejection": ("FatalAgentError", "VerificationRejected"),
+    "lifecycle.revision_loop": ("RevisionLoop",),
+    "lifecycle.signature": ("InvalidVerifier",),
+    "lifecycle.state": ("VerificationState",),
+    "linter": ("lint",),
+    "price_quote": ("quote",),
+    "rollouts": ("score_or_zero", "score_rollout"),
+    "science.confined": ("DataLimits",),
+    "science.domains.infer": ("infer_domain",),
+    "science.domains.registry": ("DomainRegistry",),
+    "science.peer_review_port": ("PeerReviewer", "ReviewBrief", "Reviewed"),
+    "science.recompute": ("Recomputation", "recompute"),
+    "science.reconcile": ("reconcile",),
+    "science.source_files": ("SourceFile",),
 }
-"""Public name → the module that it lives in."""
+"""Module → its public names."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 _MEASURING = frozenset({"duckdb", "pydantic_monty", "rapidfuzz"})
-"""What the extra `measuring` brings. Who checks works, quotes them or runs verifiers of its own needs none of it."""
+"""The packages of the extra `measuring`: checks, price quotes and verifiers need none of them."""
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 the table above is the one list
 

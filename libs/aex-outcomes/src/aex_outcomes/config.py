@@ -1,4 +1,4 @@
-"""`outcome-verification.yaml`: extractors and verifiers, how they are set, and what verification does."""
+"""The configuration in `outcome-verification.yaml`: extractors, verifiers, verification and caching."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,11 +20,11 @@ BUILT_IN = {
     "science": "ScienceExtractor",
     "rollout": "RolloutExtractor",
 }
-"""The sections that need no `class`, and the class that each stands for."""
+"""The sections without a `class`, each with its class."""
 
 
 class InvalidConfig(ValueError):
-    """A configuration that cannot be used; `problems` are pairs of a dotted path and what is wrong there."""
+    """An invalid configuration; `problems` are pairs of a dotted path and a message."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{path}: {problem}" if path else problem for path, problem in problems))
@@ -32,42 +32,42 @@ class InvalidConfig(ValueError):
 
 
 class SandboxConfig(Frozen):
-    """Limits of code that is not the platform's own."""
+    """The limits of code that is not the platform's own."""
 
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 5_000
     memory_limit_mb: Annotated[StrictInt, Field(ge=16, le=16_384)] = 256
 
 
-READING_DATA = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
-"""Of workers that read raw data (`extractors.statistics.sandbox`): five million rows, of a file of 100 MB."""
+DATA_SANDBOX = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
+"""The limits of workers that read raw data (`extractors.statistics.sandbox`): a file of 100 MB."""
 LEAST_READING_MB = 256
 
 
 class ExtractorConfig(Frozen):
-    """One section below `extractors`."""
+    """A section below `extractors`."""
 
     enabled: StrictBool = True
     class_: Annotated[str, Field(min_length=1, max_length=300)] | None = Field(default=None, alias="class")
     """The bare name of a built-in class, a class path (`package.module:Class`), or the name of an entry point."""
     config: dict[str, Any] = {}
-    """The extractor's own settings: its keyword arguments."""
+    """The extractor's keyword arguments."""
     sandbox: SandboxConfig = SandboxConfig()
 
 
 class VerifierConfig(Frozen):
-    """One section below `verifiers`, under the name that works give in `verification.verifier`.
+    """A section below `verifiers`, under the name that works give in `verification.verifier`.
 
     The short form is the path alone: `summary_check: my_package.verifiers:verify_summary`.
     """
 
     enabled: StrictBool = True
-    """False: there is no verifier of this name here, also where an installed package offers one."""
+    """False removes the verifier of this name, also one of an installed package."""
     path: Annotated[str, Field(min_length=1, max_length=300)] | None = None
-    """Of the callable (`package.module:function`), or the name of an entry point; unset: the one of the same name."""
+    """The path of the callable (`package.module:function`), or an entry point; default: the one of this name."""
     output_type: Annotated[str, Field(min_length=1, max_length=300)] | None = None
-    """Path of the output's type; unset: the annotation of the verifier's first parameter."""
+    """The path of the output's type; default: the annotation of the verifier's first parameter."""
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 30_000
-    """After this time the verifier is killed: a system error, never the agent's fault."""
+    """The time after which the verifier is killed: a system error, never the agent's fault."""
 
     @model_validator(mode="before")
     @classmethod
@@ -75,17 +75,13 @@ class VerifierConfig(Frozen):
         if isinstance(raw, str):
             return {"path": raw}
         if not isinstance(raw, Mapping | VerifierConfig):
-            raise PydanticCustomError(
-                "verifier", "expected a path (package.module:function), or a mapping of {keys}", {"keys": _KEYS}
-            )
+            message = "expected a path (package.module:function), or a mapping of {keys}"
+            raise PydanticCustomError("verifier", message, {"keys": ", ".join(cls.model_fields)})
         return raw
 
 
-_KEYS = ", ".join(VerifierConfig.model_fields)
-
-
 class VerificationConfig(Frozen):
-    """What verification does besides judging. The two switches can be off offline and embedded alone."""
+    """The switches and bounds of verification. Both switches can be off offline and embedded alone."""
 
     governance_check: StrictBool = True
     store_outcomes: StrictBool = True
@@ -93,14 +89,13 @@ class VerificationConfig(Frozen):
 
 
 class CachingConfig(Frozen):
-    """What is remembered in the process."""
+    """The caches of a process. `extractor_results_ttl`: seconds; 0 disables the cache."""
 
     extractor_results_ttl: Annotated[StrictInt, Field(ge=0, le=86_400)] = 300
-    """Seconds; 0 remembers nothing."""
 
 
 class OutcomeConfig(Frozen):
-    """The whole file. Every section has a default: an empty file is a valid one."""
+    """The complete file. Every section has a default: an empty file is valid."""
 
     extractors: dict[str, ExtractorConfig] = {}
     verifiers: dict[Identifier, VerifierConfig] = {}
@@ -108,20 +103,21 @@ class OutcomeConfig(Frozen):
     caching: CachingConfig = CachingConfig()
 
     def sections(self) -> dict[str, ExtractorConfig]:
-        """Every extractor's section: the built-in ones unless said otherwise, then the others."""
+        """Return every extractor's section, the built-in ones first."""
         sections = {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
         statistics = sections["statistics"]
-        said = statistics.sandbox.model_dump(exclude_unset=True) if "sandbox" in statistics.model_fields_set else {}
-        sections["statistics"] = statistics.model_copy(update={"sandbox": READING_DATA.model_copy(update=said)})
+        is_set = "sandbox" in statistics.model_fields_set
+        configured = statistics.sandbox.model_dump(exclude_unset=True) if is_set else {}
+        sections["statistics"] = statistics.model_copy(update={"sandbox": DATA_SANDBOX.model_copy(update=configured)})
         return sections
 
     def as_json(self) -> dict[str, Any]:
-        """The configuration as a mapping that `parse_config` takes: the form in which workers are given it."""
+        """Return a mapping for `parse_config`: the form that workers get."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def parse_config(raw: Any) -> OutcomeConfig:
-    """The configuration of a mapping (None: all defaults). Raises `InvalidConfig`, naming each bad key's path."""
+    """Parse a mapping (None: all defaults). Raises `InvalidConfig` with each bad key's path."""
     if raw is None:
         return OutcomeConfig()
     if not isinstance(raw, Mapping):
@@ -129,7 +125,9 @@ def parse_config(raw: Any) -> OutcomeConfig:
     try:
         config = OutcomeConfig.model_validate(raw)
     except ValidationError as error:
-        raise InvalidConfig([_explained(each) for each in error.errors()]) from None
+        found = [(".".join(str(key) for key in each["loc"] if key != "[key]"), each) for each in error.errors()]
+        messages = {"extra_forbidden": "unknown key"}
+        raise InvalidConfig([(path, messages.get(each["type"], each["msg"])) for path, each in found]) from None
     problems = [
         (f"extractors.{name}.class", "required: this is no built-in extractor")
         for name, section in config.extractors.items()
@@ -144,7 +142,7 @@ def parse_config(raw: Any) -> OutcomeConfig:
 
 
 def load_config(path: Path | None) -> OutcomeConfig:
-    """Read and check a file; without one, all defaults. Raises `InvalidConfig`; `OSError` where it cannot be read."""
+    """Load a file (None: all defaults). Raises `InvalidConfig`, and `OSError` for an unreadable file."""
     if path is None:
         return OutcomeConfig()
     import yaml  # noqa: PLC0415 needed where there is a file
@@ -154,8 +152,3 @@ def load_config(path: Path | None) -> OutcomeConfig:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidConfig([(str(path), f"not YAML: {error}")]) from None
     return parse_config(raw)
-
-
-def _explained(error: Any) -> tuple[str, str]:
-    path = ".".join(str(segment) for segment in error["loc"] if segment != "[key]")
-    return path, "unknown key" if error["type"] == "extra_forbidden" else error["msg"]

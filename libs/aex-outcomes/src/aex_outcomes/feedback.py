@@ -1,27 +1,100 @@
-"""What an agent is told of a candidate that did not pass: compact, deterministic XML, at most 4 kB (spec file 3)."""
+"""The feedback on a rejected candidate: compact, deterministic XML of at most 4 kB (spec file 3).
+
+Names and codes appear at any level, and messages about the agent's own files. Figures appear at level `full` alone. Of
+a peer review only the gate's result appears: a judge's text may quote confidential data.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.examination import DataProblem, DomainViolation, Fault, ValueMismatch
 from aex_models.numbers import is_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
+from aex_models.science import GateReason, ScienceResult
 from aex_models.work import FeedbackLevel, Problem
-from aex_outcomes.engine.aggregating import Scale
-from aex_outcomes.in_words import needed, short, written
-from aex_outcomes.science_told import science_lines, science_rejects
-from aex_outcomes.xml_text import attribute, element, escaped, one_line
+from aex_outcomes.engine.verdict import CriteriaWeights
+from aex_outcomes.formatting import (
+    escape_attribute,
+    escape_text,
+    format_bounds,
+    format_requirement,
+    format_value,
+    render_element,
+    to_one_line,
+    truncate,
+)
 
-CRITERIA_NOT_MET = "criteria_not_met"
-"""The code of a rejection by the criteria."""
-SCIENCE_NOT_PASSED = "science_not_passed"
-"""The code of a rejection by the science gate alone."""
+VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"
+"""The reasons with figures at level `full`."""
+CRITERIA_NOT_MET, SCIENCE_NOT_PASSED = "criteria_not_met", "science_not_passed"
+"""The codes of a rejection by the criteria, and by the science gate alone."""
 MAX_MESSAGE = 2_000
 """Bytes of a verifier's own message."""
-_MAX_CODE = 300
-_MAX_LINE = 1_200
+_MAX_CODE, _MAX_LINE = 300, 1_200
 _CLOSING = "</verification_rejected>"
+_TO_DO = {"nothing_recomputed": "claim at least one of", "statistic_not_claimed": "claim each of"}
+"""The reasons whose names are the missing claims."""
+
+
+def science_rejects(result: VerificationResult | None) -> bool:
+    """Return True when the science gate rejects the candidate."""
+    return result is not None and result.science is not None and result.science.passed is False
+
+
+def science_lines(result: VerificationResult | None, *, in_full: bool) -> list[str]:
+    """Return a line for each reason and each unusable file of the candidate; none unless the gate rejects."""
+    if result is None or result.science is None or not science_rejects(result):
+        return []
+    return [*_reasons(result.science, in_full), *_problems(result.science, in_full)]
+
+
+def format_mismatch(mismatch: ValueMismatch) -> str:
+    """Return a mismatch with its claimed and recomputed values and its severity."""
+    figures = f"claimed {format_value(mismatch.claimed)}, recomputed {format_value(mismatch.actual)}"
+    return f"{mismatch.name}: {figures} ({mismatch.severity})"
+
+
+def format_violation(violation: DomainViolation) -> str:
+    """Return a violation with its value and bounds, or its message when it has no value."""
+    ends = {name: end for name, end in (("min", violation.min), ("max", violation.max)) if end is not None}
+    if violation.value is None or not ends:
+        return f"{violation.name}: {truncate(violation.message)}"
+    return f"{violation.name}: {format_value(violation.value)}, needs {format_bounds(ends)} ({violation.source})"
+
+
+def _reasons(science: ScienceResult, in_full: bool) -> Iterator[str]:
+    for reason in science.reasons:
+        if in_full and reason.code == VALUE_MISMATCH and science.value_mismatches:
+            yield from (f"{VALUE_MISMATCH}: {format_mismatch(each)}" for each in science.value_mismatches)
+        elif in_full and reason.code == DOMAIN_VIOLATION and science.domain_violations:
+            yield from (f"{DOMAIN_VIOLATION}: {format_violation(each)}" for each in science.domain_violations)
+        else:
+            yield _named(reason)
+
+
+def _named(reason: GateReason) -> str:
+    """Return the code with the names, and the action for missing claims; without names its message."""
+    names, to_do = truncate(", ".join(reason.names)), _TO_DO.get(reason.code)
+    text = f"{to_do}: {names}" if names and to_do else names or truncate(reason.message)
+    return f"{reason.code}: {text}" if text else reason.code
+
+
+def _problems(science: ScienceResult, in_full: bool) -> Iterator[str]:
+    """Yield each kind of problem of each of the candidate's files, with its message.
+
+    Messages quote no cell. Those on the consumer's own data appear at level `full` alone.
+    """
+    text: dict[tuple[str | None, str], list[DataProblem]] = {}
+    for each in science.examination.problems:
+        if each.fault is Fault.AGENT:
+            text.setdefault((each.artifact, each.code), []).append(each)
+    for (artifact, code), problems in text.items():
+        names = ", ".join(each.name for each in problems if each.name)
+        what = f"{truncate(artifact or 'artifacts')}: {code}{f' ({truncate(names)})' if names else ''}"
+        words = next((each.message for each in problems if in_full or not each.secret), "")
+        yield f"{what}: {truncate(words)}" if words else what
 
 
 def render_feedback(
@@ -34,53 +107,54 @@ def render_feedback(
     message: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> str:
-    """The feedback on a rejected candidate.
+    """Render the feedback on a rejected candidate.
 
-    `code`, `message` and `metadata` (JSON) are a verifier's; without a code it is `rejection_code`, without a message
-    the summary counts the unmet criteria and names the science gate.
-    Below level `full` no value is told and no metadata, and at `none` nothing but the first line: code and attempts.
+    `code`, `message` and `metadata` (JSON) are a verifier's. The default code is `rejection_code`; the default summary
+    counts the unmet criteria and names the science gate. Below level `full` no value and no metadata appear; at `none`
+    only the first line, with code and attempts.
     """
     code = rejection_code(result) if code is None else code
-    opening = (
-        f'<verification_rejected code="{attribute(code, _MAX_CODE)}" attempt="{attempt}" max_attempts="{max_attempts}">'
-    )
+    attempts = f'attempt="{attempt}" max_attempts="{max_attempts}"'
+    opening = f'<verification_rejected code="{escape_attribute(code, _MAX_CODE)}" {attempts}>'
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
     lines = [f"- {_line(each, level)}" for each in _unmet(result)]
-    lines += [f"- {escaped(each, _MAX_LINE)}" for each in science_lines(result, in_full=level is FeedbackLevel.FULL)]
-    if level is FeedbackLevel.FULL:
+    in_full = level is FeedbackLevel.FULL
+    lines += [f"- {escape_text(each, _MAX_LINE)}" for each in science_lines(result, in_full=in_full)]
+    if in_full:
         lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
-    summary = _counted(result) if message is None else escaped(message, MAX_MESSAGE)
-    return element(opening, [f"Summary: {summary}"], lines, _CLOSING)
+    summary = _counted(result) if message is None else escape_text(message, MAX_MESSAGE)
+    return render_element(opening, [f"Summary: {summary}"], lines, _CLOSING)
 
 
 def render_invalid(errors: Sequence[Problem]) -> str:
-    """The answer to an output that is not of the verifier's output type: it was not judged, and used no attempt."""
-    lines = [escaped(f"- {each.path or '/'}: {each.message}", _MAX_LINE) for each in errors]
-    return element(f'<output_invalid errors="{len(errors)}">', [], lines, "</output_invalid>")
+    """Render the feedback on an output that is not of the output type: no verdict and no attempt."""
+    lines = [escape_text(f"- {each.path or '/'}: {each.message}", _MAX_LINE) for each in errors]
+    return render_element(f'<output_invalid errors="{len(errors)}">', [], lines, "</output_invalid>")
 
 
 def render_repeated(*, attempt: int, max_attempts: int, replays: int, max_replays: int) -> str:
-    """The answer to a candidate that was rejected before. `replays`: how often in a row it has been repeated by now."""
-    told = f'attempt="{attempt}" max_attempts="{max_attempts}" replays="{replays}" max_replays="{max_replays}"'
+    """Render the feedback on a repeated rejected candidate. `replays`: the consecutive repeats."""
+    text = f'attempt="{attempt}" max_attempts="{max_attempts}" replays="{replays}" max_replays="{max_replays}"'
     sentence = "This candidate was rejected before: it was not judged again and used no attempt. Change it."
-    return element(f"<candidate_repeated {told}>", [sentence], [], "</candidate_repeated>")
+    return render_element(f"<candidate_repeated {text}>", [sentence], [], "</candidate_repeated>")
 
 
 def summary_of(result: VerificationResult | None, message: str | None) -> str:
-    """What the summary says, for contract events: bounded like it, but plain text."""
-    return _counted(result) if message is None else one_line(message, MAX_MESSAGE)
+    """Return the summary in plain text, for contract events."""
+    return _counted(result) if message is None else to_one_line(message, MAX_MESSAGE)
 
 
 def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
-    """What rejected a candidate, no verifier asked: the criteria, or else the science gate.
+    """Return the code of a rejection without a verifier: the criteria, or else the science gate.
 
-    Without `criteria`, the work's, one that is unmet counts as all of them, also where `any` or `weighted` takes it.
+    Without the work's `criteria`, one unmet criterion counts as a rejection by them, also under `any` or `weighted`.
     """
     if not science_rejects(result) or result is None:
         return CRITERIA_NOT_MET
     met = [each.met for each in result.criterion_results]
-    return SCIENCE_NOT_PASSED if all(met) or (criteria and Scale.of(criteria).succeeds(met)) else CRITERIA_NOT_MET
+    succeeds = all(met) or (criteria is not None and CriteriaWeights.of(criteria).succeeds(met))
+    return SCIENCE_NOT_PASSED if succeeds else CRITERIA_NOT_MET
 
 
 def _counted(result: VerificationResult | None) -> str:
@@ -96,22 +170,19 @@ def _unmet(result: VerificationResult | None) -> list[CriterionResult]:
 
 
 def _member(key: str, value: Any) -> str:
-    """One member of a rejection's metadata."""
-    plain = isinstance(value, str) or is_number(value)
-    told = written(value) if plain else short(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
-    return escaped(f"{short(key)}: {told}", _MAX_LINE)
+    is_plain = isinstance(value, str) or is_number(value)
+    text = format_value(value if is_plain else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
+    return escape_text(f"{truncate(key)}: {text}", _MAX_LINE)
 
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
     if level is not FeedbackLevel.FULL:
-        return escaped(f"{result.metric}: not met{_why(result)}", _MAX_LINE)
-    return escaped(f"{result.metric}: {_found(result)}, needs {needed(result)}", _MAX_LINE)
+        return escape_text(f"{result.metric}: not met{_why(result)}", _MAX_LINE)
+    return escape_text(f"{result.metric}: {_found(result)}, needs {format_requirement(result)}", _MAX_LINE)
 
 
 def _why(result: CriterionResult) -> str:
-    """The code of what went wrong. A secret metric's is told only where the candidate lacks what it is about:
-    any other may depend on the evaluation data, as whether there are as many predictions as true labels does.
-    """
+    # Another code of a secret metric may depend on the evaluation data, such as the number of true labels.
     if result.error is None or (result.secret and result.error.code != METRIC_MISSING):
         return ""
     return f" ({result.error.code})"
@@ -119,9 +190,9 @@ def _why(result: CriterionResult) -> str:
 
 def _found(result: CriterionResult) -> str:
     if result.error is None:
-        return written(result.value)
+        return format_value(result.value)
     if result.error.code == METRIC_MISSING:
         return "missing"
-    if result.error.code == CUSTOM_METRIC_FAILED:  # what custom code says is never the agent's to read
+    if result.error.code == CUSTOM_METRIC_FAILED:  # messages of custom code are not for the agent
         return result.error.code
-    return f"{result.error.code}: {short(result.error.message)}"
+    return f"{result.error.code}: {truncate(result.error.message)}"

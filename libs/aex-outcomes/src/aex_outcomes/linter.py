@@ -1,8 +1,9 @@
-"""The criteria linter: what is valid but hardly meant. What needs the engine to be run is `reference_check`'s."""
+"""The criteria linter: rules for valid criteria that are probably mistakes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from itertools import combinations as pairs_of
 from itertools import compress
 from typing import Any
@@ -14,51 +15,51 @@ from aex_models.results import Provenance
 from aex_models.science import Science
 from aex_models.work import Budget, LintWarning
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.aggregating import Scale, effective_required
-from aex_outcomes.extent import Extent, extent_of
-from aex_outcomes.in_words import needed
+from aex_outcomes.engine.verdict import CriteriaWeights, is_required
+from aex_outcomes.feasibility import (
+    MAX_ENUMERATED,
+    CriteriaGroup,
+    EvaluationCounts,
+    Met,
+    count_evaluation,
+    feasible_combinations,
+    group_criteria,
+)
+from aex_outcomes.formatting import format_requirement
 from aex_outcomes.kernels.rouge import is_rouge_type
-from aex_outcomes.reachable import MAX_ENUMERATED, Group, Met, combinations, groups
-from aex_outcomes.science_lint import is_recomputed, rests_on_own_data, science_warnings
+from aex_outcomes.science_lint import is_recomputed, lint_warning, rests_on_own_data, science_warnings
 
 
-@dataclass(frozen=True, slots=True)
-class Linted:
-    """What the rules look at."""
+@dataclass(frozen=True)
+class LintContext:
+    """The input of the rules. `verified`: a verifier decides too."""
 
     criteria: SuccessCriteria
     budget: Budget | None
-    extent: Extent
+    extent: EvaluationCounts
     catalog: Catalog
-    groups: Sequence[Group]
-    reached: Sequence[Met]
-    """Every combination of met criteria that can occur; empty where there are too many criteria to enumerate."""
+    """The catalogue with the statistics that the science names."""
     root: str
-    verified: bool = False
-    """Whether a verifier or the science gate decides beside the criteria: both have to be met."""
-    science: Science | None = None
+    verified: bool
+    science: Science | None
 
-    @classmethod
-    def of(
-        cls,
-        criteria: SuccessCriteria,
-        budget: Budget | None,
-        extent: Extent,
-        catalog: Catalog,
-        root: str,
-        *,
-        verified: bool,
-        science: Science | None,
-    ) -> "Linted":
-        """With what is reachable found out. `verified`: whether a verifier decides; `catalog`: with the statistics that
-        the science names. Raises `UnknownMetric`."""
-        found, count = groups(criteria.criteria, catalog, extent), len(criteria.criteria)
-        reached = list(combinations(found, count)) if count <= MAX_ENUMERATED else []
-        gated = verified or science is not None  # either takes away a success that the criteria alone would give
-        return cls(criteria, budget, extent, catalog, found, reached, root, gated, science)
+    @cached_property
+    def groups(self) -> Sequence[CriteriaGroup]:
+        """Return the groups of criteria that depend on each other. Raises `UnknownMetric`."""
+        return group_criteria(self.criteria.criteria, self.catalog, self.extent)
+
+    @cached_property
+    def feasible(self) -> Sequence[Met]:
+        """Return every feasible combination of met criteria; empty for too many criteria to enumerate."""
+        count = len(self.criteria.criteria)
+        return list(feasible_combinations(self.groups, count)) if count <= MAX_ENUMERATED else []
+
+    @property
+    def is_gated(self) -> bool:
+        """Return True when a verifier or the science gate can prevent a success of the criteria."""
+        return self.verified or self.science is not None
 
     def path(self, position: int) -> str:
-        """The JSON pointer of a criterion."""
         return f"{self.root}/criteria/{position}"
 
 
@@ -73,191 +74,152 @@ def lint(
     science: Science | None = None,
     domain: str | None = None,
 ) -> tuple[LintWarning, ...]:
-    """Warnings about valid criteria, in the order of the rules, then about `science`. Raises `UnknownMetric`.
+    """Return warnings about valid criteria, in the order of the rules, then about `science`.
 
-    `root`: the JSON pointer under which the criteria lie. `verified`: whether the work names a verifier too. `domain`:
-    the work's. Warnings may tell about evaluation data: they are the consumer's alone.
+    `root`: the JSON pointer of the criteria. `verified`: the work names a verifier. `domain`: the work's. Warnings may
+    reveal evaluation data: they are for the consumer alone. Raises `UnknownMetric`.
     """
     known = (catalog or Catalog.of()).with_statistics(science.statistics if science else ())
-    of_science = science_warnings(science, domain, known) if science else ()
+    science_findings = science_warnings(science, domain, known) if science else ()
     if criteria is None:
-        return of_science
-    extent = extent_of(criteria.criteria, evaluation or {})
-    linted = Linted.of(criteria, budget, extent, known, root, verified=verified, science=science)
-    return (*lint_reached(linted), *of_science)
+        return science_findings
+    extent = count_evaluation(criteria.criteria, evaluation or {})
+    linted = LintContext(criteria, budget, extent, known, root, verified, science)
+    return (*lint_feasible(linted), *science_findings)
 
 
-def lint_reached(linted: Linted) -> tuple[LintWarning, ...]:
-    """The warnings of all rules, where what is reachable is known already."""
+def lint_feasible(linted: LintContext) -> tuple[LintWarning, ...]:
+    """Return the warnings of all rules, for known combinations."""
     return tuple(warning for rule in RULES for warning in rule(linted))
 
 
-def always_or_never_met(linted: Linted) -> Iterator[LintWarning]:
-    """A criterion that every value meets, or none."""
+def always_or_never_met(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of a criterion that every value meets, or none."""
     for group in linted.groups:
-        for place, position in enumerate(group.positions):
+        for index, position in enumerate(group.positions):
             criterion = linted.criteria.criteria[position]
-            verdicts = {met[place] for met in group.together}
+            verdicts = {met[index] for met in group.together}
             if verdicts == {True}:
-                yield LintWarning(
-                    code="always_met",
-                    path=linted.path(position),
-                    message=f"{said(criterion)} is met by every value that the metric can have",
-                    suggestion="Tighten the threshold, or drop the criterion",
-                )
+                message = f"{describe_criterion(criterion)} is met by every value that the metric can have"
+                fix = "Tighten the threshold, or drop the criterion"
+                yield lint_warning("always_met", linted.path(position), message, fix)
             elif verdicts == {False}:
-                yield LintWarning(
-                    code="never_met",
-                    path=linted.path(position),
-                    message=f"{said(criterion)} is met by no value that the metric can have",
-                    suggestion="Check the threshold and its scale: built-in shares run from 0 to 1",
-                )
+                message = f"{describe_criterion(criterion)} is met by no value that the metric can have"
+                fix = "Check the threshold and its scale: built-in shares run from 0 to 1"
+                yield lint_warning("never_met", linted.path(position), message, fix)
 
 
-def said(criterion: SuccessCriterion) -> str:
-    """A criterion in words: metric, comparison and what it needs."""
-    return f"{criterion.metric} {criterion.comparison} ({needed(criterion)})"
+def describe_criterion(criterion: SuccessCriterion) -> str:
+    """Return a criterion in words: metric, comparison and threshold."""
+    return f"{criterion.metric} {criterion.comparison} ({format_requirement(criterion)})"
 
 
-def exclusive(linted: Linted) -> Iterator[LintWarning]:
-    """Two criteria that cannot both be met, though each alone can."""
+def mutually_exclusive(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of two criteria that cannot both be met, though each alone can."""
     for group in linted.groups:
-        places = [place for place in range(len(group.positions)) if any(met[place] for met in group.together)]
-        for first, second in pairs_of(places, 2):
+        met_indexes = [index for index in range(len(group.positions)) if any(met[index] for met in group.together)]
+        for first, second in pairs_of(met_indexes, 2):
             if not any(met[first] and met[second] for met in group.together):
                 one, other = group.positions[first], group.positions[second]
-                yield LintWarning(
-                    code="criteria_exclude_each_other",
-                    path=linted.path(other),
-                    message=f"Criteria {one} and {other} can never both be met",
-                    suggestion="Under `all`, or where both are required, no candidate can pass: relax one of them",
-                )
+                message = f"Criteria {one} and {other} can never both be met"
+                fix = "Under `all`, or where both are required, no candidate can pass: relax one of them"
+                yield lint_warning("criteria_exclude_each_other", linted.path(other), message, fix)
 
 
-def nothing_required(linted: Linted) -> Iterator[LintWarning]:
-    """`all` over no required criterion. Beside a verifier or a science gate, criteria may be there for money alone."""
+def nothing_required(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of `all` without a required criterion, unless a verifier or a science gate decides."""
     criteria = linted.criteria
-    if linted.verified:
+    if linted.is_gated:
         return
-    if criteria.aggregation is Aggregation.ALL and not any(
-        effective_required(criteria, each) for each in criteria.criteria
-    ):
-        yield LintWarning(
-            code="nothing_required",
-            path=linted.root,
-            message="No criterion is required under `all`: every judged candidate passes",
-            suggestion="Leave `required` unset on the criteria that decide, or use `any` or `weighted`",
-        )
+    if criteria.aggregation is Aggregation.ALL and not any(is_required(criteria, each) for each in criteria.criteria):
+        message = "No criterion is required under `all`: every judged candidate passes"
+        fix = "Leave `required` unset on the criteria that decide, or use `any` or `weighted`"
+        yield lint_warning("nothing_required", linted.root, message, fix)
 
 
-def unreachable_success(linted: Linted) -> Iterator[LintWarning]:
-    """A minimum that no combination reaches, or a success that none has, or that all have and nothing else denies."""
-    criteria, reached = linted.criteria, linted.reached
+def unreachable_success(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of a minimum or a success that no combination reaches, or that all reach."""
+    criteria, reached = linted.criteria, linted.feasible
     if not reached:
         return
-    scale = Scale.of(criteria)
+    scale = CriteriaWeights.of(criteria)
     if criteria.aggregation is Aggregation.WEIGHTED and max(scale.share(met) for met in reached) < scale.minimum:
-        yield LintWarning(
-            code="minimum_unreachable",
-            path=f"{linted.root}/minimum_weighted_score",
-            message=f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}",
-            suggestion="Lower minimum_weighted_score, or change the criteria that exclude each other",
-        )
+        message = f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}"
+        fix = "Lower minimum_weighted_score, or change the criteria that exclude each other"
+        yield lint_warning("minimum_unreachable", f"{linted.root}/minimum_weighted_score", message, fix)
         return
     outcomes = {scale.succeeds(met) for met in reached}
     if outcomes == {False}:
-        yield LintWarning(
-            code="success_unreachable",
-            path=linted.root,
-            message="No candidate can pass: what success needs cannot be met together",
-            suggestion="Relax a required criterion, or unset `required`",
-        )
-    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.verified:
-        yield LintWarning(
-            code="success_certain",
-            path=linted.root,
-            message="Every judged candidate passes, whatever it delivers",
-            suggestion="Raise minimum_weighted_score, or set `required` on a criterion",
-        )
+        message = "No candidate can pass: what success needs cannot be met together"
+        fix = "Relax a required criterion, or unset `required`"
+        yield lint_warning("success_unreachable", linted.root, message, fix)
+    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.is_gated:
+        message = "Every judged candidate passes, whatever it delivers"
+        fix = "Raise minimum_weighted_score, or set `required` on a criterion"
+        yield lint_warning("success_certain", linted.root, message, fix)
 
 
-def bonus_out_of_reach(linted: Linted) -> Iterator[LintWarning]:
-    """More bonus than the budget's cap pays."""
+def bonus_out_of_reach(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of more bonus than the budget's cap pays."""
     cap = linted.budget.max_cpa_total if linted.budget else None
     if cap is None:
         return
-    earned = max(_bonuses(linted.criteria, linted.reached), default=ZERO)
+    earned = max(_bonuses(linted.criteria, linted.feasible), default=ZERO)
     if earned > cap:
-        yield LintWarning(
-            code="bonus_unreachable",
-            path="/budget/max_cpa_total",
-            message=f"The criteria can earn {format_amount(earned)}; max_cpa_total pays {format_amount(cap)} at most",
-            suggestion="Raise max_cpa_total, or lower the bonuses",
-        )
+        message = f"The criteria can earn {format_amount(earned)}; max_cpa_total pays {format_amount(cap)} at most"
+        fix = "Raise max_cpa_total, or lower the bonuses"
+        yield lint_warning("bonus_unreachable", "/budget/max_cpa_total", message, fix)
 
 
 def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Decimal]:
-    scale, amounts = Scale.of(criteria), [each.bonus for each in criteria.criteria]
+    scale, amounts = CriteriaWeights.of(criteria), [each.bonus for each in criteria.criteria]
     for met in reached:
         if criteria.bonus_policy is BonusPolicy.PER_CRITERION or scale.succeeds(met):
             yield sum(compress(amounts, met), ZERO)
 
 
-def self_reported(linted: Linted) -> Iterator[LintWarning]:
-    """Money or success that rests on the agent's own word."""
+def self_reported(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of money or success that depends on self-reported metrics."""
     for position, criterion, moves in _moving(linted):
         reported = linted.catalog.entry(criterion.metric).provenance is Provenance.SELF_REPORTED
         if reported and not is_recomputed(criterion.metric):
-            yield LintWarning(
-                code="self_reported",
-                path=linted.path(position),
-                message=f"{criterion.metric} is reported by the agent itself and {moves}",
-                suggestion="Prefer a computed or measured metric, such as platform_latency_ms for latency",
-            )
+            message = f"{criterion.metric} is reported by the agent itself and {moves}"
+            fix = "Prefer a computed or measured metric, such as platform_latency_ms for latency"
+            yield lint_warning("self_reported", linted.path(position), message, fix)
 
 
-def own_data_alone(linted: Linted) -> Iterator[LintWarning]:
-    """Money or success that rests on values recomputed from files of the agent's own."""
-    if linted.science is None:
-        return
+def own_data_alone(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of money or success that depends on the agent's own files."""
     for position, criterion, moves in _moving(linted):
-        if rests_on_own_data(criterion, linted.science):
-            yield LintWarning(
-                code="own_data_alone",
-                path=linted.path(position),
-                message=f"{criterion.metric} is recomputed from the agent's own files and {moves}",
-                suggestion="Upload your own raw data (PUT /v1/artifacts) and name them in science.data",
-            )
+        if linted.science and rests_on_own_data(criterion, linted.science):
+            message = f"{criterion.metric} is recomputed from the agent's own files and {moves}"
+            fix = "Upload your own raw data (PUT /v1/artifacts) and name them in science.data"
+            yield lint_warning("own_data_alone", linted.path(position), message, fix)
 
 
-def _moving(linted: Linted) -> Iterator[tuple[int, SuccessCriterion, str]]:
-    """The criteria on which something depends: their places, and in words what."""
+def _moving(linted: LintContext) -> Iterator[tuple[int, SuccessCriterion, str]]:
+    """Yield position, criterion and effect of each criterion that affects success or money."""
     criteria = linted.criteria
     for position, criterion in enumerate(criteria.criteria):
-        gates = effective_required(criteria, criterion) or criteria.aggregation is not Aggregation.ALL
+        decides = is_required(criteria, criterion) or criteria.aggregation is not Aggregation.ALL
         moves = ["carries money"] if criterion.bonus or criterion.penalty else []
-        moves += ["decides success"] if gates else []
+        moves += ["decides success"] if decides else []
         if moves:
             yield position, criterion, " and ".join(moves)
 
 
-def reference_without_tokens(linted: Linted) -> Iterator[LintWarning]:
-    """ROUGE over a reference in which it sees no words."""
-    if not linted.extent.wordless:
-        return
+def reference_without_tokens(linted: LintContext) -> Iterator[LintWarning]:
+    """Warn of ROUGE over a reference without words of a–z and 0–9."""
     for position, criterion in enumerate(linted.criteria.criteria):
-        if is_rouge_type(criterion.metric):
-            yield LintWarning(
-                code="reference_without_tokens",
-                path=linted.path(position),
-                message=f"{criterion.metric} counts words of a–z and 0–9 alone; the reference has none: always 0",
-                suggestion="Use bleu_score or contains_keywords for texts in other scripts",
-            )
+        if linted.extent.wordless and is_rouge_type(criterion.metric):
+            message = f"{criterion.metric} counts words of a–z and 0–9 alone; the reference has none: always 0"
+            fix = "Use bleu_score or contains_keywords for texts in other scripts"
+            yield lint_warning("reference_without_tokens", linted.path(position), message, fix)
 
 
 RULES = (
     always_or_never_met,
-    exclusive,
+    mutually_exclusive,
     nothing_required,
     unreachable_success,
     bonus_out_of_reach,

@@ -1,4 +1,4 @@
-"""Code that a configuration names: by entry point, or by path. It is other people's, and loading it can fail anyhow."""
+"""Foreign code that a configuration names by entry point or path."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,31 +9,30 @@ from typing import Any
 
 from aex_outcomes.config import InvalidConfig
 
-_MAX_SAID = 500
+_MAX_TEXT = 500
 
 
-def code_named(group: str, name: str) -> Any:
-    """What an entry point's name stands for, or else a path: `package.module:attribute`, `package.module.attribute`.
+def load_named(group: str, name: str) -> Any:
+    """Load the object of an entry point or a path: `package.module:attribute`, `package.module.attribute`.
 
-    Raises `LookupError` for what is neither, and whatever the import raises.
+    Raises `LookupError` for a name that is neither, and any import error.
     """
-    entry_point = _offered(group, name)
+    entry_point = _find_entry_point(group, name)
     if entry_point is not None:
         return entry_point.load()
-    module, attribute = _path(name)
+    module, attribute = _split_path(name)
     if not module or not attribute:
         raise LookupError(f"there is no entry point {name!r} in the group {group}")
     return reduce(getattr, attribute.split("."), import_module(module))
 
 
-def module_named(group: str, name: str) -> str:
-    """The module that `code_named` imports. Raises `LookupError` for an ambiguous entry point."""
-    entry_point = _offered(group, name)
-    return entry_point.module if entry_point is not None else _path(name)[0]
+def find_module(group: str, name: str) -> str:
+    """Return the module that `load_named` imports. Raises `LookupError` for an ambiguous entry point."""
+    entry_point = _find_entry_point(group, name)
+    return entry_point.module if entry_point is not None else _split_path(name)[0]
 
 
-def _offered(group: str, name: str) -> EntryPoint | None:
-    """Where packages offer different things under one name, it is not guessed which one is meant."""
+def _find_entry_point(group: str, name: str) -> EntryPoint | None:
     found = entry_points(group=group, name=name)
     if len({each.value for each in found}) > 1:
         values = ", ".join(sorted(each.value for each in found))
@@ -41,31 +40,31 @@ def _offered(group: str, name: str) -> EntryPoint | None:
     return next(iter(found), None)
 
 
-def _path(name: str) -> tuple[str, str]:
-    """A path's module and attribute; the module is empty where `name` is no path."""
+def _split_path(name: str) -> tuple[str, str]:
+    """Return a path's module and attribute; the module is empty for a name that is no path."""
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     return module, attribute
 
 
 @contextmanager
-def blamed_on(place: str, name: str, fix: str = "") -> Iterator[None]:
-    """Raise `InvalidConfig` at `place` for whatever goes wrong while `name` is loaded, in one line of bounded length.
+def as_invalid_config(path: str, name: str, fix: str = "") -> Iterator[None]:
+    """Raise `InvalidConfig` at `path` for any error while `name` is loaded, in one bounded line.
 
-    A module that ends the process as it is imported (`sys.exit()`) does not: that is its mistake too.
+    A module that calls `sys.exit()` on import is such an error too.
     """
     try:
         yield
     except InvalidConfig:
         raise
-    except (Exception, SystemExit) as error:  # importing other people's code can fail in any way
-        problem = f"{name} cannot be loaded: {said_by(error)}"
-        raise InvalidConfig([(place, f"{problem}; {fix}" if fix else problem)]) from error
+    except (Exception, SystemExit) as error:  # importing foreign code can raise anything
+        problem = f"{name} cannot be loaded: {describe_error(error)}"
+        raise InvalidConfig([(path, f"{problem}; {fix}" if fix else problem)]) from error
 
 
-def said_by(error: BaseException) -> str:
-    """An exception's type and text in one line, whatever its `__str__` does."""
+def describe_error(error: BaseException) -> str:
+    """Return an exception's type and text in one line, whatever its `__str__` does."""
     try:
-        text = " ".join(str(error).split())[:_MAX_SAID]
-    except Exception:  # noqa: BLE001 other people's code once more: the type is told all the same
+        text = " ".join(str(error).split())[:_MAX_TEXT]
+    except Exception:  # noqa: BLE001 foreign `__str__`: the type remains
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,1 +1,1 @@
-"""What a service stands on: store, bus, blobs, outbox, timers, leases, dead letters, HTTP kit."""
+"""The runtime of a service: store, bus, blobs, outbox, timers, leases, dead letters, HTTP kit."""

@@ -1,48 +1,59 @@
-"""What a service does behind its requests: publish, consume, fire timers, tidy up. Kept running, stopped in order."""
+"""Background tasks of a service, with restarts and an ordered stop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import structlog
 
 from aex_models.backoff import Backoff
 from aex_runtime.bus.consumer import Consumer
-from aex_runtime.bus.port import Bus
-from aex_runtime.bus.queue_age import tells_queue_age
+from aex_runtime.bus.port import Bus, ReportsQueueAge
 from aex_runtime.clock import Clock
-from aex_runtime.deadletters import DeadLetters
-from aex_runtime.failures import describe_failure
-from aex_runtime.handlers import EventHandler, TimerHandler
-from aex_runtime.http.idempotency_purge import IdempotencyPurge
+from aex_runtime.deadletters import DeadLetters, dead_letter_messages_table, dead_letters_table
+from aex_runtime.http.idempotency import IdempotencyPurge, idempotency_table
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.ids import Ids
-from aex_runtime.leases import Leases
+from aex_runtime.leases import Leases, leases_table
+from aex_runtime.logs import describe_failure, exception_chain
 from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 from aex_runtime.outbox import OutboxPump
-from aex_runtime.outbox_entry import outbox_table
-from aex_runtime.redaction import describe
-from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import timers_table
+from aex_runtime.records import EventHandler, TimerHandler, outbox_table, timers_table
+from aex_runtime.retry import Retries
+from aex_runtime.store.port import Collection, Store
+from aex_runtime.store.table import Table
 from aex_runtime.timers import TimerSweeper
-from aex_runtime.tracing.messages import MessageSpans
+from aex_runtime.tracing.spans import MessageSpans
 from aex_runtime.unit_of_work import Committed
 
 RESTARTS = CounterSpec("aex_background_restarts_total", "Crashes of background work")
-MOST_COUNTED = 1_000
-"""Dead letters that a scrape counts: it reads what it counts."""
+MAX_COUNTED = 1_000
+"""Dead letters that a scrape counts, by reading them."""
 _RESTART = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=30))
 _STOP_DEADLINE_S = 6.0
 """A little more than consumer and pump take to drain."""
-Piece = Callable[[], Awaitable[None]]
-"""Runs until it is cancelled; where it crashes or ends it is started again."""
+BackgroundTask = Callable[[], Awaitable[None]]
+"""Runs until cancelled; started again after a crash or an end."""
 _log = structlog.get_logger(__name__)
 
 
+def platform_collections(service: str) -> tuple[Collection, ...]:
+    """Return the collections of every service: outbox, timers, leases, idempotency keys, dead letters."""
+    return (
+        outbox_table(service).collection,
+        timers_table(service).collection,
+        leases_table(service).collection,
+        idempotency_table(service).collection,
+        dead_letters_table(service).collection,
+        dead_letter_messages_table(service).collection,
+    )
+
+
 class Background:
-    """The pieces that run beside the requests of one service."""
+    """The tasks that run beside the requests of a service."""
 
     def __init__(
         self,
@@ -55,7 +66,7 @@ class Background:
         measures: Measures = UNMEASURED,
         spans: MessageSpans | None = None,
     ) -> None:
-        """`instance` names this process where no other of the service runs beside it: see `RuntimeSettings`."""
+        """`instance` names the only process of the service: see `RuntimeSettings`."""
         self._service, self._store, self._bus, self._clock, self._ids = service, store, bus, clock, ids
         self.leases = Leases(service, store, clock, holder=instance or ids.new("proc"))
         self.dead_letters = DeadLetters(service, store, clock)
@@ -66,7 +77,7 @@ class Background:
         self._measures = measures
 
     def committed(self, committed: Committed) -> None:
-        """Publish a unit's events and look at its timers promptly. Called on the event loop, after the commit."""
+        """Publish a unit's events and check its timers at once. Called on the event loop, after the commit."""
         self.outbox.notify(committed.events)
         if self._sweeper is not None:
             self._sweeper.notify(committed.timers)
@@ -76,90 +87,70 @@ class Background:
         self,
         subscriptions: Mapping[str, EventHandler],
         timers: Mapping[str, TimerHandler],
-        pieces: Mapping[str, Piece] | None = None,
+        tasks: Mapping[str, BackgroundTask] | None = None,
     ) -> AsyncIterator[None]:
-        """Everything, from here to the end of the block; then what makes work stops before what publishes it.
-
-        `pieces` are the service's own, by name.
-        """
-        self._sweeper = TimerSweeper(
-            self._service, self._store, self.leases, self._clock, timers, self._ids, spans=self._spans
-        )
+        """Run all tasks during the block, then stop them, the outbox last. `tasks`: own ones, by name."""
+        service, store, clock, ids, spans = self._service, self._store, self._clock, self._ids, self._spans
+        sweeper = self._sweeper = TimerSweeper(service, store, self.leases, clock, timers, ids, spans=spans)
         consumer = self._consumer = Consumer(
-            self._service,
-            self._bus,
-            self.dead_letters,
-            self._clock,
-            self._ids,
-            subscriptions,
-            spans=self._spans,
-            measures=self._measures,
+            service, self._bus, self.dead_letters, clock, ids, subscriptions, spans=spans, measures=self._measures
         )
-        purge = IdempotencyPurge(self._service, self._store, self._clock, self._ids, self.leases)
-        all_pieces: dict[str, Piece] = {**(pieces or {}), "idempotency-purge": purge.run}
+        purge = IdempotencyPurge(service, store, clock, ids, self.leases)
+        all_tasks: dict[str, BackgroundTask] = {**(tasks or {}), "idempotency-purge": purge.run}
         if subscriptions:
-            all_pieces["consumer"] = consumer.run
+            all_tasks["consumer"] = consumer.run
         if timers:
-            all_pieces["timers"] = self._sweeper.run
-        all_pieces["outbox"] = self.outbox.run  # last: it publishes what the others committed while they stopped
-        tasks = {
-            each: asyncio.create_task(self._keep_running(each, run), name=each) for each, run in all_pieces.items()
-        }
+            all_tasks["timers"] = sweeper.run
+        all_tasks["outbox"] = self.outbox.run  # last: it publishes what the others committed while they stopped
+        running = [asyncio.create_task(self._keep_running(*each), name=each[0]) for each in all_tasks.items()]
         try:
             yield
         finally:
-            pump = tasks.pop("outbox")
-            await _stop(list(tasks.values()))
+            *others, pump = running
+            await _stop(others)
             await _stop([pump])
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Dead letters, how long events have failed, and how long events and timers have waited."""
-        bus, queue = self._bus, list[GaugeSpec]()
-        if tells_queue_age(bus):
-            oldest = partial(bus.oldest_unhandled_s, self._service)
-            queue.append(GaugeSpec("aex_queue_oldest_seconds", "Age of the oldest event not yet handled", oldest))
+        """Return the gauges of dead letters, failing events, and the ages of events and timers."""
+        dead_letters = partial(self.dead_letters.count, MAX_COUNTED)
+        unpublished_s = partial(self._age_s, outbox_table(self._service), "created_at")
+        late_s = partial(self._age_s, timers_table(self._service), "due_at")
+        queue: tuple[GaugeSpec, ...] = ()
+        if isinstance(self._bus, ReportsQueueAge):
+            oldest = partial(self._bus.oldest_unhandled_s, self._service)
+            queue = (GaugeSpec("aex_queue_oldest_seconds", "Age of the oldest event not yet handled", oldest),)
         return (
             *queue,
-            GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed, 1000 at most", self._dead),
+            GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed, 1000 at most", dead_letters),
             GaugeSpec("aex_events_failing_seconds", "For how long events have only failed here", self._failing_s),
-            GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", self._unpublished_s),
-            GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", self._late_s),
+            GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", unpublished_s),
+            GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", late_s),
         )
 
-    async def _keep_running(self, name: str, run: Piece) -> None:
-        """Run a piece until cancelled; one that crashes is started again, slower each time."""
-        crashes = 0
+    async def _keep_running(self, name: str, run: BackgroundTask) -> None:
+        """Run a task until cancelled; start it again after each crash, with growing waits."""
+        retries = Retries(_RESTART, self._ids)
         while True:
             try:
                 await run()
-            except Exception as error:  # noqa: BLE001 whatever it is, a service that stops publishing helps nobody
+            except Exception as error:  # noqa: BLE001 whatever it is, the service must publish and consume on
                 reason = describe_failure(error)
-                _log.error("background_crashed", piece=name, traceback=describe(error))
+                _log.error("background_crashed", piece=name, traceback=exception_chain(error))
             else:
                 reason = "it ended"
-            crashes += 1
             self._measures.count(RESTARTS)
-            delay = _RESTART.delay(crashes, self._ids.jitter())
-            _log.warning("background_restarts", piece=name, reason=reason, retry_in_s=delay.total_seconds())
-            await asyncio.sleep(delay.total_seconds())
-
-    async def _dead(self) -> float:
-        return await self.dead_letters.count(MOST_COUNTED)
+            await retries.log_and_wait("background_restarts", reason, piece=name)
 
     async def _failing_s(self) -> float:
         return self._consumer.failing_s() if self._consumer is not None else 0.0
 
-    async def _unpublished_s(self) -> float:
-        found = await outbox_table(self._service).find(self._store, order="created_at", limit=1)
-        return max(0.0, (self._clock.now() - found[0].record.created_at).total_seconds()) if found else 0.0
-
-    async def _late_s(self) -> float:
-        found = await timers_table(self._service).find(self._store, order="due_at", limit=1)
-        return max(0.0, (self._clock.now() - found[0].record.due_at).total_seconds()) if found else 0.0
+    async def _age_s(self, table: Table[Any], field: str) -> float:
+        found = await table.find(self._store, order=field, limit=1)
+        return max(0.0, (self._clock.now() - getattr(found[0].record, field)).total_seconds()) if found else 0.0
 
 
 async def _stop(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel and wait, within bounds: what hangs is left to the end of the process."""
+    """Cancel and wait, with a time limit; a task that hangs ends with the process."""
     for task in tasks:
         task.cancel()
     if tasks:

@@ -1,22 +1,10 @@
 """Time, injected: services take the wall clock, tests and the simulator one that they move."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
+from aex_models.clock import Clock, WallClock
 
-class Clock(Protocol):
-    """Tells the time in UTC."""
-
-    def now(self) -> datetime:
-        """The present moment, aware, in UTC."""
-        ...
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
+__all__ = ["Clock", "SetClock", "WallClock", "epoch_micros", "from_epoch_micros"]
 
 
 class SetClock:
@@ -42,5 +30,5 @@ def epoch_micros(moment: datetime) -> int:
 
 
 def from_epoch_micros(micros: int) -> datetime:
-    """The moment of so many microseconds since 1970."""
+    """Return the moment of so many microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=micros)

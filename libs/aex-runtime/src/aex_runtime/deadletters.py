@@ -1,4 +1,4 @@
-"""Dead letters: messages that a service gave up on, kept in its own store with the reason until they are replayed."""
+"""Dead letters: messages after their last attempt, stored with the reason until replayed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,24 +20,23 @@ _log = structlog.get_logger(__name__)
 
 
 class DeadLetter(Frozen):
-    """What is known of a dead message, its content apart."""
+    """A dead message without its content."""
 
     id: str
     topic: str
     event_id: str | None
-    """None where the message could not be read as an event."""
+    """Id of the event; None if the message is no valid event."""
     subject: str | None
     """The contract or work that the event is about."""
     reason: Annotated[str, Field(max_length=_MAX_REASON)]
-    """Of the last time."""
+    """Reason of the last failure."""
     count: int
-    """How often it was given up on."""
     first_at: Instant
     last_at: Instant
 
 
 class WireMessage(Frozen):
-    """A dead message exactly as it was on the wire, nothing added."""
+    """A dead message exactly as it was on the wire."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
     attributes: dict[str, str]
@@ -46,29 +45,29 @@ class WireMessage(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterPage:
-    """Dead letters, newest first, and the position after the last one (None: there are no more)."""
+    """Dead letters, newest first, and the position after the last one (None at the end)."""
 
     items: Sequence[DeadLetter]
     next_after: tuple[Scalar, str] | None
 
 
 class NoSuchDeadLetter(LookupError):
-    """It is not there, or was replayed."""
+    """A dead letter that does not exist or was replayed."""
 
 
 def dead_letters_table(service: str) -> Table[DeadLetter]:
-    """What is listed of a service's dead letters."""
+    """Return the table of a service's dead letters."""
     collection = Collection(f"{service}-dead-letters", (Index(order="last_at", direction="desc"),))
     return Table(collection, DeadLetter, lambda letter: {"last_at": epoch_micros(letter.last_at)})
 
 
 def dead_letter_messages_table(service: str) -> Table[WireMessage]:
-    """The messages of a service's dead letters."""
+    """Return the table of the messages of a service's dead letters."""
     return Table(Collection(f"{service}-dead-letter-messages"), WireMessage)
 
 
 class DeadLetters:
-    """A service's dead letters. The messages lie apart, so that to list and to count reads no content."""
+    """A service's dead letters. Messages have a table of their own: listing and counting read no content."""
 
     def __init__(self, service: str, store: Store, clock: Clock) -> None:
         self._service = service
@@ -78,21 +77,22 @@ class DeadLetters:
         self._messages = dead_letter_messages_table(service)
 
     async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
-        """Keep a message; its id. The same event (or, unreadable, the same bytes) again raises the count alone."""
-        key = _key(topic, message, event_id)
+        """Store a message and return its id; a repeated event, or repeated bytes, only raises the count."""
+        cause = [topic, event_id] if event_id is not None else [topic, message.attributes, sha256_hex(message.data)]
+        key = f"dead_{digest(cause)[:40]}"
         now = self._clock.now()
         wire = WireMessage(attributes=message.attributes, data=message.data)
 
         async def write(transaction: Transaction) -> DeadLetter:
-            seen = await self._letters.get(transaction, key)
+            stored = await self._letters.get(transaction, key)
             letter = DeadLetter(
                 id=key,
                 topic=topic,
                 event_id=event_id,
                 subject=subject,
                 reason=reason[:_MAX_REASON],
-                count=seen.record.count + 1 if seen else 1,
-                first_at=seen.record.first_at if seen else now,
+                count=stored.record.count + 1 if stored else 1,
+                first_at=stored.record.first_at if stored else now,
                 last_at=now,
             )
             transaction.put(self._letters.collection, key, *self._letters.encode(letter))
@@ -104,7 +104,7 @@ class DeadLetters:
         return key
 
     async def list(self, limit: int = 50, after: tuple[Scalar, str] | None = None) -> DeadLetterPage:
-        """A page of dead letters, the one that died last first."""
+        """Return a page of dead letters, newest first."""
         found = await self._letters.find(self._store, order="last_at", direction="desc", after=after, limit=limit + 1)
         last = found[limit - 1].document if len(found) > limit else None
         return DeadLetterPage(
@@ -112,7 +112,7 @@ class DeadLetters:
         )
 
     async def get(self, dead_letter_id: str) -> tuple[DeadLetter, WireMessage]:
-        """A dead letter with its message. Raises `NoSuchDeadLetter`."""
+        """Return a dead letter with its message. Raises `NoSuchDeadLetter`."""
         letter = await self._letters.get(self._store, dead_letter_id)
         message = await self._messages.get(self._store, dead_letter_id)
         if letter is None or message is None:
@@ -120,42 +120,28 @@ class DeadLetters:
         return letter.record, message.record
 
     async def replay(self, dead_letter_id: str, bus: Bus) -> None:
-        """Publish it again, to this service alone, and forget it. Raises `NoSuchDeadLetter`, `BusUnavailable`.
+        """Publish it to this service alone, then delete it. Raises `NoSuchDeadLetter`, `BusUnavailable`.
 
-        A letter that died again in the meantime stays. Killed in between, it is replayed twice; consumers are
-        idempotent.
+        A dead letter that changed meanwhile remains. A crash in between replays it twice; consumers are idempotent.
         """
-        letter = await self._letters.get(self._store, dead_letter_id)
-        _, wire = await self.get(dead_letter_id)
-        if letter is None:
-            raise NoSuchDeadLetter(dead_letter_id)
+        letter, wire = await self.get(dead_letter_id)
         message = Message(dict(wire.attributes), wire.data)
-        await bus.publish([Outgoing(letter.record.topic, message, subscriber=self._service)])
+        await bus.publish([Outgoing(letter.topic, message, subscriber=self._service)])
 
-        async def forget(transaction: Transaction) -> None:
-            now = await self._letters.get(transaction, dead_letter_id)
-            if now is None or now.record != letter.record:
-                return
-            transaction.delete(self._letters.collection, dead_letter_id)
-            transaction.delete(self._messages.collection, dead_letter_id)
+        async def delete(transaction: Transaction) -> None:
+            current = await self._letters.get(transaction, dead_letter_id)
+            if current is not None and current.record == letter:
+                transaction.delete(self._letters.collection, dead_letter_id)
+                transaction.delete(self._messages.collection, dead_letter_id)
 
-        await self._store.transact(forget)
-        _log.info("dead_letter_replayed", id=dead_letter_id, topic=letter.record.topic)
+        await self._store.transact(delete)
+        _log.info("dead_letter_replayed", id=dead_letter_id, topic=letter.topic)
 
-    async def count(self, most: int | None = None) -> int:
-        """How many there are, `most` at most. Reads what it counts, in pages."""
-        total = 0
-        after: tuple[Scalar, str] | None = None
-        while True:
-            page = await self.list(_COUNT_PAGE, after)
+    async def count(self, limit: int | None = None) -> int:
+        """Return the number of dead letters, at most `limit`. Reads them, in pages."""
+        page = await self.list(_COUNT_PAGE)
+        total = len(page.items)
+        while page.next_after is not None and (limit is None or total < limit):
+            page = await self.list(_COUNT_PAGE, page.next_after)
             total += len(page.items)
-            after = page.next_after
-            if most is not None and total >= most:
-                return most
-            if after is None:
-                return total
-
-
-def _key(topic: str, message: Message, event_id: str | None) -> str:
-    cause = [topic, event_id] if event_id is not None else [topic, message.attributes, sha256_hex(message.data)]
-    return f"dead_{digest(cause)[:40]}"
+        return total if limit is None else min(total, limit)

@@ -1,4 +1,4 @@
-"""What can go wrong in the domain. No HTTP status here: `http/problems.py` holds the one table that maps them."""
+"""Domain errors. `http/problems.py` maps them to HTTP statuses."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from aex_models.work import Problem
 
 
 class DomainError(Exception):
-    """A refusal with a stable `code`, a message for people and, where it helps, the places that are wrong."""
+    """A refusal with a stable `code`, a message for people and the invalid fields."""
 
     def __init__(self, code: str, message: str, errors: Sequence[Problem] = ()) -> None:
         super().__init__(f"{code}: {message}")
@@ -15,30 +15,30 @@ class DomainError(Exception):
         self.errors = tuple(errors)
 
 
-def told(problems: Sequence[Problem]) -> str:
-    """Several problems in one line for people: the first, and how many more there are."""
+def summarize_problems(problems: Sequence[Problem]) -> str:
+    """Return the first problem and the number of others, in a line for people."""
     more = len(problems) - 1
     return problems[0].message + (f" (and {more} more)" if more else "")
 
 
 class InvalidRequest(DomainError):
-    """It reads well and makes no sense: a semantic problem."""
+    """A request that is well-formed but semantically wrong."""
 
 
 class Unauthenticated(DomainError):
-    """Nobody vouches for the caller."""
+    """A caller without a valid token."""
 
 
 class Forbidden(DomainError):
-    """The caller's role may not do this at all."""
+    """A request that the caller's role does not permit."""
 
 
 class NotFound(DomainError):
-    """It is not there, or the caller may not know that it is."""
+    """A resource that does not exist, or that the caller may not see."""
 
 
 class Conflict(DomainError):
-    """The state does not allow it. `retry_after_s`: where the same request may succeed later."""
+    """A request that the state does not allow. `retry_after_s`: set if it may succeed later."""
 
     def __init__(
         self, code: str, message: str, errors: Sequence[Problem] = (), *, retry_after_s: int | None = None
@@ -48,11 +48,11 @@ class Conflict(DomainError):
 
 
 class TooLarge(DomainError):
-    """More bytes than are taken here."""
+    """A body above the size limit."""
 
 
 class Unprocessable(DomainError):
-    """The wrong shape; or an idempotency key that came with another body before."""
+    """A body of the wrong shape, or an idempotency key that was used with another body."""
 
 
 class RateLimited(DomainError):
@@ -64,7 +64,7 @@ class RateLimited(DomainError):
 
 
 class TemporarilyUnavailable(DomainError):
-    """A part that is needed does not answer."""
+    """A required part that does not answer."""
 
     def __init__(self, code: str, message: str, errors: Sequence[Problem] = (), *, retry_after_s: int = 1) -> None:
         super().__init__(code, message, errors)

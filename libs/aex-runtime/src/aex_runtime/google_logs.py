@@ -1,6 +1,6 @@
-"""A log line as Google Cloud takes it from a container: Cloud Logging's own fields, and what Error Reporting reads.
+"""Log lines for Google Cloud: the fields of Cloud Logging and of Error Reporting.
 
-`event` stays in the payload, as in every other form: filters on it are the same everywhere.
+`event` stays in the payload, so that filters on it are the same in every form.
 """
 
 import re
@@ -13,43 +13,43 @@ from structlog.typing import Processor
 Event = MutableMapping[str, Any]
 
 _SEVERITIES = {"debug": "DEBUG", "info": "INFO", "warning": "WARNING", "error": "ERROR", "critical": "CRITICAL"}
-_LOUD = frozenset({"ERROR", "CRITICAL"})
+_ERROR_SEVERITIES = frozenset({"ERROR", "CRITICAL"})
 _LABELS = ("service", "contract_id", "work_id")
-"""What lines are looked up by: indexed there, in the place of the payload."""
+"""Fields that Cloud Logging indexes as labels, outside of the payload."""
 _REQUEST = ("method", "route", "status", "duration_ms")
 _FRAME = re.compile(r"(.+):(\d+) (.+)", re.DOTALL)
-_REPORTED = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
-_CAUSED = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+_REPORTED_ERROR = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
+_CAUSE_SEPARATOR = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 
 
 def google_entry(project: str | None, version: str) -> Processor:
-    """Gives a line the form; the last processor but the encoder, after whatever must not get out is out.
+    """Return the processor of Google's form, the last before the encoder and after redaction.
 
-    `project`: what traces belong to; without one a line names the trace's id alone. `version`: told with errors.
+    `project` is that of traces; without one a line has only the trace's id. `version` is reported with errors.
     """
 
     def entry(_logger: Any, _method: str, event: Event) -> Event:
         severity = _SEVERITIES.get(str(event.pop("level", "")), "DEFAULT")
-        special = {"severity": severity, "message": event.get("event"), "time": event.pop("timestamp", None)}
+        fields = {"severity": severity, "message": event.get("event"), "time": event.pop("timestamp", None)}
         if event.get("event") == "request" and all(name in event for name in _REQUEST):
-            special |= _request({name: event.pop(name) for name in _REQUEST})
+            fields |= _request({name: event.pop(name) for name in _REQUEST})
         if project is not None:
-            special |= _trace(project)
+            fields |= _trace(project)
             event.pop("trace_id", None)
         labels = {name: str(event.pop(name)) for name in _LABELS if name in event}
-        if severity in _LOUD:
-            special |= _error(event.pop("traceback", None), labels.get("service", "unknown"), version)
-        return {**event, **special, "logging.googleapis.com/labels": labels}
+        if severity in _ERROR_SEVERITIES:
+            fields |= _error(event.pop("traceback", None), labels.get("service", "unknown"), version)
+        return {**event, **fields, "logging.googleapis.com/labels": labels}
 
     return entry
 
 
-def _request(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The route's template stands for the URL: paths hold ids, and whatever anybody makes up."""
-    request = {"requestMethod": told["method"], "requestUrl": told["route"], "status": told["status"]}
-    latency = f"{told['duration_ms'] / 1_000:.6f}s"
-    message = f"{told['method']} {told['route']} {told['status']}"
-    return {"message": message, "httpRequest": {**request, "latency": latency}}
+def _request(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request's fields, with the route's template as URL, since paths hold ids."""
+    method, route, status = event["method"], event["route"], event["status"]
+    request = {"requestMethod": method, "requestUrl": route, "status": status}
+    latency = f"{event['duration_ms'] / 1_000:.6f}s"
+    return {"message": f"{method} {route} {status}", "httpRequest": {**request, "latency": latency}}
 
 
 def _trace(project: str) -> dict[str, Any]:
@@ -64,19 +64,19 @@ def _trace(project: str) -> dict[str, Any]:
 
 
 def _error(traceback: Any, service: str, version: str) -> dict[str, Any]:
-    """Error Reporting groups by the stack; a line without one is reported by its type, and grouped by its message."""
+    """Return the fields of Error Reporting, which groups by stack, or by message without a stack."""
     context = {"serviceContext": {"service": f"aex-{service}", "version": version}}
     if isinstance(traceback, Sequence) and not isinstance(traceback, str) and traceback:
         return {**context, "stack_trace": stack_trace(traceback)}
-    return {**context, "@type": _REPORTED}
+    return {**context, "@type": _REPORTED_ERROR}
 
 
 def stack_trace(chain: Sequence[Mapping[str, Any]]) -> str:
-    """What `redaction.describe` tells of an exception, as Python prints one, but for the messages: they stay out."""
-    return _CAUSED.join(_printed(link) for link in reversed(chain))
+    """Return an `exception_chain` as Python prints it, without messages."""
+    return _CAUSE_SEPARATOR.join(_format_link(link) for link in reversed(chain))
 
 
-def _printed(link: Mapping[str, Any]) -> str:
+def _format_link(link: Mapping[str, Any]) -> str:
     frames = [_FRAME.fullmatch(frame) for frame in link["frames"]]
     lines = [f'  File "{found[1]}", line {found[2]}, in {found[3]}' for found in frames if found]
     kind = str(link["type"]).removeprefix("builtins.")

@@ -1,4 +1,4 @@
-"""Ids, injected: UUIDv7 with a prefix that tells what they name."""
+"""Ids, injected: UUIDv7 with a prefix for their kind."""
 
 import random
 from typing import Protocol
@@ -11,23 +11,20 @@ class Ids(Protocol):
     """Makes ids, and the randomness behind salts and jitter."""
 
     def new(self, prefix: str) -> str:
-        """A fresh id such as `work_0192…`: sortable by time, without hyphens."""
-        ...
+        """Return a new id such as `work_0192…`: sortable by time, without hyphens."""
 
     def salt(self) -> str:
-        """32 random bytes in hexadecimal."""
-        ...
+        """Return 32 random bytes in hexadecimal."""
 
     def jitter(self) -> float:
-        """A number in [0, 1) that spreads retries."""
-        ...
+        """Return a random number in [0, 1), which spreads retries."""
 
 
 class RandomIds:
     """Ids from the operating system's randomness."""
 
     def __init__(self) -> None:
-        self._random = random.SystemRandom()
+        self._random: random.Random = random.SystemRandom()
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{uuid_utils.uuid7().hex}"
@@ -39,7 +36,7 @@ class RandomIds:
         return self._random.random()
 
 
-class SeededIds:
+class SeededIds(RandomIds):
     """Ids from a seed: the same seed gives the same ids in the same order."""
 
     def __init__(self, seed: int) -> None:
@@ -47,9 +44,3 @@ class SeededIds:
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{UUID(int=self._random.getrandbits(128)).hex}"
-
-    def salt(self) -> str:
-        return self._random.randbytes(32).hex()
-
-    def jitter(self) -> float:
-        return self._random.random()

@@ -1,11 +1,11 @@
-"""What a service's `__main__` calls: the first step of its process, before anything large is imported."""
+"""The first step of a service's process, before large imports."""
 
 import gc
 
 
 def launch(target: str) -> None:
-    """Import everything with the collector at rest, then `aex_runtime.process.serve`, which wakes it."""
+    """Serve an application factory; imports run without garbage collection, which `serve` enables."""
     gc.disable()
-    from aex_runtime.process import serve  # noqa: PLC0415 a tenth of the start goes to the collector where it is awake
+    from aex_runtime.process import serve  # noqa: PLC0415 garbage collection would take a tenth of the start
 
     serve(target)

@@ -1,24 +1,30 @@
-"""Leases: one process at a time does a piece of background work, and what it writes late can be told.
+"""Leases with fencing tokens, leader election for background work, and lease handles for commands.
 
-Clocks differ. A lease is over for others once its end is past by `max_skew` on their clock, or once they have seen
-it unchanged for its whole length plus `max_skew`; for its holder it is over at its end, counted from before the
-write that took it. Where that is not enough (a process that was stopped and goes on), the fencing token tells:
-`guard` it in the transaction that must not come late.
+Clocks differ by up to `max_skew`. For other processes a lease ends `max_skew` after its end on their clock, or after
+they have seen it unchanged for its length plus `max_skew`. For its owner it ends at its end, counted from before the
+write that acquired it. A process that was paused may still write late: call `guard` in its transactions.
 """
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import structlog
+
 from aex_models.frozen import Frozen, Instant
 from aex_runtime.clock import Clock
-from aex_runtime.store.port import Collection, Store, Transaction
+from aex_runtime.ids import Ids
+from aex_runtime.logs import describe_failure
+from aex_runtime.store.port import Collection, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored, Table
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_log = structlog.get_logger(__name__)
 
 
 class LeaseRecord(Frozen):
-    """Who holds a lease until when. Kept when it is released, so that tokens only ever grow."""
+    """The owner and end of a lease. A released lease remains stored, so that tokens only grow."""
 
     holder: str
     fencing_token: int
@@ -27,13 +33,13 @@ class LeaseRecord(Frozen):
 
 
 def leases_table(service: str) -> Table[LeaseRecord]:
-    """A service's leases, by their names."""
+    """Return the table of a service's leases, by name."""
     return Table(Collection(f"{service}-leases"), LeaseRecord)
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that we hold until `expires_at` on our own clock. Every new holding has a higher token."""
+    """A lease of this process until `expires_at` on its clock. Each acquisition has a higher token."""
 
     name: str
     fencing_token: int
@@ -42,36 +48,32 @@ class Lease:
 
 
 class LeaseLost(Exception):
-    """Somebody else holds it by now, or may."""
+    """A lease that another process holds or may hold."""
 
 
 class Leases:
-    """A service's leases, as one process sees them."""
+    """The leases of a service, for one process."""
 
     def __init__(
-        self,
-        service: str,
-        store: Store,
-        clock: Clock,
-        holder: str,
-        max_skew: timedelta = timedelta(seconds=2),
+        self, service: str, store: Store, clock: Clock, holder: str, max_skew: timedelta = timedelta(seconds=2)
     ) -> None:
-        """`holder` names this process and no other; `max_skew` bounds how far the clocks of holders differ."""
+        """`holder`: a unique name of this process. `max_skew`: the largest difference between clocks."""
         self.service = service
         self.holder = holder
         self._store = store
-        self._clock = clock
         self._max_skew = max_skew
+        self._clock = clock
         self._table = leases_table(service)
-        self._seen: dict[str, tuple[int, datetime]] = {}
+        self._observed: dict[str, tuple[int, datetime]] = {}
+        """The version of each lease of another process, and the time when it was first read."""
 
     async def acquire(self, name: str, ttl: timedelta) -> Lease | None:
-        """Take the lease where it is free, over or already ours; else None. Raises `StoreUnavailable`."""
+        """Acquire a lease unless another process has it; else None. Raises `StoreUnavailable`."""
         now = self._clock.now()
 
         async def take(transaction: Transaction) -> Lease | None:
             stored = await self._table.get(transaction, name)
-            if stored is not None and not self._is_over(name, stored, now):
+            if stored is not None and not self._is_free(name, stored, now):
                 return None
             token = stored.record.fencing_token + 1 if stored else 1
             return self._write(transaction, Lease(name, token, ttl, now + ttl))
@@ -79,7 +81,7 @@ class Leases:
         return await self._store.transact(take)
 
     async def renew(self, lease: Lease) -> Lease:
-        """The same lease, with its whole length before it. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Return the lease, extended by its length from now. Raises `LeaseLost`, `StoreUnavailable`."""
         now = self._clock.now()
         if now >= lease.expires_at:
             raise LeaseLost(lease.name)
@@ -91,28 +93,31 @@ class Leases:
         return await self._store.transact(extend)
 
     async def release(self, lease: Lease) -> None:
-        """Let others have it at once; nothing where it is theirs already. Raises `StoreUnavailable`."""
+        """Release the lease unless another process has it; in an outage of the store it expires."""
 
-        async def give_up(transaction: Transaction) -> None:
+        async def expire(transaction: Transaction) -> None:
             stored = await self._table.get(transaction, lease.name)
             if stored is not None and stored.record.fencing_token == lease.fencing_token:
                 self._write(transaction, Lease(lease.name, lease.fencing_token, lease.ttl, _LONG_AGO))
 
-        await self._store.transact(give_up)
+        try:
+            await self._store.transact(expire)
+        except StoreUnavailable as error:
+            _log.warning("lease_not_released", lease=lease.name, reason=describe_failure(error))
 
     async def guard(self, transaction: Transaction, lease: Lease) -> None:
-        """Let this transaction commit only while the lease is ours. Call it before writing. Raises `LeaseLost`."""
+        """Make the transaction commit only under the lease. Call it before writes. Raises `LeaseLost`."""
         stored = await self._table.get(transaction, lease.name)
         if stored is None or stored.record.fencing_token != lease.fencing_token:
             raise LeaseLost(lease.name)
 
-    def _is_over(self, name: str, stored: Stored[LeaseRecord], now: datetime) -> bool:
+    def _is_free(self, name: str, stored: Stored[LeaseRecord], now: datetime) -> bool:
         record = stored.record
         if record.holder == self.holder or now >= record.expires_at + self._max_skew:
             return True
-        version, since = self._seen.get(name, (0, now))
-        if version != stored.document.version or now < since:  # renewed; or our clock was set back
-            self._seen[name] = (stored.document.version, now)
+        version, since = self._observed.get(name, (0, now))
+        if version != stored.document.version or now < since:  # renewed, or the clock was set back
+            self._observed[name] = (stored.document.version, now)
             return False
         return now >= since + timedelta(milliseconds=record.ttl_ms) + self._max_skew
 
@@ -125,3 +130,85 @@ class Leases:
         )
         transaction.put(self._table.collection, lease.name, *self._table.encode(record))
         return lease
+
+
+class LeaderElection:
+    """Runs background work in one process at a time, under a lease."""
+
+    def __init__(self, leases: Leases, clock: Clock, ids: Ids, name: str, ttl: timedelta) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._ids = ids
+        self._name = name
+        self._ttl = ttl
+
+    async def run(self, work: Callable[[Lease], Awaitable[None]]) -> None:
+        """Run `work` whenever this process has the lease, until cancelled; cancel it with the lease.
+
+        `work` does not return. Raises what `work` raises. An unreachable store is waited out.
+        """
+        while True:
+            lease = await self._try_to_acquire()
+            if lease is not None:
+                await self._hold(lease, work)
+            # A third of the length, jittered: a new leader starts soon, and not all processes try at once.
+            await asyncio.sleep(self._ttl.total_seconds() / 3 * (0.5 + self._ids.jitter() / 2))
+
+    async def _try_to_acquire(self) -> Lease | None:
+        try:
+            return await self._leases.acquire(self._name, self._ttl)
+        except StoreUnavailable as error:
+            _log.warning("lease_not_acquired", lease=self._name, reason=describe_failure(error))
+            return None
+
+    async def _hold(self, lease: Lease, work: Callable[[Lease], Awaitable[None]]) -> None:
+        _log.info("lease_acquired", lease=lease.name, fence=lease.fencing_token)
+        working = asyncio.ensure_future(work(lease))
+        try:
+            while not working.done():
+                left_s = max((lease.expires_at - self._clock.now()).total_seconds(), 0)
+                await asyncio.wait([working], timeout=min(self._ttl.total_seconds() / 3, left_s))
+                if not working.done():
+                    lease = await self._renew(lease)
+        except LeaseLost:
+            _log.warning("lease_lost", lease=lease.name, fence=lease.fencing_token)
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)  # raised below, unless another error is propagating
+            await self._leases.release(lease)
+        if not working.cancelled():
+            working.result()
+
+    async def _renew(self, lease: Lease) -> Lease:
+        """Return the renewed lease, or the old one in an outage of the store. Raises `LeaseLost`."""
+        left_s = (lease.expires_at - self._clock.now()).total_seconds()
+        try:
+            async with asyncio.timeout(max(left_s, 0)):
+                return await self._leases.renew(lease)
+        except StoreUnavailable as error:
+            _log.warning("lease_not_renewed", lease=lease.name, reason=describe_failure(error))
+            return lease
+        except TimeoutError:
+            raise LeaseLost(lease.name) from None
+
+
+class LeaseHandle:
+    """A lease of a command, which renews it while it works; after its loss the command cannot write."""
+
+    def __init__(self, leases: Leases, lease: Lease, clock: Clock) -> None:
+        self._leases = leases
+        self._lease = lease
+        self._clock = clock
+
+    async def guard(self, transaction: Transaction) -> None:
+        """Make the transaction commit only under the lease. Raises `LeaseLost`."""
+        await self._leases.guard(transaction, self._lease)
+
+    async def renew_if_due(self) -> None:
+        """Renew the lease after a third of its length. Raises `LeaseLost`, `StoreUnavailable`."""
+        if self._lease.expires_at - self._clock.now() < self._lease.ttl * 2 / 3:
+            self._lease = await self._leases.renew(self._lease)
+
+    async def release(self) -> None:
+        """Release the lease; in an outage of the store it expires."""
+        await self._leases.release(self._lease)

@@ -1,26 +1,23 @@
-"""What is counted and timed: declared where it happens, told through a port, shown by `http/metrics.py`.
+"""The port of counters and histograms, which `http/metrics.py` exposes.
 
-What happens with a transaction is told with it (`Unit.measures`): once, however often the transaction runs, and not at
-all where it does not commit.
+Measures of a transaction (`Unit.measures`) are recorded once at its commit, however often it runs.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Protocol
 
 SHORT_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Bounds of buckets for what a processor or a neighbour does while somebody waits."""
+"""Buckets for operations while a caller waits."""
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0)
-"""For what may lie in a queue: from a hundredth of a second to a day."""
+"""Buckets for waits in a queue."""
 Labels = Mapping[str, tuple[str, ...]]
-"""A label's name, and the values that it can have: any other is told as `other`. Never ids. No values at all: those of
-the code that tells of it, as few."""
+"""The values of each label; others are recorded as `other`. Never ids. An empty tuple allows any value."""
 
 
 @dataclass(frozen=True, slots=True)
 class CounterSpec:
-    """Something that happens again and again. `name` ends in `_total`."""
+    """A counter, whose `name` ends in `_total`."""
 
     name: str
     help: str
@@ -29,7 +26,7 @@ class CounterSpec:
 
 @dataclass(frozen=True, slots=True)
 class HistogramSpec:
-    """Something that takes its time. `name` ends in `_seconds`; `buckets`: upper bounds, in seconds."""
+    """A histogram of durations, whose `name` ends in `_seconds`; `buckets` are upper bounds in seconds."""
 
     name: str
     help: str
@@ -41,19 +38,17 @@ Spec = CounterSpec | HistogramSpec
 
 
 class Measures(Protocol):
-    """Takes what is measured. Never raises, never waits; called on the event loop."""
+    """A recorder of measures. It never raises and never waits; called on the event loop."""
 
     def count(self, counter: CounterSpec, *labels: str) -> None:
-        """It happened once more. `labels`: a value for each label, in the order of the spec."""
-        ...
+        """Increment a counter. `labels`: a value for each label, in the order of the spec."""
 
     def observe(self, histogram: HistogramSpec, seconds: float, *labels: str) -> None:
-        """It took so long. Less than nothing, as between two clocks that differ, is nothing."""
-        ...
+        """Record a duration; a negative one, as between two clocks, counts as 0."""
 
 
 class Unmeasured:
-    """Takes everything, and tells nobody."""
+    """A recorder that discards everything."""
 
     def count(self, counter: CounterSpec, *labels: str) -> None: ...
 
@@ -63,27 +58,19 @@ class Unmeasured:
 UNMEASURED = Unmeasured()
 
 
-class Kept:
-    """Keeps what is measured until it is certain that it happened."""
+class BufferedMeasures:
+    """A recorder that keeps measures until their transaction is committed."""
 
     def __init__(self) -> None:
-        self._told: list[Callable[[Measures], None]] = []
+        self._records: list[Callable[[Measures], None]] = []
 
     def count(self, counter: CounterSpec, *labels: str) -> None:
-        self._told.append(partial(_count, counter, labels))
+        self._records.append(lambda measures: measures.count(counter, *labels))
 
     def observe(self, histogram: HistogramSpec, seconds: float, *labels: str) -> None:
-        self._told.append(partial(_observe, histogram, seconds, labels))
+        self._records.append(lambda measures: measures.observe(histogram, seconds, *labels))
 
-    def tell(self, measures: Measures) -> None:
-        """Hand all of it on."""
-        for told in self._told:
-            told(measures)
-
-
-def _count(counter: CounterSpec, labels: tuple[str, ...], measures: Measures) -> None:
-    measures.count(counter, *labels)
-
-
-def _observe(histogram: HistogramSpec, seconds: float, labels: tuple[str, ...], measures: Measures) -> None:
-    measures.observe(histogram, seconds, *labels)
+    def flush(self, measures: Measures) -> None:
+        """Pass everything to another recorder."""
+        for record in self._records:
+            record(measures)

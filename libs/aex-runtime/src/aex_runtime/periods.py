@@ -1,4 +1,4 @@
-"""Days and instants as they come in a query: UTC days, both ends included; RFC 3339 instants."""
+"""UTC days, periods of days and RFC 3339 instants in query parameters."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from aex_runtime.store.port import Bound
 DAY_MICROS = 86_400_000_000
 DAY: dict[str, JsonValue] = {"format": "date"}
 INSTANT: dict[str, JsonValue] = {"format": "date-time"}
-"""How days and instants in a query are documented."""
+"""The JSON schemas of days and instants in a query."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
@@ -29,15 +29,12 @@ class Period:
     end: int | None = None
 
     def until(self, end: int) -> "Period":
-        """The part of it that lies before `end`."""
+        """Return the part before `end`."""
         return Period(self.start, end if self.end is None else min(self.end, end))
 
 
 def parse_period(first: str | None, last: str | None) -> Period:
-    """The period from the UTC day `first` to the UTC day `last`, both included; an absent end is open.
-
-    Raises `InvalidRequest` for what is no day of the calendar, and where `first` comes after `last`.
-    """
+    """Return the period of two UTC days, both included; None is open. Raises `InvalidRequest`."""
     start, end = _day("from", first), _day("to", last)
     if start is not None and end is not None and start > end:
         raise _invalid("from", "invalid_period", "from must not come after to")
@@ -45,14 +42,14 @@ def parse_period(first: str | None, last: str | None) -> Period:
 
 
 def within(period: Period) -> tuple[Bound, ...]:
-    """A period as bounds of an ordered field in microseconds since 1970."""
+    """Return a period as bounds of an ordered field in microseconds since 1970."""
     start = () if period.start is None else (Bound(">=", period.start),)
     end = () if period.end is None else (Bound("<", period.end),)
     return (*start, *end)
 
 
 def _day(name: str, text: str | None) -> int | None:
-    """The first microsecond of a UTC day."""
+    """Return the first microsecond of a UTC day."""
     if text is None:
         return None
     try:
@@ -65,7 +62,7 @@ def _day(name: str, text: str | None) -> int | None:
 
 
 def parse_instant(name: str, text: str | None) -> datetime | None:
-    """An RFC 3339 instant in UTC. Raises `InvalidRequest` for anything else, such as one without its offset."""
+    """Return an RFC 3339 instant in UTC. Raises `InvalidRequest`, also without an offset."""
     if text is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""`python -m aex_runtime.probe [PATH]`: whether the service beside it answers. What a container's health check runs.
+"""`python -m aex_runtime.probe [PATH]`: a container's health check of its service.
 
-It starts every few seconds: it imports the standard library alone, and reads the two variables that it needs itself;
-the settings would take ten times as long, and much of a processor where several services share one.
+It starts every few seconds, so it imports the standard library alone and reads its two variables itself. The settings
+would take ten times as long.
 """
 
 import os
@@ -10,36 +10,36 @@ from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 
 TIMEOUT_S = 4.0
-"""Less than the health check's own: what is wrong is said before it is killed."""
+"""Less than the health check's own, so that the probe reports its failure."""
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 nothing is bound here
-_SHOWN = 200
+_MAX_BYTES = 200
 
 
 def probe(path: str, environment: Mapping[str, str]) -> tuple[bool, str]:
-    """Ask the service at `AEX_HOST` and `AEX_PORT`: whether it answered with 200, and one line that says what it did.
+    """Call the service at `AEX_HOST` and `AEX_PORT`; return whether it answered 200, and a line.
 
-    `path`: `/healthz`, or `/readyz` for the parts that it stands on too.
+    `path`: `/healthz`, or `/readyz` to include the parts that the service needs.
     """
     host, port = environment.get("AEX_HOST") or "127.0.0.1", environment.get("AEX_PORT") or ""
     if not port.isdecimal():
-        return False, "AEX_PORT says no port to ask"
+        return False, "AEX_PORT is no port number; set it to the service's port"
     connection = HTTPConnection(_ANY.get(host, host), int(port), timeout=TIMEOUT_S)
     try:
         connection.request("GET", path)
-        answer = connection.getresponse()
-        told = " ".join(answer.read(_SHOWN).decode("utf-8", "replace").split())
+        response = connection.getresponse()
+        text = " ".join(response.read(_MAX_BYTES).decode("utf-8", "replace").split())
     except (OSError, HTTPException) as error:
         return False, f"{path}: {str(error) or type(error).__name__}"
     finally:
         connection.close()
-    return answer.status == 200, f"{path}: {answer.status} {told}"
+    return response.status == 200, f"{path}: {response.status} {text}"
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Print the line; 0 where all is well, else 1."""
-    well, line = probe(arguments[0] if arguments else "/healthz", environment)
+    """Print the probe's line; return 0 if the service answered with 200, else 1."""
+    is_healthy, line = probe(arguments[0] if arguments else "/healthz", environment)
     sys.stdout.write(f"{line}\n")
-    return 0 if well else 1
+    return 0 if is_healthy else 1
 
 
 if __name__ == "__main__":

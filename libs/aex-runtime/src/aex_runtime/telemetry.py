@@ -1,24 +1,51 @@
-"""Trace context (W3C): what ties a request, its events and what they cause together. Logs are in `logs.py`.
+"""W3C trace context, which connects a request with its events and their effects.
 
-The running trace is ambient, as a log's context is, and so are the tracers that record it: what runs inside makes
-spans with `step` and needs to be given nothing. Outside of any trace, and where nothing is recorded, a step is none.
+The running trace and its tracer are ambient, as a log's context is. `step` makes spans in it; without a recorded
+trace it makes none.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from random import Random
+from typing import Any
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from aex_runtime.errors import DomainError
-from aex_runtime.tracing.propagating import PropagatingTracer
 
 Attributes = Mapping[str, str | int | float | bool]
-"""Names by OpenTelemetry's conventions, or `aex.…`: ids, names and numbers, never content. Only those that
-`tracing/released.py` lists leave the process."""
+"""Names by OpenTelemetry's conventions, or `aex.…`: ids, names and numbers, never content. Only those of
+`tracing.sdk.EXPORTED_ATTRIBUTES` leave the process."""
+
+
+class PropagatingTracer(trace.Tracer):
+    """A tracer of unrecorded spans, for services without an exporter.
+
+    Its spans have ids of their own, and the trace and sampling decision of their parent. The SDK would cost 80 ms at
+    import, and time for each span.
+    """
+
+    def __init__(self) -> None:
+        self._random = Random()  # noqa: S311 ids are unique, not secret; the system's generator costs two calls each
+
+    def start_span(self, name: str, context: Context | None = None, *_: Any, **__: Any) -> trace.Span:  # noqa: ARG002 OpenTelemetry's signature
+        parent = trace.get_current_span(context).get_span_context()
+        return NonRecordingSpan(
+            SpanContext(
+                parent.trace_id if parent.is_valid else self._random.getrandbits(128) or 1,
+                self._random.getrandbits(64) or 1,
+                is_remote=False,
+                trace_flags=TraceFlags(parent.trace_flags if parent.is_valid else 0),
+                trace_state=parent.trace_state,
+            )
+        )
+
+    def start_as_current_span(self, name: str, context: Context | None = None, *_: Any, **__: Any) -> Any:
+        return trace.use_span(self.start_span(name, context), record_exception=False)
 
 
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -26,32 +53,29 @@ _UNRECORDED = PropagatingTracer()
 _TRACER = contexts.create_key("aex-tracer")
 _GIVEN = contexts.create_key("aex-trace-given")
 SCOPE = "aex"
-"""Of all instrumentation that is ours."""
 
 
 def current_trace() -> dict[str, str]:
-    """The W3C trace context of the running work: `traceparent`, and `tracestate` where there is one."""
-    carrier: dict[str, str] = {}
-    _PROPAGATOR.inject(carrier)
-    return carrier
+    """Return the W3C trace context of the running work: `traceparent`, and `tracestate` if there is one."""
+    return trace_of(trace.get_current_span())
 
 
 def trace_of(span: trace.Span) -> dict[str, str]:
-    """As `current_trace`, of this span."""
+    """Return the W3C trace context of a span."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, trace.set_span_in_context(span, Context()))
     return carrier
 
 
 def parent_of(traceparent: str | None, tracestate: str | None = None) -> Context:
-    """A context with this trace, and with nothing else; with none where it is absent or bad."""
+    """Return a context with this trace alone; an empty one if it is absent or invalid."""
     if not traceparent:
         return Context()
     return _PROPAGATOR.extract({"traceparent": traceparent, "tracestate": tracestate or ""}, Context())
 
 
 def names_trace(traceparent: str | None) -> bool:
-    """Whether this is the context of a trace."""
+    """Return whether this is the context of a trace."""
     return trace.get_current_span(parent_of(traceparent)).get_span_context().is_valid
 
 
@@ -66,9 +90,9 @@ def continue_trace(
     attributes: Attributes | None = None,
     joins: bool = True,
 ) -> Iterator[trace.Span]:
-    """Run the block in a span called `name` under the given context; in a new trace where that is absent or bad.
+    """Run the block in a span of this trace; of a new trace if it is absent or invalid.
 
-    `joins`: whether what is done inside belongs to the given trace; else see `in_trace_of`.
+    `joins`: whether work inside belongs to this trace; else see `subject_trace`.
     """
     parent = parent_of(traceparent, tracestate)
     given = joins and trace.get_current_span(parent).get_span_context().is_valid
@@ -80,10 +104,7 @@ def continue_trace(
 
 @contextmanager
 def request_trace(provider: trace.TracerProvider, *, given: bool) -> Iterator[None]:
-    """Run the block in the request's span, which FastAPI has made: its steps are recorded by `provider`.
-
-    `given`: whether the caller named the trace.
-    """
+    """Run the block with steps recorded by `provider`; `given`: the caller named the trace."""
     values = {_TRACER: provider.get_tracer(SCOPE), _GIVEN: given}
     token = contexts.attach(_with(contexts.get_current(), values))
     try:
@@ -94,7 +115,7 @@ def request_trace(provider: trace.TracerProvider, *, given: bool) -> Iterator[No
 
 @contextmanager
 def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanKind.INTERNAL) -> Iterator[trace.Span]:
-    """Run the block in a span of its own, where the running trace is recorded."""
+    """Run the block in a span of its own, if the running trace is recorded."""
     running, tracer = trace.get_current_span(), contexts.get_value(_TRACER)
     if not running.is_recording() or not isinstance(tracer, trace.Tracer):
         yield running
@@ -105,10 +126,10 @@ def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanK
 
 
 @contextmanager
-def in_trace_of(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
-    """Run the block in the trace that its subject has had from its beginning, in a span called `name`.
+def subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
+    """Run the block in a span of its subject's trace, linked with the running span.
 
-    The running span and that one point to each other. Where the subject has no trace, the running one goes on.
+    A subject without a trace uses the running one.
     """
     parent, running = parent_of(traceparent), trace.get_current_span()
     of_subject, of_caller = trace.get_current_span(parent).get_span_context(), running.get_span_context()
@@ -126,11 +147,11 @@ def in_trace_of(traceparent: str | None, name: str, attributes: Attributes | Non
 
 
 @contextmanager
-def as_asked_or_in_trace_of(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
-    """Run the block in the trace that the caller named, linked with the subject's; where it named none, in that one."""
+def caller_or_subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
+    """Run the block in the trace that the caller named, linked with the subject's; else in the subject's."""
     running = trace.get_current_span()
     if not (contexts.get_value(_GIVEN) and running.get_span_context().is_valid):
-        with in_trace_of(traceparent, name, attributes):
+        with subject_trace(traceparent, name, attributes):
             yield
         return
     of_subject = trace.get_current_span(parent_of(traceparent)).get_span_context()
@@ -145,25 +166,25 @@ def describe_span(attributes: Attributes) -> None:
     trace.get_current_span().set_attributes(dict(attributes))
 
 
-def failed(error_type: str, span: trace.Span | None = None) -> None:
-    """Mark the span, or else the running one, as failed: by a word, never by the message of an exception."""
-    told = span or trace.get_current_span()
-    told.set_attribute("error.type", error_type)
-    told.set_status(trace.StatusCode.ERROR)
+def mark_failed(error_type: str, span: trace.Span | None = None) -> None:
+    """Mark the span, by default the running one, as failed; never with the message of an exception."""
+    target = span or trace.get_current_span()
+    target.set_attribute("error.type", error_type)
+    target.set_status(trace.StatusCode.ERROR)
 
 
 @contextmanager
 def _running(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
-    """The block runs in the span, which ends with it."""
+    """Run the block in the span and end the span."""
     token = contexts.attach(_with(trace.set_span_in_context(span), values))
     try:
         yield
-    except DomainError as refusal:  # told to whoever asked: nothing is broken
+    except DomainError as refusal:  # a refusal, no failure
         span.set_attribute("error.type", type(refusal).__name__)
         raise
     except BaseException as error:
         # Messages of exceptions may quote evaluation data: they are not recorded.
-        failed(type(error).__name__, span)
+        mark_failed(type(error).__name__, span)
         raise
     finally:
         contexts.detach(token)

@@ -1,4 +1,4 @@
-"""HTTP in: parse, call one handler, shape the reply."""
+"""HTTP routes: each parses the request, calls one handler and renders the response."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from structlog.contextvars import bind_contextvars
 
 from aex_governance.deps import Deps
-from aex_governance.handlers.holds import decide_hold, get_hold, list_holds
+from aex_governance.handlers.decide_hold import decide_hold
+from aex_governance.handlers.read_holds import get_hold, list_holds
 from aex_governance.handlers.read_profile import read_profile
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.rules.table import RULES
@@ -29,7 +30,7 @@ Json = dict[str, Any]
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Every route of the service."""
+    """Return every route of the service."""
     router = service_router(prefix="/v1", tags=["governance"])
     _validation_routes(router, deps)
     _hold_routes(router, deps)
@@ -41,7 +42,7 @@ def _validation_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/outcomes/validate", summary="Decide on one attempt before it becomes final")
     async def validate(request: ValidationRequest, caller: Service) -> Json:
         bind_contextvars(contract_id=request.contract_id, attempt_id=request.attempt_id)
-        # Keyed by attempt: repeating the question repeats the answer, with or without an Idempotency-Key.
+        # Idempotent by attempt, hence without an Idempotency-Key.
         return project(await validate_outcome(deps, request), caller.role)
 
     @router.get("/rules", summary="Every fraud rule, with its thresholds")
@@ -84,12 +85,12 @@ def _profile_routes(router: APIRouter, deps: Deps) -> None:
     # Principals may have a slash in their ids, hence `path`.
     @router.get("/agents/{agent_id:path}/profile", summary="An agent's record")
     async def profile(agent_id: AgentId, reader: ProfileReader, paging: Paging) -> Json:
-        """Outcomes, success rate and flags of an agent: in all, and by domain; an agent reads its own, without flags.
+        """Return outcomes, success rate and flags of an agent, in total and by domain.
 
-        The totals are of all domains, on every page; `domains` is a page of them by name. What was never counted is
-        zero, and a rate of nothing is null.
+        An agent reads its own profile, without flags. Every page has the totals of all domains; `domains` is a page of
+        them by name. Unknown counts are zero, and a rate without outcomes is null.
         """
         after = None if paging.after is None else str(paging.after[0])
         found = await read_profile(deps, reader, agent_id, after, paging.limit)
-        next_cursor = None if found.after is None else paging.seal.seal((found.after, ""))
+        next_cursor = None if found.after is None else paging.codec.encode((found.after, ""))
         return {**project(found.profile, reader.role), "next_cursor": next_cursor}

@@ -1,4 +1,4 @@
-"""What every handler is given."""
+"""Dependencies of the handlers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The governance service, composed: the only place where its backends are chosen."""
+"""Composition of the governance service and its backends."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ from opentelemetry.trace import TracerProvider
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
-from aex_governance.handlers.holds.queue import how_many_wait, oldest_waiting_s
+from aex_governance.handlers.read_holds import count_waiting_holds, oldest_wait_s
 from aex_governance.measures import MEASURES
 from aex_governance.review import review_routes
 from aex_governance.rules.config import BadRuleConfig, load_rules
@@ -16,7 +16,7 @@ from aex_governance.subscriptions import subscriptions
 from aex_runtime.http.app import build_app
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.service import Backends, assemble
-from aex_runtime.settings import blaming
+from aex_runtime.settings import as_bad_configuration
 
 SERVICE = "governance"
 
@@ -24,10 +24,13 @@ SERVICE = "governance"
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """The application; `tracers` take its spans. Raises `BadConfiguration` for a rules file that cannot be used."""
+    """Return the application; `tracers` receive its spans.
+
+    Raises `BadConfiguration` when the file of rules is invalid.
+    """
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends, tracers)
-    with blaming("AEX_RULES_CONFIG", BadRuleConfig, OSError):
+    with as_bad_configuration("AEX_RULES_CONFIG", BadRuleConfig, OSError):
         rules = load_rules(chosen.rules_config)
     deps = Deps(parts.unit_of_work, parts.backends.store, parts.backends.clock, rules)
     router = routes(deps)
@@ -39,14 +42,12 @@ def create_app(
         measures=MEASURES,
         gauges=[
             GaugeSpec(
-                "aex_holds_waiting",
-                "Holds that wait for an operator, 200 at most",
-                partial(how_many_wait, deps),
+                "aex_holds_waiting", "Holds that wait for an operator, 200 at most", partial(count_waiting_holds, deps)
             ),
             GaugeSpec(
                 "aex_holds_oldest_seconds",
                 "How long the first hold has waited for an operator",
-                partial(oldest_waiting_s, deps),
+                partial(oldest_wait_s, deps),
             ),
         ],
     )

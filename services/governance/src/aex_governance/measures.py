@@ -1,4 +1,4 @@
-"""What governance counts, each with the transaction in which it happens."""
+"""Counters of governance, committed with the transaction that they count."""
 
 from aex_governance.rules.table import RULES
 from aex_models.governance import Action, Decision, HoldCause

@@ -1,4 +1,4 @@
-"""Settings of the governance service, beside those that every service has."""
+"""Settings of the governance service, beyond those of every service."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """Where the rules' thresholds come from."""
+    """The settings of every service, and the file of rules."""
 
     rules_config: Path | None = None
-    """A YAML file over the packaged `rules/thresholds.yaml`."""
+    """YAML file over the packaged `rules/thresholds.yaml`."""

@@ -1,4 +1,4 @@
-"""What every handler is given."""
+"""The collaborators of the handlers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,5 +17,5 @@ class Deps:
     store: Store
     clock: Clock
     ids: Ids
-    booked: Callable[[], None]
-    """Tells the sealer that something was committed to the ledger, so that it need not look."""
+    notify_sealer: Callable[[], None]
+    """Wakes the sealer of this process after a commit to the ledger."""

@@ -4,4 +4,4 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """What every service has. The fee rate that counts is the one in a contract's own terms."""
+    """The settings of every service. Fee rates come from the contracts' terms."""

@@ -1,4 +1,4 @@
-"""Runs the service: `python -m aex_verification`."""
+"""Entry point of `python -m aex_verification`."""
 
 from aex_runtime.launch import launch
 

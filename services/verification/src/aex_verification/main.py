@@ -1,132 +1,160 @@
-"""The verification service, composed: the only place where its backends are chosen."""
+"""Composition of the verification service; its backends are chosen here alone."""
 
 import time
-from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import FastAPI
 from opentelemetry.trace import TracerProvider
 
-from aex_outcomes.config import SandboxConfig
-from aex_outcomes.science.confined import ConfinedExaminer
-from aex_outcomes.science.limits import DataLimits
-from aex_runtime.http.app import build_app
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import OutcomeConfig
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.lifecycle import registry
+from aex_outcomes.science.confined import ConfinedExaminer, DataLimits
+from aex_runtime.calls.http_client import LazyHttpClient, client_within
+from aex_runtime.http.app import Resource, build_app
+from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.http.metrics import GaugeSpec
-from aex_runtime.service import Backends, assemble
+from aex_runtime.service import Backends, ServiceParts, assemble
 from aex_verification.api import routes
-from aex_verification.calling_out import LateClient, client_within
-from aex_verification.clients import HttpAwards, HttpGovernance
 from aex_verification.deps import Deps
-from aex_verification.followers import Followers
-from aex_verification.judge import ConfinedJudge
+from aex_verification.grading import ConfinedGrader
+from aex_verification.http_clients import CircuitBreaker, HttpAwards, HttpGovernance
+from aex_verification.judges.factory import build_reviewer
+from aex_verification.limits import EventSubscribers, InFlightAttempts
 from aex_verification.measures import MEASURES, ExtractionTimes
-from aex_verification.outcome_config import load_catalog, load_verifiers
-from aex_verification.pool_on_demand import PoolOnDemand
-from aex_verification.pools import candidate_pool, sandbox_pool, science_pool, verifier_pool
-from aex_verification.review.factory import build_reviewer
-from aex_verification.rules.policy import Policy, verifying_lease
-from aex_verification.sandbox_desk import SandboxDesk
-from aex_verification.settings import Settings
-from aex_verification.silence import Silence
+from aex_verification.notifier import Notifier
+from aex_verification.pools import (
+    OnDemandPool,
+    PrewarmedPool,
+    make_candidate_pool,
+    make_sandbox_pool,
+    make_science_pool,
+    make_verifier_pool,
+)
+from aex_verification.rules.records import Policy, verification_lease
+from aex_verification.sandbox_pool import SandboxPool
+from aex_verification.settings import Settings, load_catalog, load_verifiers
 from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
-from aex_verification.trials import ConfinedTrials
-from aex_verification.turnstile import Turnstile
-from aex_verification.under_way import UnderWay
 from aex_verification.verifiers import ConfinedVerifiers
-from aex_verification.waits import Waits
-from aex_verification.warming_pool import WarmingPool
+
+if TYPE_CHECKING:
+    from aex_verification.judges.model_reviewer import ModelReviewer
 
 SERVICE = "verification"
-SLOW_OF_ONE, SLOW_OF_ALL = 3, 6
-"""Handlers that wait for custom code, a named verifier or an examination at once, of one consumer and in all: fewer
-than handle events, and fewer than fire timers, so that contracts without any go on whatever those do."""
+SLOW_PER_CONSUMER, SLOW_TOTAL = 3, 6
+"""Handlers that wait for slow grading at once: fewer than handle events and fewer than fire timers, so that contracts
+without any go on."""
+
+
+class _Resources(NamedTuple):
+    """Resources entered and left with the service, in the order of their fields."""
+
+    candidates: PrewarmedPool
+    operators: WorkerPool | None
+    sandbox: SandboxPool
+    science: OnDemandPool
+    spool: Spool
+    reviewer: "ModelReviewer | None"
+    client: LazyHttpClient
 
 
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """The application; `tracers` take its spans. Raises `BadConfiguration` for an outcome configuration of no use."""
-    chosen = settings or Settings()
-    catalog = load_catalog(chosen)
-    config = catalog.config
-    registered = load_verifiers(chosen, config)
-    parts = assemble(SERVICE, chosen, backends, tracers)
-    pool, operators = WarmingPool(candidate_pool(chosen)), verifier_pool(chosen, registered)
-    limits, reading = config.sections()["custom"].sandbox, config.sections()["statistics"].sandbox
-    science, spool = PoolOnDemand(science_pool(chosen, reading)), Spool(parts.backends.blobs, chosen.spool_dir)
-    reviewer = build_reviewer(chosen, parts.backends.ids)
-    sandbox = SandboxDesk(
-        partial(sandbox_pool, chosen, limits.memory_limit_mb) if chosen.sandbox_workers else None, parts.backends.ids
-    )
-    confined = (pool, sandbox, config.as_json(), chosen.verify_timeout_s, limits.timeout_ms)
-    client = LateClient(partial(client_within, chosen.governance_timeout_s))
+    """Return the application; `tracers` take its spans.
+
+    Raises `BadConfiguration` for an unusable outcome configuration.
+    """
+    settings = settings or Settings()
+    catalog = load_catalog(settings)
+    registered = load_verifiers(settings, catalog.config)
+    parts = assemble(SERVICE, settings, backends, tracers)
+    resources = _make_resources(settings, parts, catalog, registered)
     times = ExtractionTimes(parts.metrics, catalog.extractors)
-    deps = Deps(
-        unit_of_work=parts.unit_of_work,
-        store=parts.backends.store,
-        blobs=parts.backends.blobs,
-        clock=parts.backends.clock,
-        ids=parts.backends.ids,
-        judge=ConfinedJudge(*confined, times),
-        examiner=ConfinedExaminer(science, DataLimits.within(reading)),
-        spool=spool,
-        reviewer=reviewer,
-        verifiers=ConfinedVerifiers(
-            operators, {name: registered.timeout_ms(name) for name in registered.names}, config.as_json()
-        ),
-        trials=ConfinedTrials(*confined),
-        slow_places=Turnstile(SLOW_OF_ONE, SLOW_OF_ALL),
-        governance=HttpGovernance(
-            client,
-            chosen.governance_url,
-            parts.service_tokens,
-            Silence(chosen.governance_timeout_s, time.monotonic),
-            parts.metrics,
-        ),
-        awards=HttpAwards(client, chosen.work_publisher_url, parts.service_tokens),
-        waits=Waits(chosen.max_waits),
-        under_way=UnderWay(),
-        policy=Policy(
-            max_system_retries=chosen.max_system_retries,
-            verifying=_verifying(chosen, reading),
-            governance_check=config.verification.governance_check,
-        ),
-        catalog=catalog,
-        followers=Followers(chosen.following_bounds()),
-    )
+    deps = _make_deps(settings, parts, catalog, registered, resources, times)
     return build_app(
         parts,
         routes(deps),
         subscriptions=subscriptions(deps),
         timers=timers(deps),
-        resources=[
-            lambda: pool,
-            *([lambda: operators] if operators else []),
-            lambda: sandbox,
-            lambda: science,
-            lambda: spool,
-            *([lambda: reviewer] if reviewer else []),
-            lambda: client,
-        ],
-        vital={"workers": lambda: pool.missing},
-        dispensable={"sandbox": lambda: sandbox.missing},
+        resources=[_always(each) for each in resources if each is not None],
+        required_parts={"workers": lambda: resources.candidates.missing},
+        optional_parts={"sandbox": lambda: resources.sandbox.missing},
         gauges=[
-            GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", _up(sandbox)),
-            GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.followers.count),
+            GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", resources.sandbox.is_up),
+            GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.subscribers.count),
         ],
         measures=(*MEASURES, times.seconds),
     )
 
 
-def _verifying(chosen: Settings, reading: SandboxConfig) -> timedelta:
-    review_s = chosen.review_timeout_s * chosen.review_attempts if chosen.review_model else 0
-    return verifying_lease(timedelta(milliseconds=reading.timeout_ms), timedelta(seconds=review_s))
+def _always(entered: AbstractAsyncContextManager[object]) -> Resource:
+    return lambda: entered
 
 
-def _up(sandbox: SandboxDesk) -> Callable[[], Awaitable[float]]:
-    async def up() -> float:
-        return float(sandbox.missing is None)
+def _make_resources(
+    settings: Settings, parts: ServiceParts, catalog: Catalog, registered: registry.VerifierRegistry
+) -> _Resources:
+    sections, ids = catalog.config.sections(), parts.backends.ids
+    new_sandbox = partial(make_sandbox_pool, settings, sections["custom"].sandbox.memory_limit_mb)
+    return _Resources(
+        candidates=PrewarmedPool(make_candidate_pool(settings)),
+        operators=make_verifier_pool(settings, registered),
+        sandbox=SandboxPool(new_sandbox if settings.sandbox_workers else None, ids),
+        science=make_science_pool(settings, sections["statistics"].sandbox),
+        spool=Spool(parts.backends.blobs, settings.spool_dir),
+        reviewer=build_reviewer(settings, ids),
+        client=LazyHttpClient(partial(client_within, settings.governance_timeout_s)),
+    )
 
-    return up
+
+def _make_deps(
+    settings: Settings,
+    parts: ServiceParts,
+    catalog: Catalog,
+    registered: registry.VerifierRegistry,
+    resources: _Resources,
+    times: ExtractionTimes,
+) -> Deps:
+    backends, sections, config_json = parts.backends, catalog.config.sections(), catalog.config.as_json()
+    custom_timeout_ms, pools = sections["custom"].sandbox.timeout_ms, (resources.candidates, resources.sandbox)
+    grader = ConfinedGrader(*pools, config_json, settings.verify_timeout_s, custom_timeout_ms, times)
+    breaker = CircuitBreaker(settings.governance_timeout_s, time.monotonic)
+    client, tokens = resources.client, parts.service_tokens
+    timeouts_ms = {name: each.timeout_ms for name, each in registered.by_name.items()}
+    return Deps(
+        unit_of_work=parts.unit_of_work,
+        store=backends.store,
+        blobs=backends.blobs,
+        clock=backends.clock,
+        ids=backends.ids,
+        grader=grader,
+        examiner=ConfinedExaminer(resources.science, DataLimits.within(sections["statistics"].sandbox)),
+        spool=resources.spool,
+        reviewer=resources.reviewer,
+        verifiers=ConfinedVerifiers(resources.operators, timeouts_ms, config_json),
+        trials=grader,
+        slow_limiter=ConcurrencyLimiter(SLOW_PER_CONSUMER, SLOW_TOTAL, "verifications", "verifier_busy"),
+        governance=HttpGovernance(client, settings.governance_url, tokens, breaker, parts.metrics),
+        awards=HttpAwards(client, settings.work_publisher_url, tokens),
+        notifier=Notifier(settings.max_waits),
+        in_flight=InFlightAttempts(),
+        policy=_make_policy(settings, catalog.config),
+        catalog=catalog,
+        subscribers=EventSubscribers(settings.stream_bounds()),
+    )
+
+
+def _make_policy(settings: Settings, config: OutcomeConfig) -> Policy:
+    review_s = settings.review_timeout_s * settings.review_attempts if settings.review_model else 0
+    reading = timedelta(milliseconds=config.sections()["statistics"].sandbox.timeout_ms)
+    return Policy(
+        max_system_retries=settings.max_system_retries,
+        verification_lease=verification_lease(reading, timedelta(seconds=review_s)),
+        governance_check=config.verification.governance_check,
+    )

@@ -1,4 +1,4 @@
-"""What verification counts and times. How long something took on its own clock is told with what came of it."""
+"""Counters and histograms of verification."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,23 +8,15 @@ from aex_models.governance import Action
 from aex_models.results import Verdict
 from aex_runtime.measures import LONG_S, SHORT_S, CounterSpec, HistogramSpec, Measures, Spec
 from aex_runtime.telemetry import describe_span
-from aex_runtime.tracing.subjects import EXTRACTION_S
+from aex_runtime.tracing.spans import EXTRACTION_S
 
 ATTEMPTS_TOTAL = CounterSpec(
     "aex_attempts_total",
-    "Attempts that were queued, judged, found invalid, put off after a failure, or held",
-    {
-        "status": (
-            AttemptStatus.QUEUED,
-            AttemptStatus.JUDGED,
-            AttemptStatus.INVALID,
-            AttemptStatus.WAITING,
-            AttemptStatus.HELD,
-        )
-    },
+    "Attempts that were queued, judged, found invalid, delayed after a failure, or held",
+    {"status": tuple(each for each in AttemptStatus if each is not AttemptStatus.VERIFYING)},
 )
 VERDICTS_TOTAL = CounterSpec(
-    "aex_verdicts_total", "Verdicts on attempts, before governance's word", {"verdict": tuple(Verdict)}
+    "aex_verdicts_total", "Verdicts on attempts, before governance decided", {"verdict": tuple(Verdict)}
 )
 CONTRACTS_ENDED_TOTAL = CounterSpec(
     "aex_contracts_ended_total", "Contracts that became final", {"status": tuple(sorted(FINAL_STATUSES))}
@@ -36,7 +28,7 @@ VERDICT_LAG_SECONDS = HistogramSpec(
     "aex_verdict_lag_seconds", "From a candidate's receipt until its verdict was committed", buckets=LONG_S
 )
 _LONGEST_S = 3_600.0
-"""No job may take as long. One absurd time would hide all others in a sum, for as long as the process lives."""
+"""Bound of a recorded time: one absurd value would hide all others in a sum."""
 UNAVAILABLE, REFUSED = "unavailable", "refused"
 GOVERNANCE_SECONDS = HistogramSpec(
     "aex_governance_seconds",
@@ -44,20 +36,16 @@ GOVERNANCE_SECONDS = HistogramSpec(
     {"answer": (Action.ALLOW, Action.HOLD, Action.REJECT, REFUSED, UNAVAILABLE)},
 )
 MEASURES: tuple[Spec, ...] = (
-    ATTEMPTS_TOTAL,
-    VERDICTS_TOTAL,
-    CONTRACTS_ENDED_TOTAL,
-    VERIFICATION_SECONDS,
-    VERDICT_LAG_SECONDS,
-    GOVERNANCE_SECONDS,
+    *(ATTEMPTS_TOTAL, VERDICTS_TOTAL, CONTRACTS_ENDED_TOTAL),
+    *(VERIFICATION_SECONDS, VERDICT_LAG_SECONDS, GOVERNANCE_SECONDS),
 )
 
 
 class ExtractionTimes:
-    """How long extractors took, as workers say. Those touched hostile data: only what is configured is believed in."""
+    """Durations of extractors, reported by workers; implausible ones are ignored, as data are hostile."""
 
     def __init__(self, measures: Measures, sections: Collection[str]) -> None:
-        """`sections`: of the configuration, one for each extractor."""
+        """`sections` of the configuration, one for each extractor."""
         self.seconds = HistogramSpec(
             "aex_extraction_seconds",
             "In one extractor for one candidate, by the section that configures it",
@@ -65,9 +53,9 @@ class ExtractionTimes:
         )
         self._measures, self._sections = measures, frozenset(sections)
 
-    def tell(self, said: Any) -> None:
-        """Take a worker's word, seconds by section, into the running span too; what makes no sense is left out."""
-        for section, seconds in said.items() if isinstance(said, dict) else ():
+    def record(self, reported: Any) -> None:
+        """Record a worker's seconds by section, in the running span too; ignore implausible ones."""
+        for section, seconds in reported.items() if isinstance(reported, dict) else ():
             if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)
                 describe_span({f"{EXTRACTION_S}{section}": round(seconds, 6)})

@@ -1,53 +1,64 @@
-"""The confined workers of an instance: for candidates, custom code, raw data, and the operator's own verifiers."""
+"""Pools of confined workers: for candidates, custom code, raw data, and the operator's verifiers."""
+
+import asyncio
+import contextlib
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
 
 from aex_outcomes.config import SandboxConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
-from aex_outcomes.sandbox.disposable import MEMORY_MB
+from aex_outcomes.sandbox.jobs import MEMORY_MB
 from aex_outcomes.science.confined import EXAMINE
-from aex_verification.judge import JOB, MAX_RESULT_BYTES, WARM
-from aex_verification.sandbox_desk import SELF_TEST
+from aex_verification.grading import CHECK_REFERENCE, DRY_RUN, JOB, MAX_RESULT_BYTES, WARM
+from aex_verification.ports import StartedPool
+from aex_verification.sandbox_pool import SELF_TEST
 from aex_verification.settings import Settings
-from aex_verification.trials import CHECK_REFERENCE, DRY_RUN
 from aex_verification.verifiers import JOB as RUN_VERIFIER
 
-READING = ("duckdb",)
 _MAX_EXAMINATIONS = 500
+_START_AFTER_S = 0.1
+"""The processor is left to the service until it is ready, or until there is a job."""
+_MAX_REASON = 200
+_log = structlog.get_logger(__name__)
 
 
-def candidate_pool(chosen: Settings) -> WorkerPool:
-    """Workers for whatever needs no custom code."""
-    return WorkerPool(
-        chosen.workers,
-        chosen.verify_timeout_s,
-        chosen.worker_memory_mb,
-        jobs=[JOB, CHECK_REFERENCE],
-        warm=WARM,
-        max_result_bytes=MAX_RESULT_BYTES,
-    )
+class OnDemandPool(WorkerPool):
+    """Pool whose workers are started by the first job; many installations never have one."""
+
+    async def __aenter__(self) -> Self:
+        return self
 
 
-def verifier_pool(chosen: Settings, registered: registry.Verifiers) -> WorkerPool | None:
-    """Workers for the operator's code, which is imported before they are confined; None where there is none."""
+def make_candidate_pool(settings: Settings) -> WorkerPool:
+    """Return the pool for jobs without custom code."""
+    limits = (settings.workers, settings.verify_timeout_s, settings.worker_memory_mb)
+    return WorkerPool(*limits, jobs=[JOB, CHECK_REFERENCE], warm=WARM, max_result_bytes=MAX_RESULT_BYTES)
+
+
+def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry) -> WorkerPool | None:
+    """Return the pool for registered verifiers, imported before confinement; None where there are none."""
     if not registered.names:
         return None
     return WorkerPool(
-        chosen.verifier_workers,
-        chosen.verify_timeout_s,
-        chosen.worker_memory_mb,
+        settings.verifier_workers,
+        settings.verify_timeout_s,
+        settings.worker_memory_mb,
         jobs=[RUN_VERIFIER],
         warm=("asyncio", *registered.modules),  # the first is the job's own
         max_result_bytes=MAX_RESULT_BYTES,
-        network=chosen.verifier_network,
+        network=settings.verifier_network,
     )
 
 
-def sandbox_pool(chosen: Settings, code_mb: int) -> WorkerPool:
-    """Workers that may start the interpreter of custom code, with room for it. No spare one: few works need them."""
+def make_sandbox_pool(settings: Settings, code_mb: int) -> WorkerPool:
+    """Return the pool that may start the interpreter of custom code. No spares: few works need them."""
     return WorkerPool(
-        chosen.sandbox_workers,
-        chosen.verify_timeout_s,
-        max(chosen.worker_memory_mb, code_mb + MEMORY_MB),
+        settings.sandbox_workers,
+        settings.verify_timeout_s,
+        max(settings.worker_memory_mb, code_mb + MEMORY_MB),
         jobs=[JOB, DRY_RUN, SELF_TEST],
         warm=WARM,
         spares=0,
@@ -56,15 +67,61 @@ def sandbox_pool(chosen: Settings, code_mb: int) -> WorkerPool:
     )
 
 
-def science_pool(chosen: Settings, limits: SandboxConfig) -> WorkerPool:
-    """Workers that read raw data. No spare one, and few jobs for each: what they read is hostile, and large."""
-    return WorkerPool(
-        chosen.science_workers,
+def make_science_pool(settings: Settings, limits: SandboxConfig) -> OnDemandPool:
+    """Return the pool that reads raw data. No spares and few jobs per worker: files are hostile and large."""
+    return OnDemandPool(
+        settings.science_workers,
         limits.timeout_ms / 1_000,
         limits.memory_limit_mb,
         jobs=[EXAMINE],
-        warm=READING,
+        warm=("duckdb",),
         spares=0,
         max_jobs=_MAX_EXAMINATIONS,
         max_result_bytes=MAX_RESULT_BYTES,
     )
+
+
+class PrewarmedPool:
+    """Pool whose workers are started beside the service; jobs wait until they are warm.
+
+    Where workers cannot be started, `missing` says so permanently. Jobs then wait for the end of the process: this
+    instance must not fail them.
+    """
+
+    def __init__(self, pool: StartedPool, after_s: float = _START_AFTER_S) -> None:
+        self._pool, self._after_s = pool, after_s
+        self._requested, self._started = asyncio.Event(), asyncio.Event()
+        self.missing: str | None = None
+        """Reason why there are no workers and will be none; None while they are warmed, and after."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._warm_up(), name="workers")
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._pool.close()
+        self._started.set()
+
+    async def run(
+        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
+    ) -> dict[str, Any]:
+        """Run a job as `WorkerPool.run` does."""
+        self._requested.set()
+        await self._started.wait()
+        return await self._pool.run(job, payload, timeout_s, queue=queue)
+
+    async def _warm_up(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._after_s):
+                await self._requested.wait()
+        try:
+            await self._pool.start()
+        except Exception as error:  # noqa: BLE001 no other code would report it
+            self.missing = "no worker can be started"
+            _log.error("workers_not_started", reason=str(error)[:_MAX_REASON], kind=type(error).__name__)
+        else:
+            self._started.set()

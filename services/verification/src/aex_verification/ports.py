@@ -1,4 +1,4 @@
-"""What verification asks of others: verdicts, examinations, rulings of named verifiers, trials, governance's word."""
+"""Ports of verification: workers, graders, examiners, named verifiers, trials, governance, awards."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -17,19 +17,41 @@ from aex_models.work import Evaluation
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import Ruling
 from aex_outcomes.science.confined import ExaminationRequest
-from aex_outcomes.science.source import SourceFile
-from aex_verification.rules.checks import Findings
-from aex_verification.rules.records import Facts
+from aex_outcomes.science.source_files import SourceFile
+from aex_verification.rules.checks import TrialFindings
+from aex_verification.rules.records import GovernanceFacts
+
+
+class JobRunner(Protocol):
+    """Runner of named jobs: a worker pool, or the sandbox."""
+
+    async def run(
+        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
+    ) -> dict[str, Any]: ...
+
+
+class SandboxRunner(JobRunner, Protocol):
+    """Runner of custom code whose failures a caller may report."""
+
+    def mark_unhealthy(self) -> None: ...
+
+
+class StartedPool(JobRunner, Protocol):
+    """Pool of confined workers; `start` raises `WorkersUnavailable` where no worker can be started."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeRequest:
-    """All that a verdict and its facts read: of a contract's candidate, or of one that is tried without a contract."""
+class GradeRequest:
+    """Input of a verdict and its facts, with or without a contract."""
 
     contract_id: str
     attempt_id: str
     consumer_id: str
-    """Whose jobs take turns with those of others."""
+    """Jobs of consumers take turns."""
     success_criteria: SuccessCriteria | None
     work_input: Mapping[str, Any]
     evaluation: Evaluation | None
@@ -38,59 +60,56 @@ class JudgeRequest:
     platform_latency_ms: float | None
     reasoning: str | None = None
     earlier: Mapping[str, str] = field(default_factory=dict)
-    """By output hash, the oldest first: what the contract's earlier judged candidates put out (`Facts.form`)."""
+    """Forms of the contract's earlier judged outputs, by output hash, the oldest first."""
     science: ScienceResult | None = None
-    """What the science gate concluded of the candidate; None where the work demands no science."""
+    """Result of the science gate; None where the work demands no science."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """A result, which may be indeterminate, and what governance needs beside it.
+class Grade:
+    """Result of grading, which may be indeterminate, with facts for governance.
 
-    `result` is None where the engine or the work's named verifier broke down (`error` then says how, in a word or
-    two), and where the output is invalid.
+    `result` is None where the engine or the named verifier failed (`error` then names the kind), and where the output
+    is invalid.
     """
 
     result: VerificationResult | None
-    facts: Facts
+    facts: GovernanceFacts = field(default_factory=GovernanceFacts)
     error: str | None = None
     ruling: Ruling | None = None
-    """What the work's named verifier said, where it has one and it came to an end; `result` respects it."""
+    """Ruling of the work's named verifier, where it came to an end; `result` respects it."""
 
 
-class Judge(Protocol):
-    """Verifies candidates, away from the event loop."""
+class Grader(Protocol):
+    """Grader of candidates, off the event loop."""
 
-    async def judge(self, request: JudgeRequest) -> Judgement:
-        """Never raises for what a candidate does: a worker that breaks down is an indeterminate judgement."""
-        ...
+    async def grade(self, request: GradeRequest) -> Grade:
+        """Return the grade; a failed worker is a grade without result, never an exception."""
 
 
-class RawData(Protocol):
-    """Raw data as files, for whoever reads them."""
+class RawDataFiles(Protocol):
+    """Raw data written to files for an examination."""
 
     def files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
     ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
-        """The consumer's files, then the agent's, until the block ends. Raises `FileLost`, `SpoolUnavailable`."""
-        ...
+        """Write the consumer's files, then the agent's, for the block. Raises `FileLost`, `SpoolUnavailable`."""
 
 
 class Examiner(Protocol):
-    """Holds claims against raw data, away from the event loop."""
+    """Examiner that compares claims with raw data, off the event loop."""
 
     async def examine(self, request: ExaminationRequest) -> Examination:
-        """What arithmetic finds; files that no worker could read are problems in it. Raises `ExaminationLost`."""
-        ...
+        """Return what arithmetic finds; unreadable files are problems in it. Raises `ExaminationLost`."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierRequest:
-    """All that a named verifier is told of an attempt: no evaluation data are among it."""
+    """Input of a named verifier; it holds no evaluation data."""
 
     name: str
     consumer_id: str
-    """Whose jobs take turns with those of others."""
+    """Jobs of consumers take turns."""
     candidate: Candidate
     agent: AgentContext
     contract_id: str
@@ -101,24 +120,21 @@ class VerifierRequest:
 
 
 class VerifierLost(Exception):
-    """The verifier came to no ruling: it ran out of time, died or raised, or there is none of that name.
+    """Verifier without a ruling: it ran out of time, died or raised, or its name is unknown.
 
-    Never the agent's fault. The message names the kind alone: what a verifier raises may quote anything.
+    Never the agent's fault. The message names the kind alone: the verifier's own text may quote anything.
     """
 
 
-class Verifiers(Protocol):
-    """The verifiers that the operator registered, run away from the event loop."""
+class VerifierRunner(Protocol):
+    """Runner of the operator's registered verifiers, off the event loop."""
 
     async def rule(self, request: VerifierRequest) -> Ruling:
-        """What the verifier says of the candidate. Raises `VerifierLost`."""
-        ...
+        """Return the verifier's ruling on the candidate. Raises `VerifierLost`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """All that a work's dry run reads."""
-
     consumer_id: str
     success_criteria: SuccessCriteria | None
     work_input: Mapping[str, Any]
@@ -126,55 +142,50 @@ class TrialRequest:
 
 
 class TrialUnavailable(Exception):
-    """Nobody can run custom code now: the work waits, it is never refused for that."""
+    """Custom code cannot run now: the work waits, it is never refused for that."""
 
 
 class TrialLost(Exception):
-    """The worker of a trial came to its end before the trial did: perhaps the code's doing, perhaps not."""
+    """Trial whose worker ended first, perhaps because of the code."""
 
 
 class TrialBroken(Exception):
-    """The trial itself failed: a mistake of ours, which no repeat mends."""
+    """Trial that failed by a mistake of the platform; a retry does not help."""
 
 
 class Trials(Protocol):
-    """Tries a work's custom code, and its reference, before anybody is paid by them."""
+    """Dry runs of a work's custom code and reference, before a contract pays by them."""
 
-    async def dry_run(self, request: TrialRequest) -> Findings:
-        """What is wrong and what is odd. Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`."""
-        ...
+    async def dry_run(self, request: TrialRequest) -> TrialFindings:
+        """Return problems and warnings. Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`."""
 
 
 class GovernanceUnavailable(Exception):
-    """Governance did not answer: the attempt waits, it is never skipped."""
+    """Governance without an answer: the attempt waits, it is never skipped."""
 
 
 class GovernanceRefused(Exception):
-    """Governance answered, but gave no decision: it does not take this question, or breaks on it."""
+    """Governance that answered without a decision: it rejects the request, or fails on it."""
 
 
-class Governance(Protocol):
-    """Validates outcomes before they become final."""
-
+class GovernanceClient(Protocol):
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """The decision on one attempt, the same however often it is asked.
+        """Return the decision on one attempt, the same for each repeat.
 
-        Raises `GovernanceUnavailable`, and `GovernanceRefused` where asking again will hardly help.
+        Raises `GovernanceUnavailable`, and `GovernanceRefused` where a retry will hardly help.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAward:
-    """What `contract.awarded` carries, with the trace that the award began or belongs to."""
+    """Data of `contract.awarded`, with the trace that the award began or belongs to."""
 
     awarded: ContractAwarded
     traceparent: str | None = None
 
 
 class Awards(Protocol):
-    """Reads through to work-publisher for an award whose event has not arrived yet."""
+    """Read-through to work-publisher for awards whose event has not arrived yet."""
 
     async def get(self, contract_id: str) -> FoundAward | None:
-        """The award, or None where there is none. Raises `TemporarilyUnavailable`."""
-        ...
+        """Return the award, None where there is none. Raises `TemporarilyUnavailable`."""

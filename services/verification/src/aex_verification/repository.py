@@ -1,4 +1,4 @@
-"""What verification keeps, and the only place that knows the collections' names."""
+"""Tables of verification; no other module knows the collections' names."""
 
 from typing import Any
 
@@ -6,13 +6,12 @@ from aex_models.contract import Candidate
 from aex_models.contract_events import ContractEvent
 from aex_models.events import ContractAwarded
 from aex_models.outcome import OutcomeRecord
-from aex_runtime.artifacts.uploads import uploads_table
+from aex_runtime.artifacts import uploads_table
 from aex_runtime.clock import epoch_micros
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Collection, Index
+from aex_runtime.store.port import Collection, Index, key_of
 from aex_runtime.store.table import Table
-from aex_verification.rules.artifacts import ArtifactUse
-from aex_verification.rules.checks import WorkCheck
+from aex_verification.rules.candidates import ArtifactUse
+from aex_verification.rules.checks import WorkCheckRecord
 from aex_verification.rules.records import AttemptRow, ContractRow, FinalResult
 
 _PARTIES = (
@@ -35,65 +34,45 @@ def _contract_index(row: ContractRow) -> dict[str, Any]:
     }
 
 
-def _attempt_index(row: AttemptRow) -> dict[str, Any]:
-    return {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at) + row.operator_retries}
-
-
 def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
-    return {
-        "agent_id": record.agent_id,
-        "consumer_id": record.consumer_id,
-        "created_at": epoch_micros(record.created_at),
-    }
-
-
-def _event_index(event: ContractEvent) -> dict[str, Any]:
-    return {"contract_id": event.contract_id, "seq": event.seq}
-
-
-def _use_index(use: ArtifactUse) -> dict[str, Any]:
-    return {"consumer_id": use.consumer_id, "digest": use.digest, "used_at": epoch_micros(use.used_at)}
+    parties = {"agent_id": record.agent_id, "consumer_id": record.consumer_id}
+    return parties | {"created_at": epoch_micros(record.created_at)}
 
 
 def event_key(contract_id: str, seq: int) -> str:
-    """Where the numbered event of a contract lies."""
     return f"{key_of(contract_id)}-{seq:06d}"
 
 
 CONTRACTS = Table(Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS), ContractRow, _contract_index)
 AWARDS = Table(Collection("verification-awards"), ContractAwarded)
 ATTEMPTS = Table(
-    Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)), AttemptRow, _attempt_index
+    Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)),
+    AttemptRow,
+    lambda row: {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at) + row.operator_retries},
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
-"""What named verifiers returned, under the key of the attempt."""
+"""Results of named verifiers, under the key of the attempt."""
 OUTCOMES = Table(Collection("verification-outcomes", _PARTIES + _PARTIES_OLDEST_FIRST), OutcomeRecord, _outcome_index)
 EVENTS = Table(
-    Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)), ContractEvent, _event_index
+    Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)),
+    ContractEvent,
+    lambda event: {"contract_id": event.contract_id, "seq": event.seq},
 )
-CHECKS = Table(Collection("verification-checks"), WorkCheck)
+CHECKS = Table(Collection("verification-checks"), WorkCheckRecord)
 UPLOADS = uploads_table("verification")
-"""Agents' artifacts; the bytes lie in `ARTIFACTS_AREA`."""
+"""Agents' artifacts; their bytes are in `ARTIFACTS_AREA`."""
 ARTIFACTS_AREA = "artifacts"
 ARTIFACT_USES = Table(
     Collection("verification-artifact-uses", (Index(("consumer_id", "digest"), "used_at", "desc"),)),
     ArtifactUse,
-    _use_index,
+    lambda use: {"consumer_id": use.consumer_id, "digest": use.digest, "used_at": epoch_micros(use.used_at)},
 )
 COLLECTIONS = tuple(
     table.collection
     for table in (
-        CONTRACTS,
-        AWARDS,
-        ATTEMPTS,
-        CANDIDATES,
-        FINAL_RESULTS,
-        OUTCOMES,
-        EVENTS,
-        CHECKS,
-        UPLOADS,
-        ARTIFACT_USES,
+        *(CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, FINAL_RESULTS),
+        *(OUTCOMES, EVENTS, CHECKS, UPLOADS, ARTIFACT_USES),
     )
 )
-"""All of them, for the indexes that Firestore needs."""
+"""Collections for Firestore's index definitions."""

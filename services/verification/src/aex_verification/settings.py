@@ -1,19 +1,24 @@
-"""Settings of the verification service, beside those that every service has."""
+"""Settings of the verification service, and its outcome configuration."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
-from aex_runtime.settings import RuntimeSettings, ServiceUrl
-from aex_verification.followers import FollowingBounds
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import InvalidConfig, OutcomeConfig, VerificationConfig
+from aex_outcomes.lifecycle import registry
+from aex_runtime.setting_types import ServiceUrl
+from aex_runtime.settings import RuntimeSettings, as_bad_configuration
+from aex_verification.limits import StreamBounds
 
 _EMBEDDED = frozenset({"sqlite", "embedded", "file", "memory"})
 
 
 class Settings(RuntimeSettings):
-    """How candidates are verified."""
+    """Settings beside those of every service."""
 
     outcome_config: Path | None = None
     """An `outcome-verification.yaml`; unset: the built-in extractors with their defaults."""
@@ -22,33 +27,33 @@ class Settings(RuntimeSettings):
     verify_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """After this time a verification is killed: a system error, never the agent's fault."""
     sandbox_workers: Annotated[int, Field(ge=0, le=6)] = 1
-    """Confined worker processes for works with custom metrics, beside the others; 0: this instance runs no custom code,
-    and what needs it waits for one that does."""
+    """Confined workers for custom metrics; with 0 works that need one wait for another instance."""
     science_workers: Annotated[int, Field(ge=1, le=16)] = 2
     """Confined worker processes that read raw data, started when the first work has science."""
     spool_dir: Path | None = None
-    """Where raw data are written out for them, up to 1 GB for each of four candidates at once: a folder that any user
-    may pass through. Unset: the system's for temporary files."""
+    """Folder for raw data of grading: up to 1 GB for each of four candidates at once.
+
+    Any user must be able to pass through it. Unset: the system's folder for temporary files.
+    """
     verifier_workers: Annotated[int, Field(ge=1, le=6)] = 1
     """Confined worker processes for the named verifiers, where any is registered."""
     verifier_network: bool = False
-    """Whether named verifiers may open sockets: they are the operator's own code, and see hostile candidates."""
+    """True if named verifiers may open sockets; they are the operator's code and get hostile candidates."""
     worker_memory_mb: Annotated[int, Field(ge=128)] = 1024
     max_system_retries: Annotated[int, Field(ge=0, le=100)] = 5
     governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
     review_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """The language model that reviews science, by the name its server knows; unset: there are no peer reviews."""
     review_base_url: ServiceUrl | None = None
-    """Of an OpenAI-compatible server, with its `/v1`; unset: OpenAI's own."""
+    """URL of an OpenAI-compatible server, with its `/v1`; unset: OpenAI's own."""
     review_api_key: SecretStr | None = None
     review_output: Literal["tool", "text"] = "tool"
-    """How the model answers: by a function call (or plain JSON), or `text`: plain JSON alone, for servers or models
-    that know no function calls."""
+    """Form of the model's answers: a function call or plain JSON; `text` allows plain JSON alone."""
     review_timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
-    """Of each try."""
+    """Time limit of each attempt."""
     review_attempts: Annotated[int, Field(ge=1, le=10)] = 3
     review_max_input_chars: Annotated[int, Field(ge=8_000, le=1_000_000)] = 60_000
-    """Of a work and its candidate, in one prompt; more is cut, with a mark."""
+    """Maximum of a work and its candidate in one prompt; longer texts are truncated, with a mark."""
     review_max_output_tokens: Annotated[int, Field(ge=200, le=100_000)] = 4_000
     review_concurrency: Annotated[int, Field(ge=1, le=100)] = 4
     """Reviews under way at once in this instance."""
@@ -57,19 +62,51 @@ class Settings(RuntimeSettings):
     max_streams: Annotated[int, Field(ge=1)] = 500
     """Streams of contract events at once."""
     max_streams_of_one: Annotated[int, Field(ge=1)] = 50
-    """Of these, streams of one principal."""
+    """Maximum of streams of one principal."""
     events_heartbeat_s: Annotated[float, Field(gt=0, le=60)] = 15.0
-    """How long a stream of events may be silent; then a comment keeps what lies between from closing it."""
+    """Seconds without an event before a comment keeps proxies from closing a stream."""
     events_lifetime_s: Annotated[float, Field(gt=0, le=3600)] = 240.0
-    """After which a stream ends, so that its reader comes back with a fresh authorisation."""
+    """Seconds after which a stream ends, so that its reader reconnects with a fresh token."""
 
-    def following_bounds(self) -> FollowingBounds:
-        """The bounds of the streams of events."""
-        return FollowingBounds(
-            self.max_streams_of_one, self.max_streams, self.events_heartbeat_s, self.events_lifetime_s
+    def stream_bounds(self) -> StreamBounds:
+        return StreamBounds(self.max_streams_of_one, self.max_streams, self.events_heartbeat_s, self.events_lifetime_s)
+
+
+def load_catalog(settings: Settings) -> Catalog:
+    """Load the configured catalogue. Raises `BadConfiguration` that names the file, the key and the fix."""
+    with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
+        catalog = Catalog.load(settings.outcome_config)
+        if problems := list(_forbidden_switches(catalog.config.verification, settings)):
+            raise InvalidConfig([(f"{settings.outcome_config}: verification.{name}", why) for name, why in problems])
+        catalog.check_domains()
+    return catalog
+
+
+def load_verifiers(settings: Settings, config: OutcomeConfig) -> registry.VerifierRegistry:
+    """Load and check the verifiers. Raises `BadConfiguration` that names each unusable one and why."""
+    with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
+        try:
+            return registry.VerifierRegistry.load(config)
+        except InvalidConfig as error:
+            if settings.outcome_config is None:  # an installed package's own
+                raise
+            named = [(f"{settings.outcome_config}: {key}", problem) for key, problem in error.problems]
+            raise InvalidConfig(named) from None
+
+
+def _forbidden_switches(config: VerificationConfig, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield each switch that may not be off, with reason and remedy."""
+    if not config.store_outcomes:
+        yield (
+            "store_outcomes",
+            "false is for verdicts without a contract, which `aex verify` and POST /v1/verify give and never store; "
+            "contracts are paid by their stored outcomes: remove the line",
         )
-
-    def cloud_backends(self) -> tuple[str, ...]:
-        """The variables that name a backend outside this machine, an emulator in its place included."""
-        urls = {"AEX_STORE_URL": self.store_url, "AEX_BUS_URL": self.bus_url, "AEX_BLOBS_URL": self.blobs_url}
-        return tuple(name for name, url in urls.items() if url is not None and urlsplit(url).scheme not in _EMBEDDED)
+    urls = {"AEX_STORE_URL": settings.store_url, "AEX_BUS_URL": settings.bus_url, "AEX_BLOBS_URL": settings.blobs_url}
+    cloud = [name for name, url in urls.items() if url is not None and urlsplit(url).scheme not in _EMBEDDED]
+    if not config.governance_check and cloud:
+        yield (
+            "governance_check",
+            "false is for the embedded backends alone: where others rely on outcomes, none is final unchecked; "
+            f"remove the line, or unset {', '.join(cloud)}",
+        )

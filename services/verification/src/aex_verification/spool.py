@@ -1,8 +1,7 @@
-"""Raw data as files for a confined worker: written out while it reads them, and gone afterwards.
+"""Raw data as files for a confined worker, removed after its job.
 
-A worker may be another user (under root it is nobody): folders can be entered but not listed, and files have names
-that cannot be guessed. What a killed process left behind is removed by the next one; the lock that a process holds on
-the folder of each job tells the two apart.
+Under root a worker is another user: folders can be entered but not listed, and file names cannot be guessed.
+The next process removes what a killed one left. A lock on each job's folder tells the two apart.
 """
 
 import asyncio
@@ -25,16 +24,16 @@ import structlog
 from aex_models.contract import Artifact
 from aex_models.examination import DataOwner
 from aex_models.science import DataFile
-from aex_outcomes.science.source import SourceFile, format_of, media_type_of
+from aex_outcomes.science.source_files import SourceFile, format_of, media_type_of
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobUnavailable
 
 DATA_AREA, ARTIFACTS_AREA = "data", "artifacts"
 AT_ONCE = 4
-"""Jobs whose files are on the disk at once, each with at most 500 MB of the consumer's and of the agent's."""
+"""Jobs with files on the disk at once, each with at most 500 MB of the consumer and 500 MB of the agent."""
 _PREFIX, _UNLOCKED = "aex-spool-", ".aex-spool-new-"
 _LOCK = "lock"
 _BUSY_S = 60
-"""So long after its last change a folder may be just being made, or removed: that takes milliseconds."""
+"""A younger folder may be just being made or removed; that takes milliseconds."""
 _ENTERED, _READ = 0o711, 0o444
 _log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -42,77 +41,74 @@ T = TypeVar("T")
 
 
 class FileLost(Exception):
-    """A file is no longer where it was uploaded to, or no longer what it was. Never its owner's doing."""
+    """Uploaded file that is missing or corrupt; never its owner's fault."""
 
-    def __init__(self, owner: DataOwner, name: str, why: str) -> None:
-        super().__init__(f"the {owner.value}'s file is {why}")
+    def __init__(self, owner: DataOwner, name: str, reason: str) -> None:
+        super().__init__(f"the {owner.value}'s file is {reason}")
         self.owner, self.name = owner, name
 
 
 class SpoolUnavailable(Exception):
-    """The disk, or the blob store, does not do what it should. Worth a retry, later."""
+    """Failure of the disk or the blob store; worth a later retry."""
 
 
 class Spool:
-    """Writes files out below `parent` (unset: the system's folder for temporary files). Enter it to have leftovers
-    removed."""
+    """Job files below `parent`, by default the system's temporary folder. Entering removes leftovers."""
 
     def __init__(self, blobs: Blobs, parent: Path | None = None, at_once: int = AT_ONCE) -> None:
         self._blobs = blobs
         self._parent = parent or Path(tempfile.gettempdir())
-        self._places = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
 
     async def __aenter__(self) -> Self:
         await _in_thread(remove_leftovers, self._parent)
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        """Nothing is left to do: each job's files went with it."""
+        """Do nothing: each job removes its files."""
 
     @asynccontextmanager
     async def files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
-        """The consumer's files, uploaded or inline, then the agent's, until the block ends.
+        """Write the consumer's files, uploaded or inline, then the agent's, for the time of the block.
 
-        Raises `FileLost` and `SpoolUnavailable`. Waits while too many others have theirs written out.
+        Waits for a slot. Raises `FileLost` and `SpoolUnavailable`.
         """
         if not data and not artifacts:
             yield ()
             return
-        async with self._places, _job_folder(self._parent) as folder:
-            job = _Job(self._blobs, folder)
-            with _translated():
-                found = [await job.consumers(each) for each in data]
-                found += [await job.artifact(each, DataOwner.AGENT) for each in artifacts]
-            yield tuple(found)
+        async with self._slots, _job_folder(self._parent) as folder:
+            job = _JobFiles(self._blobs, folder)
+            with _as_unavailable():
+                files = [await job.write_consumer_file(each) for each in data]
+                files += [await job.write_artifact(each, DataOwner.AGENT) for each in artifacts]
+            yield tuple(files)
 
 
-class _Job:
-    """The files of one job: what it names twice is written out once."""
+class _JobFiles:
+    """Files of one job; an upload that is named twice is written once."""
 
     def __init__(self, blobs: Blobs, folder: Path) -> None:
         self._blobs, self._folder = blobs, folder
         self._written: dict[tuple[str, str | None], str] = {}
 
-    async def consumers(self, given: DataFile | Artifact) -> SourceFile:
-        """A file of the consumer's, uploaded or inline."""
-        if isinstance(given, Artifact):
-            return await self.artifact(given, DataOwner.CONSUMER)
-        media_type = media_type_of(given.name, given.media_type)
-        file = SourceFile(given.name, media_type, _new_path(self._folder), DataOwner.CONSUMER)
-        return await self._fetched(file, DATA_AREA, given.sha256)
+    async def write_consumer_file(self, data: DataFile | Artifact) -> SourceFile:
+        if isinstance(data, Artifact):
+            return await self.write_artifact(data, DataOwner.CONSUMER)
+        media_type = media_type_of(data.name, data.media_type)
+        file = SourceFile(data.name, media_type, self._new_path(), DataOwner.CONSUMER)
+        return await self._write_upload(file, DATA_AREA, data.sha256)
 
-    async def artifact(self, artifact: Artifact, owner: DataOwner) -> SourceFile:
-        """An artifact, uploaded or inline."""
-        file = SourceFile(artifact.name, artifact.media_type, _new_path(self._folder), owner)
+    async def write_artifact(self, artifact: Artifact, owner: DataOwner) -> SourceFile:
+        file = SourceFile(artifact.name, artifact.media_type, self._new_path(), owner)
         if artifact.sha256 is not None:
-            return await self._fetched(file, ARTIFACTS_AREA, artifact.sha256)
+            return await self._write_upload(file, ARTIFACTS_AREA, artifact.sha256)
         await _in_thread(_write_inline, Path(file.path), artifact)
         return file
 
-    async def _fetched(self, file: SourceFile, area: str, digest: str | None) -> SourceFile:
-        """The file once its upload is written out; of an attachment, which nobody reads, nothing is."""
+    async def _write_upload(self, file: SourceFile, area: str, digest: str | None) -> SourceFile:
+        """Write an upload; of an attachment, which no worker reads, only an empty file."""
         is_read = format_of(file) is not None
         known = self._written.get((area, digest)) if is_read else None
         if known is not None:
@@ -120,38 +116,43 @@ class _Job:
         path = Path(file.path)
         await _in_thread(path.touch)
         if is_read:
-            with _blaming(file):
+            try:
                 reading = await self._blobs.read(area, digest or "")
                 async with aclosing(reading.pieces) as pieces:
                     async for piece in pieces:
                         await _in_thread(_append, path, piece)
+            except (BlobMissing, BlobCorrupt) as error:
+                reason = "missing" if isinstance(error, BlobMissing) else "corrupt"
+                raise FileLost(file.owner, file.name, reason) from error
             self._written[area, digest] = file.path
         await _in_thread(path.chmod, _READ)
         return file
 
+    def _new_path(self) -> str:
+        return str(self._folder / secrets.token_hex(16))
+
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what processes of this user left in `parent` that are no more."""
-    for place in (*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_UNLOCKED}*")):
+    """Remove what ended processes of this user left in `parent`."""
+    for folder in (*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_UNLOCKED}*")):
         try:
-            if place.is_symlink() or place.stat().st_uid != os.geteuid():
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue
-            is_old = time.time() - place.stat().st_mtime > _BUSY_S
-            if place.name.startswith(_UNLOCKED) and not is_old:
+            is_old = time.time() - folder.stat().st_mtime > _BUSY_S
+            if folder.name.startswith(_UNLOCKED) and not is_old:
                 continue
-            with (place / _LOCK).open("ab" if is_old else "rb") as lock:  # one that was killed early has none
+            with (folder / _LOCK).open("ab" if is_old else "rb") as lock:  # one that was killed early has none
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(place)
+                _remove(folder)
         except OSError:  # its process lives, or another one is just removing it
             continue
 
 
 @asynccontextmanager
 async def _job_folder(parent: Path) -> AsyncIterator[Path]:
-    """A folder for one job: locked while it lasts, gone afterwards."""
     folder = _Folder(parent)
     try:
-        with _translated():
+        with _as_unavailable():
             await _in_thread(folder.make)
         yield folder.path
     finally:
@@ -165,7 +166,7 @@ class _Folder:
         self._lock: BinaryIO | None = None
 
     def make(self) -> None:
-        """Under its own name only once it is locked: before that others would take it for a leftover."""
+        """Make the folder under its own name only once it is locked, so that it is no leftover to others."""
         self._unlocked.mkdir(0o700)
         self._lock = (self._unlocked / _LOCK).open("xb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -173,19 +174,14 @@ class _Folder:
         self._unlocked.rename(self.path)
 
     def remove(self) -> None:
-        """However far `make` came."""
         _remove(self._unlocked)
         _remove(self.path)
         if self._lock is not None:
             self._lock.close()
 
 
-def _new_path(folder: Path) -> str:
-    return str(folder / secrets.token_hex(16))
-
-
 def _append(path: Path, piece: bytes) -> None:
-    """Opened for each piece anew: a file that is open while its job is cancelled would stay open."""
+    # Opened for each piece: a file that is open while its job is cancelled would stay open.
     with path.open("ab") as file:
         file.write(piece)
 
@@ -203,17 +199,7 @@ def _remove(folder: Path) -> None:
 
 
 @contextmanager
-def _blaming(file: SourceFile) -> Iterator[None]:
-    try:
-        yield
-    except BlobMissing as error:
-        raise FileLost(file.owner, file.name, "missing") from error
-    except BlobCorrupt as error:
-        raise FileLost(file.owner, file.name, "corrupt") from error
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
+def _as_unavailable() -> Iterator[None]:
     try:
         yield
     except (OSError, BlobUnavailable) as error:
@@ -221,8 +207,7 @@ def _translated() -> Iterator[None]:
 
 
 async def _in_thread(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Off the event loop, and to its end even where the caller is cancelled: else files could appear in a folder that
-    is just being removed."""
+    """Run to the end even if the caller is cancelled: else files could appear in a removed folder."""
     running = asyncio.ensure_future(asyncio.to_thread(fn, *args, **kwargs))
     try:
         return await asyncio.shield(running)

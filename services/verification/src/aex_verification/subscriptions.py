@@ -1,23 +1,22 @@
-"""Events and timers in: the same handlers as the API's."""
+"""Handlers of events and timers."""
 
 from collections.abc import Mapping
 
 from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, read_data
-from aex_runtime.handlers import EventHandler, RetryLater, TimerHandler
-from aex_runtime.timer_entry import Timer
+from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import admit_contract
 from aex_verification.handlers.check_work import check_work
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.conclude import conclude_contract
-from aex_verification.handlers.review import review_outcome
-from aex_verification.handlers.timers import CHECK, CONCLUDE, DEADLINE, VERIFY
+from aex_verification.handlers.hold_decisions import apply_hold_decision
+from aex_verification.handlers.save_contract import CHECK, CONCLUDE, DEADLINE, VERIFY
 from aex_verification.handlers.verify_attempt import verify_attempt
 from aex_verification.rules.checks import PendingCheck
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """A handler for each topic that verification subscribes to."""
+    """Return a handler for each subscribed topic."""
 
     async def contract_awarded(event: Event) -> None:
         await admit_contract(deps, read_data(event, ContractAwarded))
@@ -27,7 +26,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         await verify_attempt(deps, job.contract_id, job.attempt_id)
 
     async def outcome_reviewed(event: Event) -> None:
-        await review_outcome(deps, read_data(event, OutcomeReviewed))
+        await apply_hold_decision(deps, read_data(event, OutcomeReviewed))
 
     async def work_submitted(event: Event) -> None:
         await check_work(deps, PendingCheck(submitted=read_data(event, WorkSubmitted)))
@@ -41,15 +40,15 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
 
 
 def timers(deps: Deps) -> Mapping[str, TimerHandler]:
-    """A handler for each kind of timer."""
+    """Return a handler for each kind of timer."""
 
     async def deadline(timer: Timer) -> None:
         await expire_contract(deps, timer.subject)
 
     async def verify(timer: Timer) -> None:
-        if timer.subject in deps.under_way:
-            # A queue of workers may be longer than the lease: look again later instead of judging twice.
-            raise RetryLater(deps.policy.verifying, "the attempt is under way here")
+        if timer.subject in deps.in_flight:
+            # The queue of workers may outlast the lease: wait instead of grading twice.
+            raise RetryLater(deps.policy.verification_lease, "the attempt is under way here")
         await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
 
     async def conclude(timer: Timer) -> None:

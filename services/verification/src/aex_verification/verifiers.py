@@ -1,6 +1,6 @@
-"""Rulings of named verifiers, from a pool of confined workers of their own: never on the event loop.
+"""Rulings of named verifiers, from a pool of confined workers of their own.
 
-They are the operator's code, and trusted; what they are given is hostile, and so may be whatever comes back.
+Verifiers are the operator's code and trusted; their input is hostile, and so may be their answer.
 """
 
 import asyncio
@@ -10,48 +10,46 @@ from typing import Any
 from pydantic_core import from_json
 
 from aex_models.canonical import canonical_bytes
-from aex_outcomes.confinement.errors import ConfinementError, JobFailed
+from aex_outcomes.confinement.settings import ConfinementError, JobFailed
 from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS
-from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling
-from aex_outcomes.lifecycle.ruling_json import MAX_CODE, MAX_MESSAGE
+from aex_outcomes.lifecycle.ruling import MAX_CODE, MAX_MESSAGE, RULING, Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_runtime.telemetry import step
-from aex_runtime.tracing.subjects import about
-from aex_verification.judge import Runner
-from aex_verification.ports import VerifierLost, VerifierRequest
+from aex_runtime.tracing.spans import about
+from aex_verification.ports import JobRunner, VerifierLost, VerifierRequest
 
-_MAX_TOLD = 500
+_MAX_ERROR = 500
 JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
 
 
 class ConfinedVerifiers:
-    """Sends each candidate to a worker; one lane for each consumer, so that nobody's flood starves the others.
+    """Runner that sends each candidate to a worker, in one queue per consumer.
 
-    `timeouts_ms`: what each registered verifier may take. `pool` is None where none is registered.
+    `timeouts_ms` bounds each registered verifier. `pool` is None where none is registered.
     """
 
-    def __init__(self, pool: Runner | None, timeouts_ms: Mapping[str, int], config: dict[str, Any]) -> None:
+    def __init__(self, pool: JobRunner | None, timeouts_ms: Mapping[str, int], config: dict[str, Any]) -> None:
         self._pool, self._timeouts_ms, self._config = pool, timeouts_ms, config
 
     async def rule(self, request: VerifierRequest) -> Ruling:
-        """What the verifier says of the candidate. Raises `VerifierLost`."""
         if self._pool is None or request.name not in self._timeouts_ms:
             raise VerifierLost("UnknownVerifier")  # it was there when the work was submitted
         timeout_s = self._timeouts_ms[request.name] / 1_000
-        payload = verifier_payload(request, self._config)
+        payload = _make_payload(request, self._config)
         try:
             with step("run verifier", about(request.contract_id, request.attempt_id)):
-                answer = await self._pool.run(JOB, payload, timeout_s, lane=request.consumer_id)
-        except JobFailed as error:
-            raise VerifierLost(_told(error)) from None
+                answer = await self._pool.run(JOB, payload, timeout_s, queue=request.consumer_id)
+        except JobFailed as error:  # its text, other than where the verifier raised, may quote the candidate
+            is_safe = error.kind == VerifierRaised.__name__
+            raise VerifierLost(error.message[:_MAX_ERROR] if is_safe else error.kind) from None
         except ConfinementError as error:
             raise VerifierLost(type(error).__name__) from None
-        return await _ruling(answer)
+        return await _read_ruling(answer)
 
 
-def verifier_payload(request: VerifierRequest, config: dict[str, Any]) -> dict[str, Any]:
-    """What the worker is sent, as JSON. The output goes as it is: there may be megabytes of it to copy."""
+def _make_payload(request: VerifierRequest, config: dict[str, Any]) -> dict[str, Any]:
     output = {"output": request.candidate.output}
+    # The output is not copied: it may have megabytes.
     return {
         "name": request.name,
         "config": config,
@@ -67,16 +65,11 @@ def verifier_payload(request: VerifierRequest, config: dict[str, Any]) -> dict[s
     }
 
 
-def _told(error: JobFailed) -> str:
-    """An exception's kind, and where it was raised; any other text may quote the candidate."""
-    return error.message[:_MAX_TOLD] if error.kind == VerifierRaised.__name__ else error.kind
-
-
-async def _ruling(answer: dict[str, Any]) -> Ruling:
+async def _read_ruling(answer: dict[str, Any]) -> Ruling:
     try:
         ruling = RULING.validate_python(answer)
         if isinstance(ruling, Accepted):
-            await asyncio.to_thread(_stored_and_read, ruling.final_result)
+            await asyncio.to_thread(_require_storable, ruling.final_result)
     except ValueError as error:
         raise VerifierLost(f"UnreadableAnswer ({type(error).__name__})") from None
     if not _is_bounded(ruling):
@@ -84,14 +77,13 @@ async def _ruling(answer: dict[str, Any]) -> Ruling:
     return ruling
 
 
-def _stored_and_read(final_result: Any) -> None:
-    """Raises `ValueError` for what could not be stored, or not be read again (nested too deeply): no contract may get
-    stuck on it."""
+def _require_storable(final_result: Any) -> None:
+    """Raise `ValueError` for what the store cannot write and read, such as deep nesting."""
     from_json(canonical_bytes({"final_result": final_result}))
 
 
 def _is_bounded(ruling: Ruling) -> bool:
-    """Whether an honest worker wrote it: it bounds what it writes."""
+    """Return whether the texts keep the bounds that an honest worker keeps."""
     if isinstance(ruling, Accepted):
         return True
     if isinstance(ruling, Invalid):

@@ -1,4 +1,4 @@
-"""What every handler is given."""
+"""The dependencies of every handler."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +21,6 @@ class Deps:
     blobs: Blobs
     ids: Ids
     check: Callable[[Any], Checked]
-    """Everything that is wrong with a submission, what is odd about it, and what it can cost."""
+    """Function from a submission to its problems, its warnings and its price quote."""
     fee_rate: Decimal
     """The platform's share, frozen into the terms of each award."""

@@ -11,7 +11,7 @@ from aex_outcomes.lifecycle.registry import verifier_names
 from aex_outcomes.submission import Appraisals, check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
-from aex_runtime.settings import blaming
+from aex_runtime.settings import as_bad_configuration
 from aex_work_publisher.api import routes
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.measures import MEASURES
@@ -24,13 +24,13 @@ SERVICE = "work-publisher"
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """The application; `tracers` take its spans. Nothing is opened before it starts, unless `backends` are given.
+    """Return the application; `tracers` take its spans. Without `backends` it opens its own on start.
 
     Raises `BadConfiguration` for an outcome configuration that cannot be used.
     """
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends, tracers)
-    with blaming("AEX_OUTCOME_CONFIG", InvalidConfig):
+    with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = verifier_names(catalog.config)  # and the same verifiers, though none of their code
         catalog.check_domains()  # one that cannot be used stops the service, not the first work that names it

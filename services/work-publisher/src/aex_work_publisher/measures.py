@@ -1,4 +1,4 @@
-"""What work-publisher counts, each with the transaction in which it happens."""
+"""Counters of work-publisher, each counted in the transaction of its event."""
 
 from aex_runtime.measures import CounterSpec, Spec
 

@@ -1,4 +1,4 @@
-"""What work-publisher keeps, and the only place that knows the collections' names."""
+"""Collections of work-publisher, and the blobs of evaluation data."""
 
 import re
 from collections.abc import Sequence
@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award
 from aex_models.work import EvaluationBlob, EvaluationRef
-from aex_runtime.artifacts.uploads import uploads_table
+from aex_runtime.artifacts import uploads_table
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store
+from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store, key_of
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.rules.records import WorkRecord
 
 
 class EvaluationLost(Exception):
-    """A work's evaluation data are not where it says: the installation has lost content."""
+    """Missing or corrupt evaluation data: the installation has lost content."""
 
 
 EVALUATION_AREA = "evaluation"
@@ -40,14 +39,8 @@ WORKS = Table(
     Collection(
         "work-publisher-works",
         tuple(
-            Index(equal, _ORDER, "desc")
-            for equal in (
-                ("consumer_id",),
-                ("consumer_id", "status"),
-                ("agent_id",),
-                ("agent_id", "status"),
-                ("status",),
-            )
+            Index(tuple(equal.split()), _ORDER, "desc")
+            for equal in ("consumer_id", "consumer_id status", "agent_id", "agent_id status", "status")
         ),
     ),
     WorkRecord,
@@ -55,19 +48,19 @@ WORKS = Table(
 )
 AWARDS = Table(Collection("work-publisher-awards"), Award)
 UPLOADS = uploads_table("work-publisher")
-"""Consumers' raw data; the bytes lie in `DATA_AREA`, where verification reads them too."""
+"""Consumers' raw data. Verification reads the bytes in `DATA_AREA` too."""
 
 COLLECTIONS = (WORKS.collection, AWARDS.collection, UPLOADS.collection)
-"""All of them, for the indexes that Firestore needs."""
+"""Every collection, for Firestore's indexes."""
 
 
 async def find_work(store: Store, work_id: str) -> Stored[WorkRecord] | None:
-    """The work as last committed."""
+    """Return the work as last committed."""
     return await WORKS.get(store, key_of(work_id)) if _ID.fullmatch(work_id) else None
 
 
 async def read_work(unit: Unit, work_id: str) -> Stored[WorkRecord] | None:
-    """The work inside a transaction."""
+    """Return the work inside a transaction."""
     return await unit.get(WORKS, key_of(work_id)) if _ID.fullmatch(work_id) else None
 
 
@@ -77,38 +70,38 @@ def create_work(unit: Unit, record: WorkRecord) -> None:
 
 
 def update_work(unit: Unit, seen: Stored[WorkRecord], record: WorkRecord) -> None:
-    """Write what became of a work that nobody else has changed meanwhile."""
+    """Write a changed work. Raises a conflict if another writer was first."""
     unit.update(WORKS, seen, record)
 
 
 async def find_award(store: Store, contract_id: str) -> Award | None:
-    """The award of a contract."""
+    """Return the award of a contract."""
     found = await AWARDS.get(store, key_of(contract_id)) if _ID.fullmatch(contract_id) else None
     return found.record if found else None
 
 
-def create_award(unit: Unit, award: Award) -> None:
+def insert_award(unit: Unit, award: Award) -> None:
     """Write an award. It is never changed."""
     unit.create(AWARDS, key_of(award.contract_id), award)
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Some works, newest first; `after` is the position of the last where more follow."""
+class StoredWorks:
+    """A page of works, newest first. `after`: the position of the last if more follow."""
 
     records: tuple[WorkRecord, ...]
     after: tuple[Scalar, str] | None
 
 
-async def works_slice(store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int) -> Slice:
+async def find_works(store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int) -> StoredWorks:
     """At most `limit` works of the union of the sets, newest first."""
     found: dict[str, Stored[WorkRecord]] = {}
     for equal in sets:  # a work that moves from one set to the next between two queries is found twice
         page = await WORKS.find(store, equal, _ORDER, "desc", after=after, limit=limit + 1)
         found.update((stored.document.key, stored) for stored in page)
     newest = sorted(found.values(), key=_position, reverse=True)
-    shown = newest[:limit]
-    return Slice(tuple(stored.record for stored in shown), _position(shown[-1]) if len(newest) > limit else None)
+    first = newest[:limit]
+    return StoredWorks(tuple(stored.record for stored in first), _position(first[-1]) if len(newest) > limit else None)
 
 
 def _position(stored: Stored[WorkRecord]) -> tuple[int, str]:
@@ -123,7 +116,7 @@ async def put_evaluation(blobs: Blobs, blob: EvaluationBlob) -> EvaluationRef:
 
 
 async def get_evaluation(blobs: Blobs, ref: EvaluationRef) -> EvaluationBlob:
-    """The evaluation data of a work. Raises `EvaluationLost`."""
+    """Return the evaluation data of a work. Raises `EvaluationLost`."""
     try:
         content = await blobs.get(EVALUATION_AREA, ref.digest, max_bytes=ref.size)
     except (BlobMissing, BlobCorrupt, BlobTooLarge) as error:

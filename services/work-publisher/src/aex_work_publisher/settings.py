@@ -6,7 +6,7 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """What every service has, and the catalogue, verifiers and reviewer that submissions are checked against."""
+    """Settings for outcomes: configuration, review model and fee."""
 
     outcome_config: Path | None = None
     """`outcome-verification.yaml`, the same as verification's; unset: the built-in metrics with their defaults.
@@ -14,5 +14,7 @@ class Settings(RuntimeSettings):
     Of its verifiers the names alone are read: none of their code is imported here, so it need not be installed.
     """
     review_model: str | None = None
-    """The model that verification asks for peer reviews; unset or empty: there is no reviewer, and works cannot ask for
-    one. Nothing here asks it anything."""
+    """Model of verification's peer reviews.
+
+    Unset or empty: there is no reviewer, and works cannot request one. This service does not call it.
+    """

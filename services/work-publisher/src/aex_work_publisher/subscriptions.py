@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from aex_models.events import ContractCancelled, Event, OutcomeVerified, WorkChecked, read_data
-from aex_runtime.handlers import EventHandler
+from aex_runtime.records import EventHandler
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.handlers.move_work import close_work, complete_work, record_check
+from aex_work_publisher.handlers.apply_events import close_work, complete_work, record_check
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """A handler for each topic that work-publisher subscribes to (`aex_models.events.TOPICS`)."""
+    """Return a handler for each topic that work-publisher subscribes to (`aex_models.events.TOPICS`)."""
 
     async def work_checked(event: Event) -> None:
         await record_check(deps, read_data(event, WorkChecked))

@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from aex_cli.demo.fitness import ABSURD, as_csv, fitness_work, honest_mean, measured, scores_of
+from aex_cli.demo.fitness import IMPLAUSIBLE_MEAN, fitness_table, fitness_work, mean_claim
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
 
 pytestmark = pytest.mark.slow  # an engine with a confined worker, several times
 
-TABLE = as_csv(measured())
+TABLE = fitness_table()
 
 
 async def judged(mean: Decimal) -> VerificationResult:
@@ -28,17 +28,14 @@ async def judged(mean: Decimal) -> VerificationResult:
     )
 
 
-async def test_what_the_plot_said_is_rejected_and_costs_its_penalties() -> None:
-    result = await judged(ABSURD)
+async def test_implausible_and_wrong_claims_are_rejected() -> None:
+    result = await judged(IMPLAUSIBLE_MEAN)
     assert (result.verdict, result.penalty) == (Verdict.REJECTED, Decimal("0.10"))
+    assert (await judged(Decimal("-0.31"))).verdict is Verdict.REJECTED
 
 
-async def test_what_the_table_says_passes_with_its_bonus() -> None:
-    mean = honest_mean(scores_of(TABLE.decode()))
+async def test_mean_of_the_table_passes_with_its_bonus() -> None:
+    mean = mean_claim(TABLE.decode())
     assert mean == Decimal("-0.40")
     result = await judged(mean)
     assert (result.verdict, result.bonus) == (Verdict.PASSED, Decimal("0.30"))
-
-
-async def test_another_value_that_is_possible_does_not_pass() -> None:
-    assert (await judged(Decimal("-0.31"))).verdict is Verdict.REJECTED

@@ -22,7 +22,6 @@ class Dated(BaseModel):
 
 
 def tone(output: Text, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None) -> dict[str, Any]:
-    """Wants a library, and tells what it was told."""
     if "library" not in output.text and "libraries" not in output.text:
         raise VerificationRejected("name\nthe \x1b[31mlibrary", code="no_library", metadata={"text": output.text})
     return {

@@ -1,5 +1,3 @@
-"""Jobs for the pool's tests: honest ones, broken ones and hostile ones. They run in worker processes alone."""
-
 import asyncio
 import ctypes
 import os
@@ -65,7 +63,6 @@ def loop(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def native(payload: dict[str, Any]) -> dict[str, Any]:
-    """One operation of the interpreter's own that takes minutes and looks at no signal."""
     return {"digits": (3 ** payload["power"]) % 10}
 
 
@@ -116,7 +113,7 @@ def abort(payload: dict[str, Any]) -> dict[str, Any]:
 
 def _pipe() -> int:
     """The worker's end of its pair of sockets, found as an attacker would find it."""
-    for number in range(3, 64):
+    for number in range(3, 1024):
         try:
             if Path(f"/proc/self/fd/{number}").readlink().name.startswith("socket:"):
                 return number

@@ -1,9 +1,3 @@
-"""A process that has a pool, as a service has: `python -m tests.libs.outcomes.confinement.service COMMAND`.
-
-`wait`: prints the process ids of its workers and keeps them busy until it is killed.
-`try`: runs some jobs and prints what they told, as one line of JSON.
-"""
-
 import asyncio
 import contextlib
 import json
@@ -13,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from aex_outcomes.confinement.errors import JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.settings import JobTimeout
 
 JOBS = "tests.libs.outcomes.confinement.jobs:"
 
@@ -25,7 +19,6 @@ def children_of(pid: int) -> set[int]:
 
 
 def confined_children() -> list[psutil.Process]:
-    """This process's children that are confined workers: a test runner has others too, emulators for one."""
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since
@@ -52,14 +45,14 @@ async def _wait() -> None:
 
 async def _try() -> None:
     async with WorkerPool(1, jobs=[JOBS + name for name in ("surroundings", "attempt", "loop", "echo")]) as pool:
-        told = await pool.run(JOBS + "surroundings", {})
+        feedback = await pool.run(JOBS + "surroundings", {})
         with contextlib.suppress(JobTimeout):
             await pool.run(JOBS + "loop", {}, timeout_s=0.2)
         refused = {
             what: (await pool.run(JOBS + "attempt", {"what": what}))["errno"]
             for what in ("fork", "socket", "look at the service", "more memory")
         }
-        _say({"surroundings": told, "refused": refused, "echo": await pool.run(JOBS + "echo", {"after": "a kill"})})
+        _say({"surroundings": feedback, "refused": refused, "echo": await pool.run(JOBS + "echo", {"after": "a kill"})})
 
 
 if __name__ == "__main__":

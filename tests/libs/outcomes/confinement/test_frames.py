@@ -1,5 +1,3 @@
-"""The protocol: what goes over the socket, and what is refused on the way back."""
-
 import itertools
 import json
 
@@ -8,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aex_outcomes.confinement import encoding, frames
-from aex_outcomes.confinement.answers import read_answer
-from aex_outcomes.confinement.errors import JobFailed, JobOutOfMemory
+from aex_outcomes.confinement.frames import read_answer
+from aex_outcomes.confinement.settings import JobFailed, JobOutOfMemory
+from tests.examples import examples
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 numbers = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -28,9 +27,9 @@ def test_a_value_survives_the_way_there_and_back(value: object) -> None:
 @given(st.binary(max_size=60), st.lists(st.integers(0, 70), max_size=5))
 def test_a_frame_is_read_however_it_is_cut(body: bytes, cuts: list[int]) -> None:
     reader = frames.FrameReader(limit=100)
-    whole = frames.prefixed(body)
-    edges = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
-    read = [reader.feed(whole[start:end]) for start, end in itertools.pairwise(edges)]
+    complete = frames.add_prefix(body)
+    edges = sorted({0, len(complete), *(cut for cut in cuts if cut < len(complete))})
+    read = [reader.feed(complete[start:end]) for start, end in itertools.pairwise(edges)]
     assert read == [None] * (len(edges) - 2) + [body]
 
 
@@ -43,7 +42,7 @@ def test_a_frame_above_the_limit_is_refused_at_its_first_four_bytes() -> None:
 
 def test_bytes_after_a_frame_are_refused() -> None:
     with pytest.raises(frames.BrokenFrame):
-        frames.FrameReader(limit=100).feed(frames.prefixed(b"{}") + b"\x00")
+        frames.FrameReader(limit=100).feed(frames.add_prefix(b"{}") + b"\x00")
 
 
 @pytest.mark.parametrize(
@@ -125,20 +124,20 @@ mixed_values = st.lists(small_values | big_values, max_size=4) | st.dictionaries
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(texts, mixed_values, max_size=2))
 def test_encoding_in_bites_gives_the_same_bytes(value: dict[str, object]) -> None:
-    assert encoding.encode_in_bites(value) == frames.encode(value)
+    assert encoding.encode_in_pieces(value) == frames.encode(value)
 
 
-async def test_a_value_is_encoded_alike_however_big() -> None:
+async def test_a_value_is_encoded_similar_however_big() -> None:
     for size in (0, 10, 10_000, 100_000):
         value = {"rows": [{"n": n, "half": n / 2} for n in range(size)], "k" * size: "é" * size}
-        assert json.loads(await encoding.encoded(value)) == value
+        assert json.loads(await encoding.encode_off_loop(value)) == value
 
 
 @pytest.mark.parametrize("bad", [float("inf"), object(), {1, 2}])
 async def test_what_is_not_json_is_refused_however_big(bad: object) -> None:
     for filler in ("", "x" * 200_000):
         with pytest.raises((ValueError, TypeError)):
-            await encoding.encoded({"filler": filler, "bad": bad})
+            await encoding.encode_off_loop({"filler": filler, "bad": bad})

@@ -1,5 +1,3 @@
-"""Jobs that do not end, that take everything, that crash and that lie: each costs its worker and nothing else."""
-
 import asyncio
 import os
 import time
@@ -9,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aex_outcomes.confinement.errors import JobCrashed, JobOutOfMemory, JobTimeout
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.settings import JobCrashed, JobOutOfMemory, JobTimeout
 from tests.libs.outcomes.confinement.service import JOBS, children_of, confined_children
 
 _NAMES = ("echo", "who", "loop", "native", "eat_memory", "sit_on_memory", "exit_hard", "segfault", "abort", "garbage")
@@ -131,7 +129,7 @@ async def test_garbage_on_the_pipe_is_a_crash(pool: WorkerPool, written: bytes) 
         await pool.run(JOBS + "garbage", {"hex": written.hex()})
 
 
-async def test_an_answer_sent_between_jobs_is_nobodys_and_its_worker_goes() -> None:
+async def test_an_answer_sent_between_jobs_is_unrequested_and_its_worker_goes() -> None:
     async with WorkerPool(1, jobs=ALL, spares=0) as pool:
         speaker = (await pool.run(JOBS + "speak_later", {"after_s": 0.05}))["pid"]
         await asyncio.sleep(0.3)
@@ -142,7 +140,7 @@ async def test_an_answer_sent_between_jobs_is_nobodys_and_its_worker_goes() -> N
 
 async def test_a_second_answer_behind_the_first_is_a_crash(pool: WorkerPool) -> None:
     body = b'{"result":{},"retire":false}'
-    with pytest.raises(JobCrashed, match="nobody asked for"):
+    with pytest.raises(JobCrashed, match="unrequested bytes"):
         await pool.run(JOBS + "garbage", {"hex": ((len(body).to_bytes(4, "big") + body) * 2).hex()})
 
 

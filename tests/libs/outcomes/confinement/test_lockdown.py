@@ -1,5 +1,3 @@
-"""What a worker cannot do, tried from inside; and what happens to it when its service dies."""
-
 import json
 import os
 import stat
@@ -11,13 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aex_outcomes.confinement.lockdown import readable_by_all
+from aex_outcomes.confinement.lockdown import is_readable_by_all
 from aex_outcomes.confinement.pool import WorkerPool
 from tests.libs.outcomes.confinement import jobs
 from tests.libs.outcomes.confinement.service import JOBS
 
 ROOT = Path(__file__).parents[4]
-NOBODY = 65534
+UNPRIVILEGED = 65534
 linux = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has these")
 
 
@@ -27,22 +25,26 @@ async def test_a_worker_has_nothing_of_the_service(monkeypatch: pytest.MonkeyPat
     leaked = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(leaked, True)
     async with WorkerPool(1, jobs=[JOBS + "surroundings"], spares=0) as pool:
-        told = await pool.run(JOBS + "surroundings", {})
+        report = await pool.run(JOBS + "surroundings", {})
     os.close(leaked)
-    assert set(told["environment"]) == {"LC_ALL", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
-    assert "canary" not in json.dumps(told)
-    assert told["streams"] == ["/dev/null"] * 3
-    assert told["folder"] == "/"
-    assert told["session"] is True
-    assert len(told["descriptors"]) <= 6  # streams, socket, memory, and the one that lists them
-    assert (told["core"], told["file_size"], told["open_files"], told["nice"]) == (0, 0, 64, min(os.nice(0) + 5, 19))
-    assert told["status"]["NoNewPrivs"] == "1"
-    assert told["status"]["Seccomp"] == "2"
-    assert int(told["status"]["CapEff"], 16) == 0
+    assert set(report["environment"]) == {"LC_ALL", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+    assert "canary" not in json.dumps(report)
+    assert report["streams"] == ["/dev/null"] * 3
+    assert report["folder"] == "/"
+    assert report["session"] is True
+    assert len(report["descriptors"]) <= 6  # streams, socket, memory, and the one that lists them
+    assert (report["core"], report["file_size"], report["open_files"], report["nice"]) == (
+        0,
+        0,
+        64,
+        min(os.nice(0) + 5, 19),
+    )
+    assert report["status"]["NoNewPrivs"] == "1"
+    assert report["status"]["Seccomp"] == "2"
+    assert int(report["status"]["CapEff"], 16) == 0
 
 
 def _victim(folder: Path) -> tuple[object, ...]:
-    """A file that anybody may change, in a folder that anybody may change, and how both stand."""
     victim = folder / "victim"
     if not victim.exists():
         victim.write_text("intact")
@@ -128,17 +130,17 @@ def test_where_the_kernel_sends_no_signal_a_worker_watches_its_parent() -> None:
 def _public_python() -> str | None:
     """An interpreter of our version that any user may run."""
     candidates = [sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"]
-    return next((each for each in candidates if Path(each).exists() and readable_by_all([each])), None)
+    return next((each for each in candidates if Path(each).exists() and is_readable_by_all([each])), None)
 
 
 @linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become others")
-@pytest.mark.parametrize("service_user", [0, NOBODY], ids=["as root", "as nobody"])
-def test_the_pool_works_as_root_and_as_nobody_and_its_workers_are_never_root(service_user: int) -> None:
+@pytest.mark.parametrize("service_user", [0, UNPRIVILEGED], ids=["as root", "unprivileged"])
+def test_the_pool_works_as_root_and_as_an_unprivileged_user_and_its_workers_are_never_root(service_user: int) -> None:
     python = _public_python()
     paths = [path for path in sys.path if "site-packages" in path or path.endswith("/src")]
-    if python is None or not readable_by_all(paths):
-        pytest.skip("no interpreter that nobody may read")
+    if python is None or not is_readable_by_all(paths):
+        pytest.skip("no interpreter that every user may read")
     run = subprocess.run(
         [python, "-m", "tests.libs.outcomes.confinement.service", "try"],
         cwd=ROOT,
@@ -151,8 +153,8 @@ def test_the_pool_works_as_root_and_as_nobody_and_its_workers_are_never_root(ser
         timeout=60,
         check=True,
     )
-    told = json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
-    assert told["surroundings"]["uid"] == NOBODY
-    assert set(told["refused"].values()) == {1}
-    assert told["echo"] == {"after": "a kill"}
+    report = json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
+    assert report["surroundings"]["uid"] == UNPRIVILEGED
+    assert set(report["refused"].values()) == {1}
+    assert report["echo"] == {"after": "a kill"}
     assert "confinement_degraded" not in run.stdout + run.stderr

@@ -1,5 +1,3 @@
-"""The pool on real processes: jobs, results, errors, queueing and cancellation."""
-
 import asyncio
 import os
 import sys
@@ -10,7 +8,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from aex_outcomes.confinement.errors import (
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.settings import (
     JobCrashed,
     JobFailed,
     JobNotAllowed,
@@ -19,7 +18,6 @@ from aex_outcomes.confinement.errors import (
     PoolClosed,
     WorkersUnavailable,
 )
-from aex_outcomes.confinement.pool import WorkerPool
 from tests.libs.outcomes.confinement.service import JOBS, children_of
 
 NAMES = ("echo", "echo_async", "who", "fail", "exit_interpreter", "not_json", "not_a_dict", "big_integer", "chatter")
@@ -59,7 +57,7 @@ async def test_an_exception_comes_back_by_kind_and_message_and_the_worker_lives_
     assert children_of(os.getpid()) == before
 
 
-async def test_a_long_or_odd_message_is_cut_and_made_printable(pool: WorkerPool) -> None:
+async def test_a_long_or_invalid_message_is_cut_and_made_printable(pool: WorkerPool) -> None:
     with pytest.raises(JobFailed) as caught:
         await pool.run(JOBS + "fail", {"message": "é" * 5_000})
     assert caught.value.message == "é" * 2_000
@@ -138,12 +136,12 @@ async def test_a_full_queue_refuses_at_once_and_recovers() -> None:
         assert await pool.run(JOBS + "echo", {}) == {}
 
 
-async def test_a_lane_with_many_jobs_does_not_hold_up_another() -> None:
+async def test_a_queue_with_many_jobs_does_not_hold_up_another() -> None:
     finished: list[str] = []
 
-    async def one(pool: WorkerPool, lane: str) -> None:
-        await pool.run(JOBS + "who", {"sleep_s": 0.01}, lane=lane)
-        finished.append(lane)
+    async def one(pool: WorkerPool, queue: str) -> None:
+        await pool.run(JOBS + "who", {"sleep_s": 0.01}, queue=queue)
+        finished.append(queue)
 
     async with WorkerPool(1, jobs=ALL, spares=0) as pool:
         many = [asyncio.create_task(one(pool, "many")) for _ in range(20)]
@@ -227,7 +225,7 @@ async def test_closing_while_workers_are_being_replaced_leaves_no_process() -> N
     assert children_of(os.getpid()) == before
 
 
-async def test_a_job_that_cannot_be_imported_is_told_at_the_start() -> None:
+async def test_a_job_that_cannot_be_imported_is_reported_at_the_start() -> None:
     for name, reason in (("no_such_module:job", "ModuleNotFoundError"), (JOBS + "nowhere", "AttributeError")):
         before = children_of(os.getpid())
         with pytest.raises(WorkersUnavailable, match=reason):
@@ -236,7 +234,9 @@ async def test_a_job_that_cannot_be_imported_is_told_at_the_start() -> None:
         assert children_of(os.getpid()) == before
 
 
-async def test_when_no_worker_starts_any_more_jobs_are_told_so_and_served_again_once_one_does(tmp_path: Path) -> None:
+async def test_when_no_worker_starts_any_more_jobs_are_reported_so_and_served_later_once_one_does(
+    tmp_path: Path,
+) -> None:
     module = tmp_path / "fragile_jobs.py"
     module.write_text("import os\ndef die(_): os._exit(1)\ndef live(_): return {}\n")
     sys.path.insert(0, str(tmp_path))
@@ -255,7 +255,7 @@ async def test_when_no_worker_starts_any_more_jobs_are_told_so_and_served_again_
         sys.path.remove(str(tmp_path))
 
 
-async def test_a_worker_that_takes_too_long_to_start_is_told() -> None:
+async def test_a_worker_that_takes_too_long_to_start_is_reported() -> None:
     before = children_of(os.getpid())
     with pytest.raises(WorkersUnavailable, match="not ready"):
         async with WorkerPool(1, jobs=ALL, start_timeout_s=0.001):

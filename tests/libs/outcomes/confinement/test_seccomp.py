@@ -1,5 +1,3 @@
-"""The filter of system calls, run by a small interpreter of its own language: for both processors, on any machine."""
-
 import errno
 import os
 import re
@@ -7,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_outcomes.confinement import syscalls
+from aex_outcomes.confinement import seccomp
 from aex_outcomes.confinement.seccomp import PROCESSORS, Processor, program
 from aex_outcomes.confinement.settings import Confinement
 
@@ -52,14 +50,14 @@ def processor(request: pytest.FixtureRequest) -> Processor:
 
 
 def test_every_listed_call_is_refused(processor: Processor) -> None:
-    for name in (*syscalls.NETWORK, *syscalls.CHILDREN, *syscalls.OTHERS, *syscalls.FILES, *syscalls.KERNEL):
+    for name in (*seccomp.NETWORK, *seccomp.CHILDREN, *seccomp.OTHERS, *seccomp.FILES, *seccomp.KERNEL):
         if name in processor.numbers:
             assert verdict(processor, name) == errno.EPERM, name
 
 
 def test_calls_that_are_not_listed_go_through(processor: Processor) -> None:
     listed = set(processor.numbers.values())
-    for number in range(syscalls.NEWEST + 1):
+    for number in range(seccomp.NEWEST + 1):
         if number not in listed:
             assert run(processor, number, (), Confinement(), processor.audit) == 0, number
 
@@ -108,7 +106,7 @@ def test_the_death_of_the_service_stays_deadly(processor: Processor) -> None:
 
 def test_calls_younger_than_the_list_and_calls_of_another_architecture_are_refused(processor: Processor) -> None:
     plain = Confinement()
-    assert run(processor, syscalls.NEWEST + 1, (), plain, processor.audit) == errno.ENOSYS
+    assert run(processor, seccomp.NEWEST + 1, (), plain, processor.audit) == errno.ENOSYS
     assert run(processor, 0x40000000 + 59, (), plain, processor.audit) == errno.EPERM
     assert run(processor, 0, (), plain, 0x40000003) == errno.EPERM
 
@@ -133,7 +131,7 @@ def test_the_numbers_are_the_kernels() -> None:
         name: int(number)
         for name, number in re.findall(r"#define __NR_(\w+) (\d+)", HEADER.read_text(encoding="ascii"))
     }
-    assert {name: official[name] for name in syscalls.X86_64} == syscalls.X86_64
-    named = {*syscalls.NETWORK, *syscalls.CHILDREN, *syscalls.OTHERS, *syscalls.FILES, *syscalls.KERNEL}
-    assert named <= set(syscalls.X86_64)
-    assert set(syscalls.AARCH64) <= set(syscalls.X86_64)
+    assert {name: official[name] for name in seccomp.X86_64} == seccomp.X86_64
+    named = {*seccomp.NETWORK, *seccomp.CHILDREN, *seccomp.OTHERS, *seccomp.FILES, *seccomp.KERNEL}
+    assert named <= set(seccomp.X86_64)
+    assert set(seccomp.AARCH64) <= set(seccomp.X86_64)

@@ -1,18 +1,17 @@
-"""The worker's own loop, in this process: what it answers to what."""
-
 import json
 import resource
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from aex_outcomes.confinement import frames, lockdown
-from aex_outcomes.confinement.answers import read_answer
-from aex_outcomes.confinement.errors import JobFailed, JobOutOfMemory
-from aex_outcomes.confinement.worker import Job, Memory, perform, resolve, serve
+from aex_outcomes.confinement.frames import read_answer
+from aex_outcomes.confinement.settings import JobFailed, JobOutOfMemory
+from aex_outcomes.confinement.worker import Job, MemoryWatch, load_jobs, run_job, serve
 from tests.libs.outcomes.confinement import jobs
 
 MARK = 1 << 30
@@ -20,18 +19,18 @@ MARK = 1 << 30
 
 @contextmanager
 def serving(known: dict[str, Job]) -> Iterator[socket.socket]:
-    ours, theirs = socket.socketpair()
-    with ours, theirs, theirs.makefile("rb") as incoming:
-        thread = threading.Thread(target=serve, args=(incoming, theirs, known, Memory(MARK)))
+    own_end, other_end = socket.socketpair()
+    with own_end, other_end, other_end.makefile("rb") as incoming:
+        thread = threading.Thread(target=serve, args=(incoming, other_end, known, MemoryWatch(MARK)))
         thread.start()
-        yield ours
-        ours.shutdown(socket.SHUT_WR)
+        yield own_end
+        own_end.shutdown(socket.SHUT_WR)
         thread.join(10)
         assert not thread.is_alive()
 
 
 def ask(peer: socket.socket, name: str, payload: dict[str, object]) -> bytes:
-    peer.sendall(frames.prefixed(frames.encode({"job": name, "payload": payload})))
+    peer.sendall(frames.add_prefix(frames.encode({"job": name, "payload": payload})))
     reader = frames.FrameReader(limit=1 << 20)
     while (body := reader.feed(peer.recv(4096))) is None:
         pass
@@ -50,56 +49,50 @@ def test_a_stream_cut_within_a_request_ends_the_worker() -> None:
         peer.sendall(b"\x00\x00\x00\x10{")
 
 
-def out_of_memory(_: dict[str, object]) -> dict[str, object]:
-    raise MemoryError
-
-
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no")
 
 
-def unprintable(_: dict[str, object]) -> dict[str, object]:
-    raise Unprintable
+def raising(payload: dict[str, Any]) -> dict[str, Any]:
+    raise payload["error"]
 
 
 @pytest.mark.parametrize(
-    ("job", "kind"),
-    [(jobs.not_a_dict, "TypeError"), (unprintable, "Unprintable")],
+    ("job", "payload", "kind", "message"),
+    [
+        (jobs.not_a_dict, {}, "TypeError", "a job returns a dict, not list"),
+        (raising, {"error": Unprintable()}, "Unprintable", ""),
+        (jobs.fail, {"message": "a\ud800b"}, "ValueError", "a?b"),
+    ],
 )
-def test_whatever_a_job_raises_there_is_an_answer(job: Job, kind: str) -> None:
-    answer = read_answer(perform(job, {}, Memory(MARK)))
+def test_exception_of_a_job_is_its_answer(job: Job, payload: dict[str, Any], kind: str, message: str) -> None:
+    answer = read_answer(run_job(job, payload, MemoryWatch(MARK)))
     assert isinstance(answer.error, JobFailed)
-    assert answer.error.kind == kind
+    assert (answer.error.kind, answer.error.message) == (kind, message)
 
 
-def test_a_message_with_lone_surrogates_is_made_printable() -> None:
-    error = read_answer(perform(jobs.fail, {"message": "a\ud800b"}, Memory(MARK))).error
-    assert isinstance(error, JobFailed)
-    assert error.message == "a?b"
-
-
-def test_a_job_without_memory_asks_for_a_new_worker() -> None:
-    answer = read_answer(perform(out_of_memory, {}, Memory(MARK)))
+def test_a_job_without_memory_requests_a_new_worker() -> None:
+    answer = read_answer(run_job(raising, {"error": MemoryError()}, MemoryWatch(MARK)))
     assert isinstance(answer.error, JobOutOfMemory)
     assert answer.retire
 
 
-def test_a_worker_above_its_mark_asks_to_be_replaced() -> None:
-    assert json.loads(perform(jobs.nothing, {}, Memory(-MARK)))["retire"] is True
-    assert json.loads(perform(jobs.nothing, {}, Memory(MARK)))["retire"] is False
+def test_a_worker_above_its_mark_requests_its_replacement() -> None:
+    assert json.loads(run_job(jobs.nothing, {}, MemoryWatch(-MARK)))["retire"] is True
+    assert json.loads(run_job(jobs.nothing, {}, MemoryWatch(MARK)))["retire"] is False
 
 
 def test_jobs_are_found_by_their_names() -> None:
-    assert resolve((f"{jobs.HERE}:echo",), ("colorsys",)) == {f"{jobs.HERE}:echo": jobs.echo}
+    assert load_jobs((f"{jobs.HERE}:echo",), ("colorsys",)) == {f"{jobs.HERE}:echo": jobs.echo}
     with pytest.raises(TypeError, match="not callable"):
-        resolve((f"{jobs.HERE}:HERE",), ())
+        load_jobs((f"{jobs.HERE}:HERE",), ())
     with pytest.raises(ModuleNotFoundError):
-        resolve((), ("no_such_module",))
+        load_jobs((), ("no_such_module",))
 
 
 def test_the_address_space_in_use_is_a_multiple_of_a_page() -> None:
-    used = lockdown.address_space()
+    used = lockdown.measure_address_space()
     assert used is not None
     assert used > 0
     assert used % resource.getpagesize() == 0

@@ -34,7 +34,6 @@ def criteria(*listed: SuccessCriterion, **more: Any) -> SuccessCriteria:
 
 
 def lengths(*bounds: int, **more: Any) -> SuccessCriteria:
-    """One criterion on the length of the text for each lower bound."""
     return criteria(*(criterion("output_length", "gte", bound) for bound in bounds), **more)
 
 
@@ -82,9 +81,9 @@ def result(*met: bool | CriterionError, bonus: str = "1", penalty: str = "0.5", 
 
 
 async def verify(
-    wanted: SuccessCriteria | None, output: Any, *, engine: VerificationEngine | None = None, **more: Any
+    expected: SuccessCriteria | None, output: Any, *, engine: VerificationEngine | None = None, **more: Any
 ) -> VerificationResult:
     given = {"contract_id": "ctr_1", "work_input": {}, "execution_metadata": {}} | more
     return await (engine or VerificationEngine(clock=Still())).verify(
-        work_output=output, success_criteria=wanted, **given
+        work_output=output, success_criteria=expected, **given
     )

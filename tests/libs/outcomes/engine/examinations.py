@@ -1,5 +1,3 @@
-"""What examinations and reviews of claims have found, for tests."""
-
 from typing import Any
 
 from aex_models.examination import (
@@ -7,12 +5,12 @@ from aex_models.examination import (
     DataProblem,
     DomainViolation,
     Examination,
+    Fault,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
     ValueMismatch,
 )
-from aex_models.faults import Fault
 from aex_models.science import GateReason, ScienceResult, ScientificReview
 
 CONSUMER, AGENT = DataOwner.CONSUMER, DataOwner.AGENT

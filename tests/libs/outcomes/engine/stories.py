@@ -11,7 +11,6 @@ from tests.libs.outcomes.engine.builders import SAMPLES, Still
 
 
 def one(metric: str, metric_type: str, comparison: str, threshold: Any, **more: Any) -> dict[str, Any]:
-    """One criterion, as JSON."""
     return {"metric": metric, "metric_type": metric_type, "comparison": comparison, "threshold": threshold, **more}
 
 
@@ -22,8 +21,6 @@ def sample(value: Any, **settings: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is asked, what is delivered, and the parts of the result that have to come of it."""
-
     says: str
     criteria: list[dict[str, Any]]
     expected: Mapping[str, Any]
@@ -33,7 +30,6 @@ class Story:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     async def verdict(self, **engine: Any) -> VerificationResult:
-        """What the engine says."""
         judge = VerificationEngine(self.config, clock=Still(), **engine)
         return await judge.verify(
             contract_id="ctr_1",
@@ -44,7 +40,7 @@ class Story:
         )
 
 
-def told(found: VerificationResult) -> dict[str, Any]:
+def comparable_fields(found: VerificationResult) -> dict[str, Any]:
     """A result, in the words in which stories expect it."""
     return {
         "verdict": str(found.verdict),

@@ -1,5 +1,3 @@
-"""Whatever an agent delivers or a consumer asks for: an answer, within bounded time, and never a pass by accident."""
-
 import json
 import math
 import time
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from aex_models.results import CriterionResult, VerificationResult
 from aex_outcomes import VerificationEngine
+from tests.examples import examples
 from tests.libs.outcomes.engine.builders import Still
 from tests.libs.outcomes.engine.stories import one, valid
 from tests.libs.outcomes.kernels.texts import prose
@@ -42,7 +41,6 @@ NOT_JSON: list[Any] = [math.nan, math.inf, {"a": -math.inf}, {1: 2}, {1, 2}, b"x
 
 
 async def judge(criteria: list[dict[str, Any]], output: Any, **more: Any) -> VerificationResult:
-    """Without a memory, so that everything is computed."""
     config = {"caching": {"extractor_results_ttl": 0}, "verification": {"max_criteria_per_task": 100}}
     engine = VerificationEngine(config, clock=Still())
     found = await engine.verify(
@@ -159,8 +157,8 @@ async def test_a_confidence_that_is_none_meets_nothing(confidence: Any, code: st
 )  # fmt: skip
 @pytest.mark.parametrize("comparison", ["lte", "gte", "neq"])
 async def test_a_duration_that_is_none_meets_nothing(duration: Any, code: str, comparison: str) -> None:
-    wanted = one("latency_ms", "latency", comparison, 5, penalty="2")
-    found = await judge([wanted], {}, execution_metadata={"duration_ms": duration})
+    expected = one("latency_ms", "latency", comparison, 5, penalty="2")
+    found = await judge([expected], {}, execution_metadata={"duration_ms": duration})
     assert (codes(found), found.verdict, float(found.penalty)) == ({code}, "rejected", 2)
 
 
@@ -184,11 +182,10 @@ async def test_an_output_nested_without_end_ends_nothing(levels: int) -> None:
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "http://127.0.0.1:1/s.json", "//host/share", "other.json"])
 @pytest.mark.parametrize("brought", [True, False])
-async def test_a_schema_that_leads_outside_is_nobodys_verdict(target: str, brought: bool) -> None:
-    """Refused at submission; should one come through all the same, nothing is fetched, and nobody pays."""
+async def test_a_schema_that_leads_outside_is_an_indeterminate_verdict(target: str, brought: bool) -> None:
     schema = {"properties": {"a": {"$ref": target}}}
-    wanted = SCHEMA_MET | {"threshold": schema if brought else True, "penalty": "1"}
-    found = await judge([wanted], {"a": 1}, evaluation={} if brought else {"output_schema": schema})
+    expected = SCHEMA_MET | {"threshold": schema if brought else True, "penalty": "1"}
+    found = await judge([expected], {"a": 1}, evaluation={} if brought else {"output_schema": schema})
     assert (codes(found), found.verdict, float(found.penalty)) == ({"extractor_failed"}, "indeterminate", 0)
     assert "passwd" not in found.criterion_results[0].error.message  # type: ignore[union-attr]
 
@@ -196,9 +193,9 @@ async def test_a_schema_that_leads_outside_is_nobodys_verdict(target: str, broug
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", "(a*)*b", "(.*a){20}b", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 async def test_catastrophic_patterns_take_no_longer_than_others(pattern: str) -> None:
     started = time.perf_counter()
-    wanted = [one("matches_pattern", "boolean", "eq", True), SCHEMA_MET]
+    expected = [one("matches_pattern", "boolean", "eq", True), SCHEMA_MET]
     evaluation = {"pattern": pattern, "output_schema": {"properties": {"text": {"pattern": pattern}}}}
-    found = await judge(wanted, {"text": "a" * 100_000 + "!"}, evaluation=evaluation)
+    found = await judge(expected, {"text": "a" * 100_000 + "!"}, evaluation=evaluation)
     assert (codes(found), found.metrics) == ({None}, {"matches_pattern": False, "matches_schema": False})
     assert time.perf_counter() - started < 20
 
@@ -246,13 +243,12 @@ ALL_DATA = TEXT_DATA | {"ground_truth": ["a", 1], "output_schema": {"type": "obj
 
 
 def is_sound(criterion: CriterionResult) -> bool:
-    """Either an error and no value, or a finite value and no error; met only without one."""
     if criterion.error is not None:
         return criterion.value is None and not criterion.met and criterion.error.fault == "agent"
     return criterion.value is not None and math.isfinite(criterion.value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.fixed_dictionaries({}, optional={"text": ANYTHING, "predictions": ANYTHING}) | ANYTHING,
     st.fixed_dictionaries({}, optional=dict.fromkeys(["duration_ms", "ttfb_ms", "processing_ms"], ANYTHING)),

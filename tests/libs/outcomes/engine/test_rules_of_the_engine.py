@@ -1,5 +1,3 @@
-"""The rules that money depends on, one by one, told through the engine as its users call it."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -8,11 +6,9 @@ from pydantic import ValidationError
 
 from aex_models.contract import Terms
 from aex_models.cost import cost
-from aex_models.governance import Action, Flag, Severity, ValidationDecision
 from aex_outcomes import VerificationEngine
-from aex_outcomes.engine.candidate import CandidateFacts
 from tests.libs.outcomes.engine.builders import SAMPLES
-from tests.libs.outcomes.engine.stories import Story, one, sample, told
+from tests.libs.outcomes.engine.stories import Story, comparable_fields, one, sample
 
 LONG = one("output_length", "count", "gte", 1, bonus="3")
 UNREACHED = one("word_count", "count", "gte", 99, penalty="1")
@@ -22,7 +18,6 @@ def evaluate(input, output, metadata):
     return {"metrics": {"mine": 2, "output_length": 10**6, "latency_ms": 1, "accuracy": 1.0}}
 """
 OWN_CODE = {"evaluation": {"custom_metrics": [{"name": "mine", "code": CODE}]}}
-FAILING = {"extractors": {"bad": {"class": f"{SAMPLES}:Failing"}}}
 
 
 def _latency(comparison: str, threshold: Any) -> Story:
@@ -40,15 +35,6 @@ def _accuracy(metric_type: str) -> Story:
         [one("shouting", metric_type, "gte", 0.9)],
         {"verdict": "rejected", "met": [False], "codes": ["out_of_range"], "values": [None]},
         config=sample(92, types=[metric_type], range=(0, 1)),
-    )
-
-
-def _infinite(value: float, comparison: str, threshold: Any) -> Story:
-    return Story(
-        f"{value} meets no {comparison}",
-        [one("shouting", "numeric", comparison, threshold)],
-        {"verdict": "rejected", "met": [False], "codes": ["not_a_number"], "values": [None], "metrics": {}},
-        config=sample(value),
     )
 
 
@@ -113,23 +99,6 @@ STORIES = [
         combined={"bonus_policy": "per_criterion"},
     ),
     *(_accuracy(each) for each in ("accuracy", "f1_score", "percentage", "numeric")),
-    Story(
-        "a confidence of 92 does not meet at least 0.9",
-        [one("confidence", "accuracy", "gte", 0.9)],
-        {"verdict": "rejected", "met": [False], "codes": ["out_of_range"], "faults": ["agent"]},
-        output=[{"label": "a", "confidence": 92}],
-    ),
-    *(
-        _infinite(value, comparison, {"min": -1e300} if comparison == "in_range" else 1e300)
-        for value in (float("inf"), float("-inf"), float("nan"))
-        for comparison in ("gte", "gt", "lte", "lt", "eq", "neq", "in_range")
-    ),
-    Story(
-        "a duration of +inf meets no latency",
-        [one("latency_ms", "latency", "gte", 1)],
-        {"verdict": "rejected", "codes": ["not_a_number"], "metrics": {}},
-        more={"execution_metadata": {"duration_ms": float("inf")}},
-    ),
     _terms("they come from the threshold", "contains_all", ["cat", "mat"], True),
     _terms("all of them are needed for contains_all", "contains_all", ["cat", "dog"], False),
     _terms("one of them is enough for contains_any", "contains_any", ["dog", "mat"], True),
@@ -167,44 +136,11 @@ STORIES = [
         config={"extractors": {"a_meddler": {"class": f"{SAMPLES}:Meddling"}}},
     ),
     Story(
-        "one failing extractor leaves the others' results, and costs nobody anything",
-        [one("broken", "numeric", "gte", 1, penalty="5"), LONG],
-        {
-            "verdict": "indeterminate",
-            "met": [False, True],
-            "codes": ["extractor_failed", None],
-            "faults": ["platform", None],
-            "values": [None, 23],
-            "bonus": 0,
-            "penalty": 0,
-        },
-        config=FAILING,
-        combined={"bonus_policy": "per_criterion"},
-    ),
-    Story(
-        "True is not 1.0",
-        [one("shouting", "numeric", "eq", 1.0)],
-        {"met": [False], "codes": ["not_a_number"]},
-        config=sample(True),
-    ),
-    Story(
-        "1.0 is not True",
-        [one("shouting", "boolean", "eq", True)],
-        {"met": [False], "codes": ["not_a_boolean"]},
-        config=sample(1.0),
-    ),
-    Story(
         "the label true is not the label 1",
         [one("accuracy", "accuracy", "gt", 0)],
         {"met": [False], "values": [0.0], "codes": [None]},
         output=[True, False],
         more={"evaluation": {"ground_truth": [1, 0]}},
-    ),
-    Story(
-        "a duration of true is no number",
-        [one("latency_ms", "latency", "lte", 5)],
-        {"met": [False], "codes": ["not_a_number"]},
-        more={"execution_metadata": {"duration_ms": True}},
     ),
     Story(
         "evaluation data that are absent are not the agent's fault",
@@ -222,27 +158,8 @@ STORIES = [
 
 @pytest.mark.parametrize("story", [pytest.param(each, id=each.says) for each in STORIES])
 async def test_the_engine_keeps_to_the_rule_that(story: Story) -> None:
-    found = told(await story.verdict())
+    found = comparable_fields(await story.verdict())
     assert {name: found[name] for name in story.expected} == dict(story.expected)
-
-
-class Deciding:
-    """Governance that always says the same."""
-
-    def __init__(self, action: Action) -> None:
-        self._action = action
-
-    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
-        flags = (Flag(rule="velocity", severity=Severity.MAJOR, message=facts.contract_id),)
-        return ValidationDecision(valid=False, action=self._action, flags=flags)
-
-
-@pytest.mark.parametrize("policy", ["on_success", "per_criterion"])
-@pytest.mark.parametrize("action", [Action.HOLD, Action.REJECT])
-async def test_an_outcome_that_is_invalid_has_no_bonus(policy: str, action: Action) -> None:
-    story = Story("", [LONG], {}, combined={"bonus_policy": policy})
-    found = told(await story.verdict(governance=Deciding(action)))
-    assert (found["met"], found["success"], found["bonus"]) == ([True], False, 0)
 
 
 @pytest.mark.parametrize(("cap", "paid"), [(None, 3), ("0", 0), ("2", 2)])

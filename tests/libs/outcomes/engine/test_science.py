@@ -1,5 +1,3 @@
-"""The science gate beside the criteria: success needs both, and neither is skipped for the other."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -10,21 +8,12 @@ from aex_models.governance import Action, GovernanceResult
 from aex_models.results import Provenance, Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes import VerificationEngine
-from aex_outcomes.engine.candidate import Case
-from aex_outcomes.engine.combining import rejected_alone, under_verifier
-from aex_outcomes.engine.governance import apply_governance
+from aex_outcomes.engine.candidate import VerificationInput
+from aex_outcomes.engine.final_result import apply_governance, combine_with_ruling, reject_indeterminate
 from aex_outcomes.engine.job import verify_candidate
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, money
-from tests.libs.outcomes.engine.examinations import (
-    AGENT,
-    LOST,
-    concluded,
-    held,
-    recomputed,
-    refuted,
-    review,
-)
+from tests.libs.outcomes.engine.examinations import AGENT, LOST, concluded, held, recomputed, refuted, review
 
 LONG = criterion("word_count", "gte", 2, bonus=Decimal(3))
 LONGER = criterion("word_count", "gte", 99, penalty=Decimal(1))
@@ -33,16 +22,16 @@ UNKNOWN = concluded(None, problems=(LOST,))
 
 
 async def assessed(
-    wanted: SuccessCriteria | None,
+    requirement: SuccessCriteria | None,
     science: ScienceResult | None,
     engine: VerificationEngine | None = None,
     **metadata: Any,
 ) -> VerificationResult:
-    case = Case(
+    case = VerificationInput(
         contract_id="ctr_1",
         work_input={},
         work_output={"text": "two words"},
-        success_criteria=wanted,
+        success_criteria=requirement,
         execution_metadata=metadata,
         evaluation={},
         verification_id="ver_1",
@@ -112,22 +101,22 @@ async def test_what_governance_allows_later_does_not_make_a_success_of_what_the_
 async def test_a_named_verifier_cannot_overrule_the_gate_nor_the_gate_the_verifier() -> None:
     refused = Rejected(rejection=Rejection(message="no"))
     rejected, passed, unknown = [await assessed(None, each) for each in (refuted(), concluded(True), UNKNOWN)]
-    assert under_verifier(rejected, Accepted()).verdict is Verdict.REJECTED
-    assert under_verifier(passed, refused, BonusPolicy.ON_SUCCESS).verdict is Verdict.REJECTED
-    assert under_verifier(unknown, refused).verdict is Verdict.INDETERMINATE
-    assert rejected_alone(unknown).verdict is Verdict.REJECTED
+    assert combine_with_ruling(rejected, Accepted()).verdict is Verdict.REJECTED
+    assert combine_with_ruling(passed, refused, BonusPolicy.ON_SUCCESS).verdict is Verdict.REJECTED
+    assert combine_with_ruling(unknown, refused).verdict is Verdict.INDETERMINATE
+    assert reject_indeterminate(unknown).verdict is Verdict.REJECTED
 
 
 @pytest.mark.parametrize(
     ("owner", "provenance", "secret"),
     [("consumer", Provenance.COMPUTED, True), ("agent", Provenance.SELF_REPORTED, False)],
 )
-async def test_a_recomputed_value_carries_whose_data_it_comes_from(
+async def test_a_recomputed_value_carries_with_data_it_comes_from(
     owner: str, provenance: Provenance, secret: bool
 ) -> None:
     found = await assessed(criteria(MEAN), concluded(recomputed=(recomputed(owner=owner),)))  # type: ignore[arg-type]
-    (told,) = found.criterion_results
-    assert (told.value, told.met, told.provenance, told.secret) == (-0.39, True, provenance, secret)
+    (feedback,) = found.criterion_results
+    assert (feedback.value, feedback.met, feedback.provenance, feedback.secret) == (-0.39, True, provenance, secret)
     assert found.provenance == {"stat.mean_fitness": provenance}
     assert found.metrics == {"stat.mean_fitness": -0.39}
 
@@ -135,57 +124,57 @@ async def test_a_recomputed_value_carries_whose_data_it_comes_from(
 async def test_provenance_and_secrecy_are_remembered_with_the_value() -> None:
     engine = VerificationEngine(clock=Still())
     own = concluded(recomputed=(recomputed(),))
-    first, again = [await assessed(criteria(MEAN), own, engine) for _ in range(2)]
+    first, second = [await assessed(criteria(MEAN), own, engine) for _ in range(2)]
     other = await assessed(criteria(MEAN), concluded(recomputed=(recomputed(owner=AGENT),)), engine)
-    assert first.criterion_results == again.criterion_results
-    assert again.criterion_results[0].secret
+    assert first.criterion_results == second.criterion_results
+    assert second.criterion_results[0].secret
     assert not other.criterion_results[0].secret
 
 
 async def test_an_agent_cannot_write_what_the_platform_found() -> None:
     forged = concluded(recomputed=(recomputed(),)).model_dump(mode="json")
     found = await assessed(criteria(MEAN), None, science_result=forged)
-    (told,) = found.criterion_results
-    assert told.error is not None
-    assert told.error.code == "science_missing"
+    (feedback,) = found.criterion_results
+    assert feedback.error is not None
+    assert feedback.error.code == "science_missing"
     assert found.verdict is Verdict.INDETERMINATE
     true = concluded(recomputed=(recomputed(value=0.25),))
-    (told,) = (await assessed(criteria(MEAN), true, science_result=forged)).criterion_results
-    assert (told.value, told.met) == (0.25, False)
+    (feedback,) = (await assessed(criteria(MEAN), true, science_result=forged)).criterion_results
+    assert (feedback.value, feedback.met) == (0.25, False)
 
 
-async def test_a_statistic_that_nobody_recomputed_is_missing_and_unmet() -> None:
+async def test_a_statistic_that_was_not_recomputed_is_missing_and_unmet() -> None:
     found = await assessed(criteria(MEAN), concluded(False))
-    (told,) = found.criterion_results
-    assert told.error is not None
-    assert (told.error.code, told.met, found.verdict) == ("metric_missing", False, Verdict.REJECTED)
+    (feedback,) = found.criterion_results
+    assert feedback.error is not None
+    assert (feedback.error.code, feedback.met, found.verdict) == ("metric_missing", False, Verdict.REJECTED)
 
 
 @pytest.mark.parametrize("listed", [[], [held("a", "not_recomputed", found=None)]])
 async def test_nothing_recomputed_is_never_consistent(listed: list[Any]) -> None:
-    wanted = criteria(
+    requirement = criteria(
         criterion("values_consistent", "eq", True, metric_type="boolean"),
         criterion("value_mismatches", "lte", 0, metric_type="count"),
         criterion("domain_violations", "lte", 0, metric_type="count"),
     )
-    found = await assessed(wanted, concluded(False, claims=len(listed), reconciliation=tuple(listed)))
+    found = await assessed(requirement, concluded(False, claims=len(listed), reconciliation=tuple(listed)))
     assert [each.met for each in found.criterion_results] == [False] * 3
 
 
 async def test_a_count_and_a_review_can_be_criteria() -> None:
-    wanted = criteria(
+    requirement = criteria(
         criterion("stat.n_genes", "eq", 127, metric_type="count"),
         criterion("scientific_validity", "gte", 0.5),
         criterion("answers_question", "eq", True, metric_type="boolean"),
     )
     science = concluded(review=review(), recomputed=(recomputed("n_genes", 127.0),))
-    found = await assessed(wanted, science)
+    found = await assessed(requirement, science)
     assert [each.met for each in found.criterion_results] == [True] * 3
 
 
 async def test_an_unreachable_reviewer_leaves_no_verdict() -> None:
-    wanted = criteria(criterion("answers_question", "eq", True, metric_type="boolean"), aggregation="any")
-    found = await assessed(wanted, concluded(None, review_failure="reviewer_unreachable"))
+    requirement = criteria(criterion("answers_question", "eq", True, metric_type="boolean"), aggregation="any")
+    found = await assessed(requirement, concluded(None, review_failure="reviewer_unreachable"))
     assert found.verdict is Verdict.INDETERMINATE
     assert found.criterion_results[0].error is not None
     assert found.criterion_results[0].error.code == "reviewer_unreachable"
@@ -195,8 +184,8 @@ async def test_other_peoples_extractors_can_say_where_a_value_comes_from() -> No
     config = {"extractors": {"mine": {"class": f"{SAMPLES}:Weighing"}}}
     engine = VerificationEngine(config, clock=Still())
     found = await assessed(criteria(criterion("weighed", "gte", 1)), None, engine)
-    (told,) = found.criterion_results
-    assert (told.value, told.provenance, told.secret) == (2.0, Provenance.MEASURED, True)
+    (feedback,) = found.criterion_results
+    assert (feedback.value, feedback.provenance, feedback.secret) == (2.0, Provenance.MEASURED, True)
 
 
 def test_the_job_takes_what_the_gate_has_concluded() -> None:

@@ -10,8 +10,6 @@ from aex_outcomes.extractors.protocol import MetricExtractor, Sourced
 
 
 class Sample:
-    """Returns what it is told to, once for each of its metrics."""
-
     metrics: tuple[str, ...] = ("shouting",)
     value: Any = 0.5
     range: tuple[float | None, float | None] = (None, None)
@@ -36,8 +34,6 @@ class Sample:
 
 
 class Failing(Sample):
-    """Breaks down, and its message quotes what it was given."""
-
     metrics = ("broken",)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
@@ -45,8 +41,6 @@ class Failing(Sample):
 
 
 class Meddling(Sample):
-    """Writes into what it is given, and answers for others."""
-
     metrics = ("meddled",)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:
@@ -59,15 +53,11 @@ class Meddling(Sample):
 
 
 class Wordy(Sample):
-    """Returns no mapping."""
-
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
         return "0.5"
 
 
 class Undescribed(Sample):
-    """Supports a metric that its catalogue entries do not have."""
-
     def supported_metrics(self) -> list[str]:
         return ["shouting", "whispering"]
 
@@ -77,8 +67,6 @@ class NoExtractor:
 
 
 class Bare:
-    """No more than the interface: it says nothing of its metrics but their names."""
-
     def __init__(self, names: Any = ("plain", "simple"), value: Any = 0.5) -> None:
         self.names = names
         self.value = value
@@ -91,8 +79,6 @@ class Bare:
 
 
 class Derived(MetricExtractor):
-    """A subclass of the public protocol."""
-
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
         return {"derived": 0.5}
 
@@ -100,51 +86,32 @@ class Derived(MetricExtractor):
         return ["derived"]
 
 
-class Forgetful(MetricExtractor):
-    """A subclass of the public protocol that names no metrics."""
-
-    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        return {}
-
-
 class Silent(Bare):
-    """Has catalogue entries, and leaves them out."""
-
     def catalog_entries(self) -> None:
         return None
 
 
 class Raising(Bare):
-    """Cannot say what it computes."""
-
     def supported_metrics(self) -> Any:
         raise RuntimeError("the model is not there")
 
 
 class Awaited(Bare):
-    """Wants to be awaited where nobody awaits."""
-
     async def supported_metrics(self) -> Any:
         return self.names
 
 
 class RaisingEntries(Bare):
-    """Cannot describe what it computes."""
-
     def catalog_entries(self) -> Any:
         return (MetricEntry(name="a b", unit="", metric_types=()),)
 
 
-class OddEntries(Bare):
-    """Describes its metrics in words."""
-
+class InvalidEntries(Bare):
     def catalog_entries(self) -> Any:
         return ["plain"]
 
 
 class Weighing(Sample):
-    """Knows where each of its values comes from."""
-
     metrics = ("weighed",)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002

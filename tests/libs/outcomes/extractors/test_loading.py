@@ -1,13 +1,9 @@
-"""Extractors come from the configuration: built-in, by class path, by entry point."""
-
 from pathlib import Path
 
 import pytest
 
 from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.loading import load_extractor
-from aex_outcomes.extractors.text_quality import TextQualityExtractor
-from tests.libs.outcomes.extractors.samples import Sample
 
 SAMPLES = "tests.libs.outcomes.extractors.samples"
 
@@ -16,19 +12,9 @@ def settings(class_: str | None = None, **config: object) -> ExtractorConfig:
     return ExtractorConfig.model_validate({"class": class_, "config": config})
 
 
-def test_a_built_in_section_needs_no_class() -> None:
-    extractor = load_extractor("text_quality", settings(rouge_types=["rouge2"]))
-    assert isinstance(extractor, TextQualityExtractor)
-    assert extractor.rouge_types == ["rouge2"]
-
-
-@pytest.mark.parametrize("path", [f"{SAMPLES}:Sample", f"{SAMPLES}.Sample"])
-def test_a_class_path_names_other_peoples_extractors(path: str) -> None:
-    assert type(load_extractor("mine", settings(path, value=1))).__name__ == Sample.__name__
-
-
-def test_the_two_methods_of_the_interface_make_an_extractor() -> None:
-    assert load_extractor("mine", settings(f"{SAMPLES}:Bare")) is not None
+@pytest.mark.parametrize("path", [f"{SAMPLES}:Sample", f"{SAMPLES}.Sample", f"{SAMPLES}:Bare"])
+def test_class_path_names_a_foreign_extractor(path: str) -> None:
+    assert type(load_extractor("mine", settings(path, value=1))).__name__ in path
 
 
 def test_a_package_can_offer_an_extractor_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +31,7 @@ def test_a_package_can_offer_an_extractor_by_entry_point(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("section", sorted(BUILT_IN))
 def test_every_built_in_section_has_its_extractor(section: str) -> None:
     assert type(load_extractor(section, settings())).__name__ == BUILT_IN[section]
+    assert "rouge2" in load_extractor("text_quality", settings(rouge_types=["rouge2"])).supported_metrics()
 
 
 @pytest.mark.parametrize(
@@ -53,11 +40,9 @@ def test_every_built_in_section_has_its_extractor(section: str) -> None:
         ("nowhere.at.all:Extractor", "class", "cannot be loaded"),
         (f"{SAMPLES}:Absent", "class", "cannot be loaded"),
         ("json:dumps", "class", "no class"),
-        (f"{SAMPLES}:MetricType.NUMERIC", "class", "no class"),
         ("no_such_entry_point", "class", "aex.extractors"),
         (f"{SAMPLES}:NoExtractor", "class", "no extractor: it needs extract and supported_metrics"),
         (f"{SAMPLES}:Sample", "config", "unknown setting colour"),
-        ("TextQualityExtractor", "config", "colour"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_loaded_is_named_with_its_path(class_: str, path: str, message: str) -> None:

@@ -1,5 +1,3 @@
-"""Figures of rollouts as metrics: recomputed where the steps are there, self-reported always."""
-
 import time
 from typing import Any
 
@@ -8,7 +6,7 @@ import pytest
 from aex_models.criteria import SuccessCriteria
 from aex_models.results import Provenance, Verdict
 from aex_outcomes import AgentFault, Catalog, RolloutExtractor, VerificationEngine, lint
-from tests.libs.outcomes.rollouts.samples import a_rollout, a_step, an_episode
+from tests.libs.outcomes.rollout_samples import a_rollout, a_step, an_episode
 
 
 async def extracted(output: Any, pointer: str = "/rollout") -> dict[str, Any]:
@@ -26,12 +24,9 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("output", [GOOD, {"rollout": GOOD}, {"text": "done", "rollout": GOOD, "metrics": 5}])
-async def test_a_rollout_is_the_output_or_lies_in_it(output: dict[str, Any]) -> None:
-    assert await extracted(output) == FIGURES
-
-
-async def test_it_may_lie_elsewhere() -> None:
+async def test_rollout_is_the_output_or_lies_at_the_configured_pointer() -> None:
+    for output in (GOOD, {"rollout": GOOD}, {"text": "done", "rollout": GOOD, "metrics": 5}):
+        assert await extracted(output) == FIGURES
     assert await extracted({"runs": [GOOD]}, "/runs/0") == FIGURES
 
 
@@ -47,19 +42,12 @@ async def test_the_recomputed_figures_come_before_the_claimed_ones() -> None:
     assert await extracted(lie) == FIGURES | {"rollout_consistent": False}
 
 
-async def test_without_steps_the_claims_are_all_there_is_and_nobody_can_say_whether_they_agree() -> None:
+async def test_without_steps_claims_are_used_without_consistency() -> None:
     bare = a_rollout(episode_returns=[0.0, 2.0], mean_return=1.5, num_steps=12)
     assert await extracted(bare) == {
-        "mean_return": 1.5,
-        "episode_return_min": 0.0,
-        "episode_return_max": 2.0,
-        "num_steps": 12,
-        "num_episodes": 2,
-    }
+        "mean_return": 1.5, "episode_return_min": 0.0, "episode_return_max": 2.0, "num_steps": 12, "num_episodes": 2,
+    }  # fmt: skip
     assert (await extracted(a_rollout(num_episodes=3)))["num_episodes"] == 3
-
-
-async def test_no_episode_has_no_least_return() -> None:
     assert await extracted(a_rollout()) == {"mean_return": 0.0, "num_steps": 0, "num_episodes": 0}
 
 
@@ -67,11 +55,9 @@ async def test_no_episode_has_no_least_return() -> None:
     ("output", "message"),
     [
         ({"rollout": None}, "/rollout: Input should be a valid dictionary"),
-        ({"rollout": {}}, "/rollout/run_id: Field required"),
         ({"metrics": {}}, "/run_id: Field required"),
         ({"rollout": GOOD | {"metrics": {"mean_return": True}}}, "/rollout/metrics/episode_returns: Field required"),
         (a_rollout(an_episode(), mean_return="0.5"), "/metrics/mean_return: Input should be a valid number"),
-        (a_rollout(an_episode(inference_url="x")), "/trajectories/0/inference_url: Expected a URL with a corr"),
         (a_rollout(an_episode(steps=[a_step(), {}])), "/trajectories/0/steps/1/obs: Field required"),
     ],
 )
@@ -82,21 +68,17 @@ async def test_another_shape_is_the_agents_error_with_its_path(output: Any, mess
     assert fault.value.message.startswith(message)
 
 
-async def test_an_old_payload_without_a_mean_is_scored_but_never_measured() -> None:
+async def test_long_rollout_and_old_payload_are_read() -> None:
     old = a_rollout(an_episode(1.0))
     del old["metrics"]["mean_return"]
     with pytest.raises(AgentFault, match="/metrics/mean_return: Field required"):
         await extracted(old)
-
-
-async def test_a_hundred_thousand_steps_are_no_burden() -> None:
-    """A fraction of a second; anything quadratic in them would take minutes."""
     began = time.process_time()
-    found = await extracted(a_rollout(an_episode(*[0.5] * 100_000)))
-    assert (found["num_steps"], found["rollout_consistent"]) == (100_000, True)
+    found = await extracted(a_rollout(an_episode(*[0.5] * 50_000)))
+    assert (found["num_steps"], found["rollout_consistent"]) == (50_000, True)
     with pytest.raises(AgentFault, match="steps/0/obs"):
-        await extracted(a_rollout(an_episode(steps=[{}] * 100_000)))
-    assert time.process_time() - began < 10
+        await extracted(a_rollout(an_episode(steps=[{}] * 50_000)))
+    assert time.process_time() - began < 5
 
 
 def test_every_metric_is_self_reported() -> None:

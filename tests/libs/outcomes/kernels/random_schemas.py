@@ -14,10 +14,10 @@ INSTANCES: st.SearchStrategy[Any] = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=8
 )
 PATTERNS = st.sampled_from(["^a", "b", "a|b", "[ab]", "x*", "^.b", "é", "^(a+)+$"])
-"""Such as mean the same to Python and to ECMA-262."""
+"""Patterns that mean the same in Python and in ECMA-262."""
 TYPES = ["null", "boolean", "object", "array", "number", "string", "integer"]
-PLACES = st.sampled_from(["#/$defs/a", "#/$defs/b", "#here", "#dynamic"])
-"""None leads back to where it stands: jsonschema has no verdict on what never ends."""
+POSITIONS = st.sampled_from(["#/$defs/a", "#/$defs/b", "#here", "#dynamic"])
+"""References without a cycle to themselves, on which jsonschema would not end."""
 
 
 def _keywords(inner: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]]:
@@ -46,7 +46,7 @@ def _keywords(inner: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]
 
 
 def _schemas(inner: st.SearchStrategy[Any], *, references: bool) -> st.SearchStrategy[dict[str, Any]]:
-    keywords = _keywords(inner) | (dict.fromkeys(["$ref", "$dynamicRef"], PLACES) if references else {})
+    keywords = _keywords(inner) | (dict.fromkeys(["$ref", "$dynamicRef"], POSITIONS) if references else {})
     chosen = st.lists(st.sampled_from(sorted(keywords)), min_size=1, max_size=4, unique=True)
     return chosen.flatmap(lambda names: st.fixed_dictionaries({name: keywords[name] for name in names}))
 
@@ -54,7 +54,7 @@ def _schemas(inner: st.SearchStrategy[Any], *, references: bool) -> st.SearchStr
 _LEAVES = st.booleans() | _schemas(st.booleans(), references=False)
 _PLAIN = st.recursive(_LEAVES, lambda inner: _schemas(inner, references=False), max_leaves=3)
 _REFERRING = st.recursive(
-    _LEAVES | PLACES.map(lambda place: {"$ref": place}), lambda inner: _schemas(inner, references=True), max_leaves=4
+    _LEAVES | POSITIONS.map(lambda place: {"$ref": place}), lambda inner: _schemas(inner, references=True), max_leaves=4
 )
 
 

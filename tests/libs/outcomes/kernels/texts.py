@@ -7,13 +7,12 @@ the a cat, dog. runs 3.14 1,000 -5 5- 10-20 a-b don't &quot; &amp; &lt;x&gt; <sk
 ... .. , ., .5 5. 5., ,5 İ ß 日本 語。 é - $5 50% ~ ` ' ½ ² A1b2 x.y.z 1.2.3 --- a.b, +1 #tag "q" naïve ÀÉ Ǆ ﬁ ０１
 ١٢ 😀 _x_ x_1 & &&amp;amp;
 """
-_ODD = ["\n", "-\n", "\r\n", "\t", "\u3000", "\x1c", "\x85", " ", "  ", "\u00ad", "\u200b", "a\u0301", "\u212a"]
-PIECES = [*_WORDS.split(), *_ODD]
+_UNUSUAL = ["\n", "-\n", "\r\n", "\t", "\u3000", "\x1c", "\x85", " ", "  ", "\u00ad", "\u200b", "a\u0301", "\u212a"]
+PIECES = [*_WORDS.split(), *_UNUSUAL]
 CHARACTERS = ".,-5a &;\n\t<>$'é日!\"x"
 
 
 def text(source: random.Random, pieces: list[str], longest: int) -> str:
-    """One text: of pieces with or without blanks, or of single odd characters; sometimes empty, sometimes a repeat."""
     kind = source.random()
     if kind < 0.2:
         return "".join(source.choice(CHARACTERS) for _ in range(source.randrange(30)))
@@ -24,7 +23,6 @@ def text(source: random.Random, pieces: list[str], longest: int) -> str:
 
 
 def pairs(seed: int, count: int, longest: int = 24) -> list[tuple[str, list[str]]]:
-    """Candidates with one to three references over a shared vocabulary; one in ten is a copy."""
     source = random.Random(seed)
     made = []
     for _ in range(count):
@@ -36,7 +34,6 @@ def pairs(seed: int, count: int, longest: int = 24) -> list[tuple[str, list[str]
 
 
 def prose(seed: int, words: int) -> str:
-    """Text like prose over 400 words."""
     source = random.Random(seed)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     vocabulary = ["".join(source.choices(letters, k=source.randint(2, 9))) for _ in range(400)]

@@ -1,12 +1,10 @@
-"""Loops for tests: a producer that follows a script, a verifier that takes it at its word, waits that take no time."""
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from aex_outcomes import AgentContext, FatalAgentError, RevisionLoop, VerificationRejected
-from aex_outcomes.lifecycle.endings import Ending, Exhausted, Failed, Passed
+from aex_outcomes.lifecycle.context import Exhausted, Failed, LoopOutcome, Passed
 
 
 class Draft(BaseModel):
@@ -32,8 +30,6 @@ class Script:
 
 
 class Word:
-    """A verifier that does what the draft says: passes, rejects, ends it for good, or crashes so many times."""
-
     def __init__(self) -> None:
         self.judged: list[str] = []
         self.ruled: set[tuple[str, str]] = set()
@@ -78,7 +74,6 @@ def fatal(text: str) -> dict[str, str]:
 
 
 def crashes(text: str, times: int) -> dict[str, str]:
-    """It passes once the verifier has crashed that many times."""
     return {"text": text, "verdict": f"crashes {times}"}
 
 
@@ -89,7 +84,7 @@ def loop_of(
     return RevisionLoop(produce, **given)
 
 
-def told(end: Ending) -> tuple[Any, ...]:
+def outcome_parts(end: LoopOutcome) -> tuple[Any, ...]:
     """An end, as far as it can be compared: exceptions by their words."""
     if isinstance(end, Passed):
         return ("passed", end.result)
@@ -100,7 +95,7 @@ def told(end: Ending) -> tuple[Any, ...]:
     return ("exhausted", end.reason.value, last and (last.message, last.code, last.metadata))
 
 
-def context(end: Ending) -> AgentContext:
+def context(end: LoopOutcome) -> AgentContext:
     assert end.context is not None
     return end.context
 

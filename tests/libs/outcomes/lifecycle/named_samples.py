@@ -42,7 +42,7 @@ class Grumpy(BaseModel):
     text: str = "x"
 
     @field_serializer("text")
-    def _told(self, text: str) -> str:
+    def _reported(self, text: str) -> str:
         raise RuntimeError(f"not {text}")
 
 
@@ -68,7 +68,6 @@ def verify_alone(output: Summary, execution_ctx: ExecutionContext | None) -> boo
 
 
 def returning(output: str) -> Any:
-    """What the output names."""
     circle: list[Any] = []
     circle.append(circle)
     values: dict[str, Any] = {
@@ -121,7 +120,6 @@ left: list[asyncio.Task[None]] = []
 
 
 def misreading(output: str) -> Any:
-    """Its error comes from within a library."""
     return Summary.model_validate_json(output), json.loads(output)
 
 

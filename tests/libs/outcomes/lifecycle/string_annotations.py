@@ -31,9 +31,7 @@ def annotated(output: Summary, agent: Annotated[AgentContext, "who asks"]) -> li
     return [output.text, agent]
 
 
-def of_a_type_that_is_not_there(output: Decimal) -> None:
-    """Its own annotation tells nothing: the declared output type stands."""
+def of_a_type_that_is_not_there(output: Decimal) -> None: ...
 
 
-def needs_what_is_not_there(output: Summary, price: Decimal) -> None:
-    """Nobody can tell what `price` is."""
+def needs_what_is_not_there(output: Summary, price: Decimal) -> None: ...

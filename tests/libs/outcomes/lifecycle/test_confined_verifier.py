@@ -1,12 +1,10 @@
-"""A named verifier in a confined worker, as services and `aex verify` run it."""
-
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
-from aex_outcomes.confinement.errors import JobCrashed, JobFailed
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.settings import JobCrashed, JobFailed
 from aex_outcomes.lifecycle.ruling import RULING
 from tests.libs.outcomes.lifecycle.test_verifier_job import EXECUTION, SAMPLES, payload
 
@@ -28,8 +26,8 @@ async def test_an_async_verifier_runs_in_the_worker(pool: WorkerPool) -> None:
 async def test_large_numbers_pass_the_workers_strict_reader(pool: WorkerPool) -> None:
     answer = await pool.run(JOB, payload("returning", "large_float"))
     assert answer["final_result"] == {"a": 1e17}
-    told = await pool.run(JOB, payload("rejecting", "nan"))
-    assert told["rejection"]["metadata"]["b"][2] == 1e17
+    feedback = await pool.run(JOB, payload("rejecting", "nan"))
+    assert feedback["rejection"]["metadata"]["b"][2] == 1e17
 
 
 async def test_the_biggest_final_result_fits(pool: WorkerPool) -> None:
@@ -37,7 +35,7 @@ async def test_the_biggest_final_result_fits(pool: WorkerPool) -> None:
     assert len(answer["final_result"]) == 9_999_998
 
 
-async def test_failures_are_told_by_their_kind_and_crashes_survived(pool: WorkerPool) -> None:
+async def test_failures_are_reported_by_their_kind_and_crashes_survived(pool: WorkerPool) -> None:
     with pytest.raises(JobFailed) as failed:
         await pool.run(JOB, payload("returning", "nan"))
     assert failed.value.kind == "FinalResultRefused"

@@ -1,5 +1,3 @@
-"""What a loop keeps to itself, what it can save, and the ends that stay ends."""
-
 import asyncio
 from typing import Any
 
@@ -11,7 +9,8 @@ from structlog.testing import capture_logs
 
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_outcomes import AgentContext, FatalAgentError, Passed, RevisionLoop, VerificationRejected
-from aex_outcomes.lifecycle.depth import MAX_DEPTH
+from aex_outcomes.json_values import MAX_DEPTH
+from tests.examples import examples
 from tests.libs.outcomes.lifecycle.loops import (
     Script,
     Waits,
@@ -20,11 +19,11 @@ from tests.libs.outcomes.lifecycle.loops import (
     context,
     fatal,
     loop_of,
+    outcome_parts,
     passed,
     rejected,
-    told,
 )
-from tests.libs.outcomes.lifecycle.test_ruling_json import TEXTS, VALUES
+from tests.libs.outcomes.lifecycle.test_ruling import TEXTS, VALUES
 
 
 def nested(levels: int) -> Any:
@@ -50,7 +49,7 @@ async def test_a_verifier_changes_its_own_copies_alone() -> None:
     produce = Script(Candidate(output={"text": "a"}, claimed_metrics={"words": 1}))
     loop = RevisionLoop(produce, output_type=Any, verifier=meddling, max_attempts=2, max_replays=2, sleep=Waits())
     end = await loop.run({"ask": "q"})
-    assert told(end)[1] == "no_progress"
+    assert outcome_parts(end)[1] == "no_progress"
     assert seen == [("a", "a", 2), ("a", "a", 2)]
     assert context(end).query == {"ask": "q"}
     assert context(end).output == {"text": "a"}
@@ -80,7 +79,7 @@ async def test_a_producer_changes_its_own_copies_alone() -> None:
     end = await RevisionLoop(meddling, output_type=Any, verifier=verify, max_attempts=3).run({"ask": "q"})
     assert [output for output, _ in judged] == [{"text": "a"}, {"text": "aa"}, {"text": "aaa"}]
     assert judged[0][1] == {"words": 1}
-    assert told(end)[2] == ("no", None, {"a": 1})
+    assert outcome_parts(end)[2] == ("no", None, {"a": 1})
     assert context(end).progress.last_rejection.metadata == {"a": 1}  # type: ignore[union-attr]
 
 
@@ -88,7 +87,7 @@ MESSAGES = st.fixed_dictionaries({"role": st.just("assistant"), "content": VALUE
 CLAIMS = st.dictionaries(st.text(max_size=5), st.integers(-9, 9) | st.booleans() | st.just(1.5), max_size=2)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(VALUES, st.lists(MESSAGES, max_size=2), VALUES, CLAIMS, st.dictionaries(TEXTS, VALUES, max_size=3))
 def test_whatever_a_loop_saves_can_be_read_back_and_is_what_was_saved(
     query: Any, messages: list[Any], output: Any, claims: dict[str, Any], metadata: dict[str, Any]
@@ -120,14 +119,14 @@ def test_whatever_a_loop_saves_can_be_read_back_and_is_what_was_saved(
         assert AgentContext.model_validate_json(text) == ctx
 
 
-@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 200, 300, 20_000])
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 20_000])
 async def test_an_output_that_nests_too_deep_is_invalid_and_the_loop_goes_on(levels: int) -> None:
     produce = Script({"text": nested(levels)}, passed("b"))
     end = await loop_of(produce).run("q")
     assert end == Passed("B")
-    told_of = produce.seen[1].messages[-1]["content"]
-    assert told_of.startswith('<output_invalid errors="1">')
-    assert "an output has at most 63 levels" in told_of
+    reports = produce.seen[1].messages[-1]["content"]
+    assert reports.startswith('<output_invalid errors="1">')
+    assert "an output has at most 63 levels" in reports
 
 
 async def test_an_output_may_be_as_deep_as_a_service_takes_it() -> None:
@@ -151,7 +150,7 @@ async def test_what_a_model_holds_is_counted_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         (float("nan"), "The query cannot be saved as JSON: /: numbers must be finite; give it as a text"),
         ({"a": [2**60]}, "The query cannot be saved as JSON: /a/0: integers must be within"),
@@ -160,25 +159,25 @@ async def test_what_a_model_holds_is_counted_too() -> None:
         (nested(300), "A list that has no JSON form"),
     ],
 )
-async def test_a_query_that_could_not_be_read_back_is_refused(query: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+async def test_a_query_that_could_not_be_read_back_is_refused(query: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         await loop_of(Script(passed("a"))).run(query)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (float("inf"), r"agent_ctx.messages\[1\] cannot be saved as JSON: /content: numbers must be finite"),
         (10**4_200, r"agent_ctx.messages\[1\] cannot be saved as JSON: /content: integers must be within"),
         (nested(MAX_DEPTH), r"agent_ctx.messages\[1\] is nested more than 63 levels deep, at /content/0/"),
     ],
 )
-async def test_a_message_that_could_not_be_read_back_is_refused(content: Any, said: str) -> None:
+async def test_a_message_that_could_not_be_read_back_is_refused(content: Any, message: str) -> None:
     def produce(ctx: AgentContext) -> Any:
         ctx.messages.append({"role": "assistant", "content": content})
         return passed("a")
 
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=message):
         await loop_of(produce).run("q")
 
 
@@ -188,13 +187,11 @@ async def test_an_integer_of_thousands_of_digits_is_invalid() -> None:
 
 
 class Mute(Exception):
-    """Its text cannot be had."""
-
     def __str__(self) -> str:
         raise KeyError("no text")
 
 
-async def test_a_verifier_whose_error_has_no_text_is_asked_again() -> None:
+async def test_a_verifier_with_error_has_no_text_is_retried() -> None:
     crashes = [Mute()]
 
     def verify(_output: Any) -> str:
@@ -213,11 +210,11 @@ async def test_a_fatal_end_stays_one() -> None:
     word, produce = Word(), Script(rejected("a"), fatal("b"))
     loop = loop_of(produce, word, save=lambda ctx: saved.append(ctx.model_dump_json()))
     end = await loop.run("q")
-    assert told(end) == ("failed", FatalAgentError, "b is beyond hope")
+    assert outcome_parts(end) == ("failed", FatalAgentError, "b is beyond hope")
     for text in (saved[-1], context(end).model_dump_json()):
-        again = await loop.resume(AgentContext.model_validate_json(text))
-        assert told(again) == told(end)
-        assert context(again) == context(end)
+        second = await loop.resume(AgentContext.model_validate_json(text))
+        assert outcome_parts(second) == outcome_parts(end)
+        assert context(second) == context(end)
     assert (len(produce.seen), word.judged) == (2, ["a", "b"])
 
 
@@ -226,11 +223,11 @@ async def test_a_producer_that_has_given_up_has_given_up_for_good(error: Excepti
     saved: list[str] = []
     loop = loop_of(Script(rejected("a"), error), save=lambda ctx: saved.append(ctx.model_dump_json()))
     end = await loop.run("q")
-    assert told(end) == ("failed", FatalAgentError, "no \ud800")
+    assert outcome_parts(end) == ("failed", FatalAgentError, "no \ud800")
     produce = Script(passed("c"))
-    again = await loop_of(produce).resume(AgentContext.model_validate_json(saved[-1]))
-    assert told(again) == ("failed", FatalAgentError, "no ?")
-    assert context(again).progress.last_rejection is not None
+    second = await loop_of(produce).resume(AgentContext.model_validate_json(saved[-1]))
+    assert outcome_parts(second) == ("failed", FatalAgentError, "no ?")
+    assert context(second).progress.last_rejection is not None
     assert produce.seen == []
 
 
@@ -244,7 +241,7 @@ async def test_a_candidate_without_an_attempt_left_is_not_judged() -> None:
     ctx, word = await pending(), Word()
     used = ctx.verification.model_copy(update={"attempts_used": 5})
     end = await loop_of(Script(passed("b")), word).resume(ctx.model_copy(update={"verification": used}))
-    assert told(end)[:2] == ("exhausted", "max_attempts")
+    assert outcome_parts(end)[:2] == ("exhausted", "max_attempts")
     assert word.judged == []
 
 

@@ -1,5 +1,3 @@
-"""A loop that was killed goes on from what it saved: the same end, and the budget intact."""
-
 import asyncio
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +9,9 @@ from hypothesis import strategies as st
 from aex_models.contract import Candidate
 from aex_models.numbers import JsonFloat
 from aex_outcomes import AgentContext, FatalAgentError, Passed, RevisionLoop
-from aex_outcomes.lifecycle.endings import Ending
-from aex_outcomes.lifecycle.hashing import candidate_hash
-from aex_outcomes.lifecycle.state import VerificationState
+from aex_outcomes.lifecycle.context import LoopOutcome
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from tests.examples import examples
 from tests.libs.outcomes.lifecycle.loops import (
     Script,
     Word,
@@ -22,9 +20,9 @@ from tests.libs.outcomes.lifecycle.loops import (
     crashes,
     fatal,
     loop_of,
+    outcome_parts,
     passed,
     rejected,
-    told,
 )
 
 
@@ -33,8 +31,6 @@ class Killed(BaseException):
 
 
 class Disk:
-    """What is left of a loop's process once it is killed: the last JSON that it saved."""
-
     def __init__(self) -> None:
         self.text: str | None = None
         self.writes = 0
@@ -72,7 +68,7 @@ def story_loop(disk: Disk, verifier: Word, **more: Any) -> RevisionLoop:
     return loop_of(Script(*STORY), verifier, max_attempts=4, save=disk.save, **more)
 
 
-async def uninterrupted() -> tuple[Ending, int]:
+async def uninterrupted() -> tuple[LoopOutcome, int]:
     disk = Disk()
     end = await story_loop(disk, Word()).run("q")
     return end, disk.writes
@@ -80,22 +76,22 @@ async def uninterrupted() -> tuple[Ending, int]:
 
 @pytest.mark.parametrize("write", range(15))
 async def test_a_loop_killed_after_any_message_ends_as_if_it_had_not_been(write: int) -> None:
-    whole, writes = await uninterrupted()
-    assert (whole, writes) == (Passed("E"), 15)
+    complete, writes = await uninterrupted()
+    assert (complete, writes) == (Passed("E"), 15)
     disk = Disk()
     disk.lives = write
     with pytest.raises(Killed):
         await story_loop(disk, Word()).run("q")
     disk.lives = None
     end = await story_loop(disk, Word()).resume(disk.read())
-    assert told(end) == told(whole)
-    assert context(end) == context(whole)
+    assert outcome_parts(end) == outcome_parts(complete)
+    assert context(end) == context(complete)
 
 
 async def test_a_loop_killed_after_every_message_still_ends() -> None:
-    whole, writes = await uninterrupted()
+    complete, writes = await uninterrupted()
     disk, starts = Disk(), 0
-    end: Ending | None = None
+    end: LoopOutcome | None = None
     while end is None:
         disk.lives = 0
         starts += 1
@@ -105,12 +101,11 @@ async def test_a_loop_killed_after_every_message_still_ends() -> None:
             )
         except Killed:
             continue
-    assert (told(end), context(end)) == (told(whole), context(whole))
+    assert (outcome_parts(end), context(end)) == (outcome_parts(complete), context(complete))
     assert starts == writes + 1
 
 
 async def cancelled_in(loop: Callable[[Disk, asyncio.Event], RevisionLoop]) -> AgentContext:
-    """What is saved of a loop whose task is cancelled where the event is set."""
     disk, reached = Disk(), asyncio.Event()
     task = asyncio.create_task(loop(disk, reached).run("q"))
     await asyncio.wait_for(reached.wait(), 10)
@@ -120,7 +115,7 @@ async def cancelled_in(loop: Callable[[Disk, asyncio.Event], RevisionLoop]) -> A
     return disk.read()
 
 
-async def test_a_loop_cancelled_while_it_produces_asks_again() -> None:
+async def test_a_loop_cancelled_while_it_produces_repeats_the_turn() -> None:
     def loop(disk: Disk, reached: asyncio.Event) -> RevisionLoop:
         async def produce(ctx: AgentContext) -> Any:
             if ctx.turn == 1:
@@ -175,53 +170,32 @@ async def test_a_resumed_loop_keeps_the_budget_it_had() -> None:
     with pytest.raises(Killed):
         await loop_of(Script(*map(rejected, "abc")), max_attempts=2, save=disk.save).run("q")
     end = await loop_of(Script(*map(rejected, "abcdef")), max_attempts=50).resume(disk.read())
-    assert told(end)[:2] == ("exhausted", "max_attempts")
-    assert context(end).verification.attempts_used == 2
-
-
-async def test_a_context_made_by_hand_has_the_budget_that_it_says() -> None:
-    verifier = Word()
-    made = AgentContext(query="q", verification=VerificationState(attempts_used=2, max_attempts=3))
-    end = await loop_of(Script(*map(rejected, "abc")), verifier, max_attempts=9).resume(made)
-    assert told(end)[:2] == ("exhausted", "max_attempts")
-    assert verifier.judged == ["a"]
-
-
-async def test_a_producer_that_clears_its_messages_loses_no_count() -> None:
-    seen: list[AgentContext] = []
-
-    def forgetful(ctx: AgentContext) -> dict[str, str]:
-        ctx.messages.clear()
-        seen.append(ctx)
-        return rejected("abc"[ctx.turn - 1])
-
-    await loop_of(forgetful, max_attempts=2).run("q")
-    end = await loop_of(Script(*map(rejected, "xyz")), max_attempts=2).resume(seen[1])
+    assert outcome_parts(end)[:2] == ("exhausted", "max_attempts")
     assert context(end).verification.attempts_used == 2
 
 
 @pytest.mark.parametrize("outputs", [[rejected("a")], [rejected(each) for each in "abc"], [INVALID]])
-async def test_a_loop_that_had_given_up_gives_up_again_and_asks_nobody(outputs: list[Any]) -> None:
+async def test_a_loop_that_had_given_up_gives_up_a_second_time_and_calls_nothing(outputs: list[Any]) -> None:
     end = await loop_of(Script(*outputs)).run("q")
     produce = Script(passed("a"))
-    again = await loop_of(produce).resume(AgentContext.model_validate_json(context(end).model_dump_json()))
-    assert told(again) == told(end)
+    second = await loop_of(produce).resume(AgentContext.model_validate_json(context(end).model_dump_json()))
+    assert outcome_parts(second) == outcome_parts(end)
     assert produce.seen == []
 
 
-async def test_a_loop_that_had_passed_passes_again_with_the_same_result() -> None:
+async def test_a_loop_that_had_passed_passes_a_second_time_with_the_same_result() -> None:
     end = await loop_of(Script(rejected("a"), passed("b"))).run("q")
-    again = await loop_of(Script(rejected("never asked"))).resume(context(end))
-    assert again == Passed("B")
-    assert context(again).verification.attempts_used == 2
+    second = await loop_of(Script(rejected("never asked"))).resume(context(end))
+    assert second == Passed("B")
+    assert context(second).verification.attempts_used == 2
 
 
-async def test_a_loop_whose_verifier_kept_crashing_goes_on_once_the_verifier_is_well() -> None:
+async def test_a_loop_with_verifier_kept_crashing_goes_on_once_the_verifier_is_well() -> None:
     end = await loop_of(Script(crashes("a", 9)), max_system_retries=2).run("q")
-    assert told(end) == ("failed", ConnectionError, "crash 3")
-    again = await loop_of(Script(rejected("never asked")), lambda draft: draft.text).resume(context(end))
-    assert again == Passed("a")
-    assert context(again).verification.attempts_used == 1
+    assert outcome_parts(end) == ("failed", ConnectionError, "crash 3")
+    second = await loop_of(Script(rejected("never asked")), lambda draft: draft.text).resume(context(end))
+    assert second == Passed("a")
+    assert context(second).verification.attempts_used == 1
 
 
 texts = st.sampled_from("abcd")
@@ -237,13 +211,13 @@ turns = st.one_of(
 )
 
 
-async def run_through(script: list[Any], kills: list[int]) -> tuple[Ending, Word]:
+async def run_through(script: list[Any], kills: list[int]) -> tuple[LoopOutcome, Word]:
     """Run to the end, killed at each of these writes of a life (and then not at all)."""
     disk, verifier = Disk(), Word()
     bounds = {"max_attempts": 3, "max_replays": 2, "max_invalid": 2, "max_system_retries": 2}
     for lives in [*kills, None]:
         disk.lives = lives
-        verifier.crashes.clear()  # a new process: retries begin anew, on both sides
+        verifier.crashes.clear()  # a new process: retries begin from the start, on both sides
         loop = loop_of(Script(*script), verifier, save=disk.save, **bounds)
         try:
             return await (loop.resume(disk.read()) if disk.text else loop.run("q")), verifier
@@ -252,13 +226,13 @@ async def run_through(script: list[Any], kills: list[int]) -> tuple[Ending, Word
     raise AssertionError("the last life is endless")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(turns, min_size=1, max_size=8), st.lists(st.integers(0, 6), max_size=6))
 async def test_any_story_killed_anywhere_ends_as_the_uninterrupted_one(script: list[Any], kills: list[int]) -> None:
-    whole, _ = await run_through(script, [])
+    complete, _ = await run_through(script, [])
     end, verifier = await run_through(script, kills)
-    assert told(end) == told(whole)
-    assert context(end) == context(whole)
+    assert outcome_parts(end) == outcome_parts(complete)
+    assert context(end) == context(complete)
     verification = context(end).verification
     assert verification.attempts_used == len(verification.judged) == len(verifier.ruled) <= verification.max_attempts
     assert len({each.attempt_id for each in verification.judged.values()}) == len(verification.judged)

@@ -1,15 +1,13 @@
-"""The conversation of a loop."""
-
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from aex_outcomes import AgentContext, Passed
-from aex_outcomes.lifecycle.messages import answered, with_feedback
+from aex_outcomes.lifecycle.messages import with_answer, with_feedback
 from tests.libs.outcomes.lifecycle.loops import context, loop_of, passed, rejected
 
-ASKED = {"role": "user", "content": "q"}
+QUERY_MESSAGE = {"role": "user", "content": "q"}
 
 
 def calls(*ids: str) -> dict[str, Any]:
@@ -23,17 +21,20 @@ def result(call: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("messages", "call"),
     [
-        ([ASKED], None),
-        ([ASKED, {"role": "assistant", "content": "a"}], None),
-        ([ASKED, calls("one")], "one"),
-        ([ASKED, calls("one", "two")], "two"),
-        ([ASKED, calls("one", "two"), result("two")], "one"),
-        ([ASKED, calls("one"), result("one")], None),
-        ([ASKED, calls("one"), result("one"), calls("two")], "two"),
-        ([ASKED, calls("one"), result("one"), {"role": "assistant", "content": "a"}], None),
-        ([ASKED, calls("one"), {"role": "user", "content": "again"}, {"role": "assistant", "content": "a"}], None),
-        ([ASKED, {"role": "assistant", "tool_calls": "odd"}], None),
-        ([ASKED, {"role": "assistant", "tool_calls": [{"id": 5}, "odd"]}], None),
+        ([QUERY_MESSAGE], None),
+        ([QUERY_MESSAGE, {"role": "assistant", "content": "a"}], None),
+        ([QUERY_MESSAGE, calls("one")], "one"),
+        ([QUERY_MESSAGE, calls("one", "two")], "two"),
+        ([QUERY_MESSAGE, calls("one", "two"), result("two")], "one"),
+        ([QUERY_MESSAGE, calls("one"), result("one")], None),
+        ([QUERY_MESSAGE, calls("one"), result("one"), calls("two")], "two"),
+        ([QUERY_MESSAGE, calls("one"), result("one"), {"role": "assistant", "content": "a"}], None),
+        (
+            [QUERY_MESSAGE, calls("one"), {"role": "user", "content": "again"}, {"role": "assistant", "content": "a"}],
+            None,
+        ),
+        ([QUERY_MESSAGE, {"role": "assistant", "tool_calls": "odd"}], None),
+        ([QUERY_MESSAGE, {"role": "assistant", "tool_calls": [{"id": 5}, "odd"]}], None),
     ],
 )
 def test_feedback_answers_the_last_open_tool_call_of_the_turn_or_comes_from_the_user(
@@ -46,16 +47,16 @@ def test_feedback_answers_the_last_open_tool_call_of_the_turn_or_comes_from_the_
 
 
 def test_the_answer_is_added_unless_the_producer_has_added_one() -> None:
-    given = [ASKED]
-    assert answered(given, given, {"ü": 1}) == [ASKED, {"role": "assistant", "content": '{"ü": 1}'}]
-    assert answered(given, given, "plain") == [ASKED, {"role": "assistant", "content": "plain"}]
+    given = [QUERY_MESSAGE]
+    assert with_answer(given, given, {"ü": 1}) == [QUERY_MESSAGE, {"role": "assistant", "content": '{"ü": 1}'}]
+    assert with_answer(given, given, "plain") == [QUERY_MESSAGE, {"role": "assistant", "content": "plain"}]
     own = {"role": "assistant", "content": "mine"}
-    assert answered(given, [*given, own], "plain") == [ASKED, own]
+    assert with_answer(given, [*given, own], "plain") == [QUERY_MESSAGE, own]
 
 
 def test_a_producer_may_shorten_the_conversation() -> None:
     old = {"role": "assistant", "content": "old"}
-    assert answered([ASKED, old], [old], "new") == [old, {"role": "assistant", "content": "new"}]
+    assert with_answer([QUERY_MESSAGE, old], [old], "new") == [old, {"role": "assistant", "content": "new"}]
 
 
 def test_message_objects_of_other_libraries_become_json() -> None:
@@ -63,13 +64,13 @@ def test_message_objects_of_other_libraries_become_json() -> None:
         role: str = "assistant"
         content: str = "half of \ud83d"
 
-    assert answered([], [Message()], "x") == [{"role": "assistant", "content": "half of \ufffd"}]
+    assert with_answer([], [Message()], "x") == [{"role": "assistant", "content": "half of \ufffd"}]
 
 
-@pytest.mark.parametrize("odd", ["text", 5, None, ["role", "user"]])
-def test_what_is_no_message_is_refused_with_its_place(odd: Any) -> None:
+@pytest.mark.parametrize("invalid", ["text", 5, None, ["role", "user"]])
+def test_what_is_no_message_is_refused_with_its_position(invalid: Any) -> None:
     with pytest.raises(TypeError, match=r"agent_ctx.messages\[1\] is a .*: append messages in the form of chat"):
-        answered([], [ASKED, odd], "x")
+        with_answer([], [QUERY_MESSAGE, invalid], "x")
 
 
 async def test_a_producer_that_names_a_tool_call_is_answered_there_in_each_turn() -> None:
@@ -99,4 +100,4 @@ async def test_a_producer_that_fails_half_way_has_changed_no_saved_message() -> 
 
     with pytest.raises(ConnectionError):
         await loop_of(produce, save=saved.append).run("q")
-    assert [each.messages for each in saved] == [[ASKED]]
+    assert [each.messages for each in saved] == [[QUERY_MESSAGE]]

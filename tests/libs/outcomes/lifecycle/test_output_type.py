@@ -1,5 +1,3 @@
-"""Outputs are hostile: what their type does not say, how deep and how large they are, and how much of them is wrong."""
-
 import tracemalloc
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, field_validator
 from typing_extensions import TypedDict
 
-from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
+from aex_outcomes.json_values import MAX_DEPTH, too_deep
 from aex_outcomes.lifecycle.output_type import InvalidOutput, OutputType
 from aex_outcomes.lifecycle.signature import InvalidVerifier
 
@@ -32,7 +30,7 @@ class Lax(BaseModel):
 
 class Outer(BaseModel):
     inner: Lax
-    again: "Outer | None" = None
+    second: "Outer | None" = None
 
 
 @dataclass
@@ -76,7 +74,7 @@ MISSING = "missing"
 
 def problems(output_type: Any, output: Any) -> list[tuple[str, str]]:
     with pytest.raises(InvalidOutput) as invalid:
-        OutputType(output_type).validated(output)
+        OutputType(output_type).validate(output)
     return [(each.path, each.code) for each in invalid.value.problems]
 
 
@@ -90,7 +88,7 @@ def problems(output_type: Any, output: Any) -> list[tuple[str, str]]:
         (Lax, lambda x: {"x": 1, "default": x}, "/default"),
         (Lax, lambda x: {"x": 1, "metadata": x}, "/metadata"),
         (Lax, lambda x: {"x": 1, "type": x}, "/type"),
-        (Outer, lambda x: {"inner": {"x": 1}, "again": {"inner": {"x": x}}}, "/again/inner/x"),
+        (Outer, lambda x: {"inner": {"x": 1}, "second": {"inner": {"x": x}}}, "/second/inner/x"),
         (list[Lax], lambda x: [{"x": 1}, {"x": x}], "/1/x"),
         (dict[str, float], lambda x: {"a": x}, "/a"),
         (tuple[int, float], lambda x: [1, x], "/1"),
@@ -113,10 +111,10 @@ def test_decimals_are_finite_too(number: str) -> None:
 
 
 def test_texts_and_the_types_own_defaults_are_left_as_they_are() -> None:
-    assert OutputType(float | str).validated("nan") == "nan"
-    assert OutputType(float).validated("1.5") == 1.5
+    assert OutputType(float | str).validate("nan") == "nan"
+    assert OutputType(float).validate("1.5") == 1.5
     model = create_model("Model", ratio=(float, float("inf")))
-    assert OutputType(model).validated({}).ratio == float("inf")
+    assert OutputType(model).validate({}).ratio == float("inf")
 
 
 class Narrow(BaseModel):
@@ -135,7 +133,7 @@ WIDE: Any = create_model("Wide", **{f"field_{position}": (str, ...) for position
 
 
 @pytest.mark.parametrize(
-    ("output_type", "output", "told"),
+    ("output_type", "output", "feedback"),
     [
         (list[WIDE], [{}] * 99_000, [(f"/output/0/field_{position}", MISSING) for position in range(12)]),
         (list[list[Narrow | Other]], [[{}] * 300] * 300, [(f"/output/0/0/{each}", MISSING) for each in "abcdef"]),
@@ -146,23 +144,23 @@ WIDE: Any = create_model("Wide", **{f"field_{position}": (str, ...) for position
     ],
     ids=["models", "unions", "numbers", "dict", "set", "tuple"],
 )  # fmt: skip
-def test_a_large_output_that_is_wrong_all_over_is_told_by_its_first_item(
-    output_type: Any, output: Any, told: list[tuple[str, str]]
+def test_a_large_output_that_is_wrong_all_over_is_reported_by_its_first_item(
+    output_type: Any, output: Any, feedback: list[tuple[str, str]]
 ) -> None:
-    assert problems(output_type, output) == told
+    assert problems(output_type, output) == feedback
 
 
 def test_a_large_output_that_is_valid_is_what_a_small_one_would_be() -> None:
-    found = OutputType(list[Narrow | Other]).validated([{"a": 1, "b": 1, "c": "1"}, {"d": 1, "e": 1, "f": 1}] * 5_000)
+    found = OutputType(list[Narrow | Other]).validate([{"a": 1, "b": 1, "c": "1"}, {"d": 1, "e": 1, "f": 1}] * 5_000)
     assert found == [Narrow(a=1, b=1, c=1), Other(d=1, e=1, f=1)] * 5_000
     assert problems(list[Narrow], [{"a": 1, "b": 1, "c": 1}] * 9_999 + [{}])[0] == ("/output/9999/a", "missing")
 
 
-def test_a_small_output_is_told_of_every_item() -> None:
+def test_a_small_output_is_reported_of_every_item() -> None:
     assert len(problems(list[int], ["a"] * 40)) == 40
 
 
-def test_a_small_output_with_very_many_errors_is_told_by_its_first_item() -> None:
+def test_a_small_output_with_very_many_errors_is_reported_by_its_first_item() -> None:
     assert len(problems(list[WIDE], [{}] * 1_000)) == 12
 
 
@@ -171,7 +169,7 @@ def test_errors_that_are_too_many_to_list_are_counted() -> None:
         model_config = ConfigDict(extra="forbid")
 
     with pytest.raises(InvalidOutput) as invalid:
-        OutputType(Closed).validated({f"k{key}": 0 for key in range(6_000)})
+        OutputType(Closed).validate({f"k{key}": 0 for key in range(6_000)})
     assert [(each.path, each.code) for each in invalid.value.problems] == [("/output", "too_many_errors")]
     assert invalid.value.problems[0].message.startswith("6000 errors, more than can be listed")
 
@@ -182,7 +180,7 @@ def test_errors_of_a_large_output_take_no_memory_of_python() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(InvalidOutput):
-            validator.validated(output)
+            validator.validate(output)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
@@ -201,9 +199,9 @@ def test_an_output_that_nests_too_deep_is_invalid(levels: int) -> None:
 
 
 def test_an_output_may_be_as_deep_as_a_request_lets_it_be() -> None:
-    assert OutputType(Any).validated(nest(MAX_DEPTH)) == nest(MAX_DEPTH)
+    assert OutputType(Any).validate(nest(MAX_DEPTH)) == nest(MAX_DEPTH)
     flat: Any = {f"k{key}": [] for key in range(1_000)}
-    assert OutputType(Any).validated(flat) == flat
+    assert OutputType(Any).validate(flat) == flat
 
 
 JSON = st.recursive(
@@ -236,21 +234,21 @@ def test_what_contains_itself_is_too_deep() -> None:
 
 
 def test_a_validator_that_recurses_too_deep_meets_an_invalid_output_and_any_other_failure_is_its_own() -> None:
-    class Odd(BaseModel):
+    class Unusual(BaseModel):
         x: str
 
         @field_validator("x")
         @classmethod
-        def _odd(cls, x: str) -> str:
+        def _unusual(cls, x: str) -> str:
             raise {"deep": RecursionError, "key": KeyError, "value": ValueError}[x]("odd")
 
-    assert problems(Odd, {"x": "deep"}) == [("/output", "json_too_deep")]
-    assert problems(Odd, {"x": "value"}) == [("/output/x", "value_error")]
+    assert problems(Unusual, {"x": "deep"}) == [("/output", "json_too_deep")]
+    assert problems(Unusual, {"x": "value"}) == [("/output/x", "value_error")]
     with pytest.raises(KeyError):
-        OutputType(Odd).validated({"x": "key"})
+        OutputType(Unusual).validate({"x": "key"})
 
 
 @pytest.mark.parametrize("output_type", [T, B, P, list[T], T | None, Annotated[T, "x"], dict[str, list[T]]])  # type: ignore[valid-type]
-def test_a_type_that_nobody_has_named_is_refused(output_type: Any) -> None:
+def test_a_type_with_a_free_type_variable_is_refused(output_type: Any) -> None:
     with pytest.raises(InvalidVerifier, match="has a type variable, which any output would fit: give the type"):
         OutputType(output_type)

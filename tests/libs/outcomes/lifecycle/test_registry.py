@@ -1,5 +1,3 @@
-"""Verifiers come from the configuration and from entry points, and are checked before any work can name them."""
-
 import subprocess
 import sys
 from pathlib import Path
@@ -8,19 +6,17 @@ from typing import Any
 import pytest
 
 from aex_outcomes.config import InvalidConfig, parse_config
-from aex_outcomes.lifecycle.registry import UnknownVerifier, Verifiers, load_verifier, verifier_names
-from aex_outcomes.lifecycle.verifier import CheckedVerifier
+from aex_outcomes.lifecycle.registry import UnknownVerifier, VerifierRegistry, load_verifier, verifier_names
 
 HERE = "tests.libs.outcomes.lifecycle"
 SAMPLES = f"{HERE}.named_samples"
 
 
-def verifiers(**sections: Any) -> Verifiers:
-    return Verifiers.load(parse_config({"verifiers": sections}))
+def verifiers(**sections: Any) -> VerifierRegistry:
+    return VerifierRegistry.load(parse_config({"verifiers": sections}))
 
 
 def offer(folder: Path, package: str, *lines: str) -> None:
-    """What an installed package looks like to `importlib.metadata`."""
     info = folder / f"{package}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
@@ -36,15 +32,14 @@ def offering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_any_there_are_none() -> None:
     assert verifiers().names == ()
-    assert Verifiers().names == ()
+    assert VerifierRegistry().names == ()
 
 
 def test_a_path_names_a_verifier_and_its_annotation_the_type() -> None:
     found = verifiers(tone=f"{SAMPLES}:verify_summary", alone={"path": f"{SAMPLES}.verify_alone", "timeout_ms": 5})
     assert found.names == ("alone", "tone")
-    assert isinstance(found.get("tone"), CheckedVerifier)
-    assert found.get("tone").output_type.__name__ == "Summary"
-    assert (found.timeout_ms("tone"), found.timeout_ms("alone")) == (30_000, 5)
+    assert found.by_name["tone"].verifier.output_type.__name__ == "Summary"
+    assert (found.by_name["tone"].timeout_ms, found.by_name["alone"].timeout_ms) == (30_000, 5)
     assert found.modules == (SAMPLES,)
 
 
@@ -55,14 +50,13 @@ def test_objects_and_their_methods_are_verifiers_too(attribute: str) -> None:
 
 def test_a_declared_output_type_serves_where_nothing_is_annotated() -> None:
     found = verifiers(mine={"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:Summary"})
-    assert found.get("mine").output_type.__name__ == "Summary"
+    assert found.by_name["mine"].verifier.output_type.__name__ == "Summary"
 
 
-def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
-    found = verifiers(tone=f"{SAMPLES}:verify_summary")
-    for ask in (found.get, found.timeout_ms):
-        with pytest.raises(UnknownVerifier, match="Unknown verifier: tune; registered here: tone"):
-            ask("tune")
+def test_an_unknown_name_is_reported_with_those_that_there_are() -> None:
+    config = parse_config({"verifiers": {"tone": f"{SAMPLES}:verify_summary"}})
+    with pytest.raises(UnknownVerifier, match="Unknown verifier: tune; registered here: tone"):
+        load_verifier(config, "tune")
     with pytest.raises(UnknownVerifier, match="registered here: none"):
         load_verifier(parse_config(None), "tone")
 
@@ -71,7 +65,7 @@ def test_a_package_offers_a_verifier_and_a_section_changes_it_or_switches_it_off
     offer(offering, "tones", f"tone = {SAMPLES}:verify_summary", f"length = {SAMPLES}:at_least_three")
     assert verifiers().names == ("length", "tone")
     changed = verifiers(tone={"timeout_ms": 7}, length={"enabled": False})
-    assert (changed.names, changed.timeout_ms("tone")) == (("tone",), 7)
+    assert (changed.names, changed.by_name["tone"].timeout_ms) == (("tone",), 7)
     other = verifiers(tone=f"{SAMPLES}:verify_alone", house={"path": "length"})
     assert other.names == ("house", "length", "tone")
     assert other.modules == (SAMPLES,)
@@ -107,7 +101,7 @@ def test_names_are_known_without_importing_what_they_name() -> None:
         (f"{SAMPLES}:NO_FUNCTION", "mine", "cannot be called"),
         (f"{SAMPLES}:Summary", "mine", "is the class Summary"),
         (f"{SAMPLES}:untyped", "mine", "'output' has no annotation"),
-        (f"{SAMPLES}:unserved", "mine", "Nobody gives the verifier's parameter 'database'"),
+        (f"{SAMPLES}:unserved", "mine", "The verifier's parameter 'database' has no value"),
         (f"{SAMPLES}:unresolved", "mine", "'Nowhere' .* cannot be resolved"),
         ({"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:None_"}, "mine.output_type", "None_"),
         ({"path": f"{SAMPLES}:untyped", "output_type": f"{SAMPLES}:NO_FUNCTION"}, "mine", "no type that pydantic can"),
@@ -122,7 +116,7 @@ def test_what_cannot_be_a_verifier_is_named_with_its_section_and_the_fix(section
     assert "\n" not in problem
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(InvalidConfig) as refused:
         verifiers(one="nowhere.one:f", two=f"{SAMPLES}:verify_summary", three="nowhere.three:f")
     assert [place for place, _ in refused.value.problems] == ["verifiers.one", "verifiers.three"]
@@ -141,9 +135,9 @@ def test_an_installed_package_is_found_by_its_name_alone(tmp_path: Path) -> None
     offer(tmp_path, "tones", "tone = tones:verify")
     program = """
 from aex_outcomes.config import parse_config
-from aex_outcomes.lifecycle.registry import Verifiers, verifier_names
+from aex_outcomes.lifecycle.registry import VerifierRegistry, verifier_names
 print(verifier_names(parse_config(None)))
-print(Verifiers.load(parse_config(None)).get("tone").output_type)
+print(VerifierRegistry.load(parse_config(None)).by_name["tone"].verifier.output_type)
 """
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, env={"PYTHONPATH": str(tmp_path)}

@@ -1,5 +1,3 @@
-"""What verifiers may ask for, and which ones are refused before their first candidate."""
-
 import functools
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -8,9 +6,9 @@ from typing import Annotated, Any, Protocol
 import pytest
 from pydantic import BaseModel
 
+from aex_models.clock import WallClock
 from aex_models.contract import Candidate
 from aex_models.frozen import Frozen
-from aex_outcomes.clock import WallClock
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.ruling import Accepted
 from aex_outcomes.lifecycle.signature import InvalidVerifier
@@ -23,16 +21,12 @@ SERVICE = ExecutionContext("ctr_1", "wrk_1", "bot", "att_1", datetime(2026, 1, 1
 SENT = Candidate(output={"text": "short"}, claimed_metrics={"words": 1})
 
 
-class Asks(Protocol):
-    """What an agent's context has."""
-
+class TakesContexts(Protocol):
     @property
     def query(self) -> Any: ...
 
 
 class Prices(Protocol):
-    """What no context has."""
-
     price: int
 
 
@@ -65,7 +59,7 @@ def by_vague_annotation(output: Summary, agent_ctx: Any, execution_ctx: object, 
     return [output.text, agent_ctx, execution_ctx, candidate]
 
 
-def by_protocol(output: Summary, agent_ctx: Asks) -> list[Any]:
+def by_protocol(output: Summary, agent_ctx: TakesContexts) -> list[Any]:
     return [output.text, agent_ctx]
 
 
@@ -138,7 +132,7 @@ def wrapped(verify: Callable[..., Any]) -> Callable[..., Any]:
         (string_annotations.annotated, ["short", AGENT]),
     ],
 )
-async def test_a_verifier_is_given_what_it_asks_for(verify: Callable[..., Any], given: list[Any]) -> None:
+async def test_a_verifier_is_given_what_it_requests(verify: Callable[..., Any], given: list[Any]) -> None:
     ruling = await CheckedVerifier(verify, Summary).rule(SENT, AGENT, SERVICE)
     assert ruling == Accepted(final_result=given)
 
@@ -178,7 +172,7 @@ class Generating:
 
 
 @pytest.mark.parametrize(
-    ("verify", "said"),
+    ("verify", "message"),
     [
         (None, "of type NoneType, which cannot be called: give the function itself"),
         ("my_package:verify", "of type str, which cannot be called"),
@@ -194,8 +188,8 @@ class Generating:
         (foreign_context, r"'agent_ctx' is given an AgentContext, but is annotated dict\[str, .*Any\]: annotate it"),
         (foreign_default, "'candidate' is given a Candidate, but is annotated int"),
         (unkept_protocol, "'agent_ctx' is given an AgentContext, but is annotated .*Prices"),
-        (two_at_once, "Nobody gives the verifier's parameter 'either' a value"),
-        (needs_a_limit, "Nobody gives the verifier's parameter 'limit' a value: .* bind it with functools.partial"),
+        (two_at_once, "The verifier's parameter 'either' has no value"),
+        (needs_a_limit, "The verifier's parameter 'limit' has no value: .* bind it with functools.partial"),
         (string_annotations.needs_what_is_not_there, "annotation 'Decimal' of the .* 'price' cannot be resolved"),
         (takes_a_number, "'output' is annotated int, but output_type is .*Summary: let both say the same"),
         (generates, "a generator, which would never run: return instead of yield"),
@@ -204,8 +198,8 @@ class Generating:
         (max, "signature cannot be read .*: wrap it in a function"),
     ],
 )
-def test_a_signature_that_cannot_be_served_is_refused_at_construction(verify: Any, said: str) -> None:
-    with pytest.raises(InvalidVerifier, match=said) as refusal:
+def test_a_signature_that_cannot_be_served_is_refused_at_construction(verify: Any, message: str) -> None:
+    with pytest.raises(InvalidVerifier, match=message) as refusal:
         CheckedVerifier(verify, Summary)
     assert isinstance(refusal.value, ValueError)
 

@@ -1,5 +1,3 @@
-"""The state machine of bounded revision."""
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -26,6 +24,7 @@ from aex_outcomes.lifecycle.transitions import (
     received,
     retried,
 )
+from tests.examples import examples
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SOON = START + timedelta(minutes=1)
@@ -44,142 +43,123 @@ def try_once(state: ContractState, name: str, verdict: Verdict, score: float = 0
     return judged(received(state, f"att_{name}", hash_of(name), SOON), verdict, score, SOON)
 
 
+def rejected(state: ContractState | None = None, score: float = 0.0, at: datetime = SOON) -> ContractState:
+    """Judge the candidate `a` as rejected at a time; it is received in time."""
+    return judged(received(state or fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, score, at)
+
+
 def test_rejection_with_attempts_left_awaits_revision() -> None:
-    state = try_once(fresh(), "a", Verdict.REJECTED)
-    assert state.status is ContractStatus.AWAITING_REVISION
+    state = rejected()
+    assert (state.status, state.current_attempt) == (ContractStatus.AWAITING_REVISION, None)
     assert state.verification.attempts_used == 1
-    assert state.current_attempt is None
 
 
-def test_what_is_no_verdict_counts_no_attempt() -> None:
+def test_indeterminate_verification_counts_no_attempt() -> None:
     state = received(fresh(), "att_a", hash_of("a"), SOON)
     with pytest.raises(Refused) as refused:
         judged(state, Verdict.INDETERMINATE, 0.0, SOON)
     assert refused.value.code == "not_a_verdict"
 
 
-def test_no_output_is_found_invalid_where_none_is_looked_at() -> None:
-    for state in (fresh(), try_once(fresh(), "a", Verdict.REJECTED)):
-        with pytest.raises(Refused) as refused:
-            found_invalid(state, SOON)
-        assert refused.value.code == "nothing_under_verification"
+@pytest.mark.parametrize("state", [fresh(), rejected()])
+def test_verdict_needs_a_candidate(state: ContractState) -> None:
+    with pytest.raises(Refused) as of_verdict:
+        judged(state, Verdict.PASSED, 1, SOON)
+    with pytest.raises(Refused) as of_invalid:
+        found_invalid(state, SOON)
+    assert of_verdict.value.code == of_invalid.value.code == "nothing_under_verification"
 
 
-def test_pass_closes_as_passed() -> None:
-    state = try_once(fresh(), "a", Verdict.PASSED, 1.0)
-    assert state.closing is ContractStatus.PASSED
-    assert state.current_attempt == "att_a"
-
-
-def test_last_rejection_closes_as_exhausted_on_the_best_candidate() -> None:
-    state = fresh()
-    for name, score in (("a", 0.2), ("b", 0.7), ("c", 0.5)):
+@pytest.mark.parametrize(
+    ("scores", "chosen"), [((0.2, 0.7, 0.5), "att_b"), ((0.5, 0.5), "att_b")], ids=["the best", "of equals the latest"]
+)
+def test_last_rejection_closes_as_exhausted_on_the_best_candidate(scores: tuple[float, ...], chosen: str) -> None:
+    state = fresh(len(scores))
+    for name, score in zip("abc", scores, strict=False):
         state = try_once(state, name, Verdict.REJECTED, score)
-    assert state.closing is ContractStatus.EXHAUSTED
-    assert state.current_attempt == "att_b"
-    assert state.verification.attempts_used == 3
+    assert (state.closing, state.current_attempt) == (ContractStatus.EXHAUSTED, chosen)
+    assert state.verification.attempts_used == len(scores)
 
 
-def test_of_equally_good_candidates_the_latest_counts() -> None:
-    state = fresh(2)
-    for name in ("a", "b"):
-        state = try_once(state, name, Verdict.REJECTED, 0.5)
-    assert state.current_attempt == "att_b"
+def test_judged_and_current_candidates_are_known() -> None:
+    state = received(rejected(), "att_b", hash_of("b"), SOON)
+    assert [known_attempt(state, hash_of(name)) for name in "abc"] == ["att_a", "att_b", None]
 
 
-def test_a_judged_candidate_is_known_and_so_is_the_one_under_way() -> None:
-    state = try_once(fresh(), "a", Verdict.REJECTED)
-    assert known_attempt(state, hash_of("a")) == "att_a"
-    state = received(state, "att_b", hash_of("b"), SOON)
-    assert known_attempt(state, hash_of("b")) == "att_b"
-    assert known_attempt(state, hash_of("c")) is None
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda: received(received(fresh(), "a", hash_of("a"), SOON), "b", hash_of("b"), SOON), "candidate_under_way"),
+        (lambda: received(fresh(), "att_a", hash_of("a"), LATER), "deadline_passed"),
+        (lambda: finalising(fresh(), SOON), "nothing_judged"),
+        (lambda: cancelled(rejected(), SOON), "candidate_received"),
+        (lambda: expiring(fresh(), SOON), "before_deadline"),
+        (lambda: cancelled(cancelled(fresh(), SOON), SOON), "contract_closed"),
+    ],
+)
+def test_transition_is_refused_with_its_code(change: Callable[[], ContractState], code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        change()
+    assert (refused.value.code, refused.value.retry) == (code, code == "candidate_under_way")
 
 
-def test_a_second_candidate_is_refused_while_one_is_under_way() -> None:
-    state = received(fresh(), "att_a", hash_of("a"), SOON)
-    with pytest.raises(Refused) as refusal:
-        received(state, "att_b", hash_of("b"), SOON)
-    assert refusal.value.code == "candidate_under_way"
-    assert refusal.value.retry
-
-
-def test_a_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
+def test_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
     state = received(fresh(), "att_a", hash_of("a"), SOON)
     for _ in range(5):
         state = failed_to_verify(state, 5, SOON)
         assert state.status is ContractStatus.VERIFYING
     state = failed_to_verify(state, 5, SOON)
-    assert state.status is ContractStatus.HELD
-    assert state.verification.attempts_used == 0
+    assert (state.status, state.verification.attempts_used) == (ContractStatus.HELD, 0)
     assert state.verification.last_outcome is LastOutcome.SYSTEM_ERROR
 
 
-def test_finalising_needs_something_judged() -> None:
-    with pytest.raises(Refused, match="nothing to finalise"):
-        finalising(fresh(), SOON)
-    state = finalising(try_once(fresh(), "a", Verdict.REJECTED, 0.4), SOON)
-    assert state.closing is ContractStatus.FINALISED
-    assert state.current_attempt == "att_a"
+@pytest.mark.parametrize(
+    ("state", "closing"),
+    [
+        (try_once(fresh(), "a", Verdict.PASSED, 1.0), ContractStatus.PASSED),
+        (finalising(rejected(), SOON), ContractStatus.FINALISED),
+        (expiring(rejected(), LATER), ContractStatus.EXPIRED),
+        (rejected(at=LATER), ContractStatus.EXPIRED),
+        (rejected(fresh(1), at=LATER), ContractStatus.EXPIRED),
+        (judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.PASSED, 1.0, LATER), ContractStatus.PASSED),
+        (found_invalid(received(rejected(), "att_b", hash_of("b"), SOON), LATER), ContractStatus.EXPIRED),
+        (judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, SOON, fatal=True),
+         ContractStatus.FAILED),
+    ],
+    ids=["pass", "finalised", "deadline", "rejected late", "exhausted late", "passed late", "invalid late", "fatal"],
+)  # fmt: skip
+def test_contract_closes_on_its_judged_candidate(state: ContractState, closing: ContractStatus) -> None:
+    assert (state.closing, state.current_attempt) == (closing, "att_a")
+    assert state.verification.attempts_used == 1
 
 
-def test_cancelling_is_for_before_the_first_candidate() -> None:
-    assert cancelled(fresh(), SOON).status is ContractStatus.CANCELLED
-    with pytest.raises(Refused):
-        cancelled(try_once(fresh(), "a", Verdict.REJECTED), SOON)
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (cancelled(fresh(), SOON), ContractStatus.CANCELLED),
+        (expiring(fresh(), LATER), ContractStatus.EXPIRED),
+        (expiring(fresh(), fresh().deadline), ContractStatus.EXPIRED),
+        (found_invalid(received(fresh(), "att_a", hash_of("a"), SOON), LATER), ContractStatus.EXPIRED),
+    ],
+)
+def test_contract_without_a_judged_candidate_ends_at_once(state: ContractState, status: ContractStatus) -> None:
+    assert (state.status, state.final) == (status, True)
 
 
-def test_a_deadline_with_nothing_judged_ends_at_once() -> None:
-    state = expiring(fresh(), LATER)
-    assert state.status is ContractStatus.EXPIRED
-    assert state.final
-
-
-def test_a_timer_that_fires_at_the_very_deadline_expires_the_contract() -> None:
-    state = fresh()
-    assert expiring(state, state.deadline).status is ContractStatus.EXPIRED
-
-
-def test_a_candidate_at_the_very_deadline_is_in_time() -> None:
+def test_candidate_at_the_deadline_is_in_time() -> None:
     state = fresh()
     assert received(state, "att_a", hash_of("a"), state.deadline).status is ContractStatus.VERIFYING
 
 
-def test_a_deadline_with_something_judged_closes_on_it() -> None:
-    state = expiring(try_once(fresh(), "a", Verdict.REJECTED, 0.4), LATER)
-    assert (state.closing, state.current_attempt) == (ContractStatus.EXPIRED, "att_a")
-
-
-def test_a_candidate_received_in_time_and_rejected_late_expires() -> None:
-    state = judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, LATER)
-    assert state.closing is ContractStatus.EXPIRED
-
-
-def test_the_last_candidate_rejected_late_expires_too() -> None:
-    state = judged(received(fresh(1), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, LATER)
-    assert state.closing is ContractStatus.EXPIRED
-
-
-def test_a_candidate_received_in_time_and_passed_late_passes() -> None:
-    state = judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.PASSED, 1.0, LATER)
-    assert state.closing is ContractStatus.PASSED
-
-
-def test_a_candidate_after_the_deadline_is_refused() -> None:
-    with pytest.raises(Refused) as refusal:
-        received(fresh(), "att_a", hash_of("a"), LATER)
-    assert refusal.value.code == "deadline_passed"
-
-
-def test_spans_in_which_the_agent_worked_are_summed() -> None:
+def test_agent_time_is_the_sum_of_its_spans() -> None:
     state = received(fresh(), "att_a", hash_of("a"), START + timedelta(seconds=10))
     state = judged(state, Verdict.REJECTED, 0.0, START + timedelta(seconds=15))
     state = received(state, "att_b", hash_of("b"), START + timedelta(seconds=18))
     assert state.agent_ms == pytest.approx(13_000)
 
 
-def test_a_retried_candidate_is_counted_once() -> None:
-    state = try_once(fresh(), "a", Verdict.PASSED, 1.0)
-    state = retried(state, "att_again", hash_of("a"), SOON)
+def test_retried_candidate_is_counted_once() -> None:
+    state = retried(try_once(fresh(), "a", Verdict.PASSED, 1.0), "att_again", hash_of("a"), SOON)
     state = judged(state, Verdict.PASSED, 1.0, SOON)
     assert state.verification.attempts_used == 1
     assert known_attempt(state, hash_of("a")) == "att_again"
@@ -189,42 +169,19 @@ def found_invalid_once(state: ContractState, name: str) -> ContractState:
     return found_invalid(received(state, f"att_{name}", hash_of(name), SOON), SOON)
 
 
-def test_an_invalid_output_costs_nothing_and_leaves_the_contract_where_it_was() -> None:
+def test_invalid_output_leaves_the_contract_in_its_status() -> None:
     state = found_invalid_once(fresh(), "a")
     assert (state.status, state.verification) == (ContractStatus.AWARDED, fresh().verification)
     assert (state.current_attempt, state.waiting_since) == (None, SOON)
-    later = found_invalid_once(try_once(state, "b", Verdict.REJECTED), "c")
-    assert later.status is ContractStatus.AWAITING_REVISION
-    assert later.verification.attempts_used == 1
+    later = found_invalid_once(rejected(), "c")
+    assert (later.status, later.verification.attempts_used) == (ContractStatus.AWAITING_REVISION, 1)
 
 
-def test_an_invalid_output_is_known_until_the_next_one() -> None:
+def test_invalid_output_is_known_until_the_next_one() -> None:
     state = found_invalid_once(fresh(), "a")
     assert known_attempt(state, hash_of("a")) == "att_a"
     state = found_invalid_once(state, "b")
-    assert (known_attempt(state, hash_of("a")), known_attempt(state, hash_of("b"))) == (None, "att_b")
-
-
-def test_an_invalid_output_past_the_deadline_expires_and_rests_on_what_was_judged() -> None:
-    state = received(try_once(fresh(), "a", Verdict.REJECTED, 0.4), "att_b", hash_of("b"), SOON)
-    state = found_invalid(state, LATER)
-    assert (state.closing, state.current_attempt) == (ContractStatus.EXPIRED, "att_a")
-    assert found_invalid(received(fresh(), "att_a", hash_of("a"), SOON), LATER).status is ContractStatus.EXPIRED
-
-
-def test_a_fatal_rejection_closes_as_failed_with_attempts_left_and_is_counted() -> None:
-    state = judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, SOON, fatal=True)
-    assert (state.closing, state.current_attempt) == (ContractStatus.FAILED, "att_a")
-    assert state.verification.attempts_used == 1
-
-
-@pytest.mark.parametrize(
-    "change", [lambda state: judged(state, Verdict.PASSED, 1, SOON), lambda state: found_invalid(state, SOON)]
-)
-def test_nothing_is_said_of_a_candidate_that_is_not_there(change: Callable[[ContractState], ContractState]) -> None:
-    with pytest.raises(Refused) as refusal:
-        change(fresh())
-    assert refusal.value.code == "nothing_under_verification"
+    assert [known_attempt(state, hash_of(name)) for name in "ab"] == [None, "att_b"]
 
 
 class Contracts(RuleBasedStateMachine):
@@ -310,4 +267,4 @@ class Contracts(RuleBasedStateMachine):
 
 
 TestContracts = Contracts.TestCase
-TestContracts.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestContracts.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

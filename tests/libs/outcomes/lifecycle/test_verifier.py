@@ -1,5 +1,3 @@
-"""What a verifier makes of one candidate."""
-
 from datetime import date
 from typing import Any, Literal
 
@@ -7,7 +5,6 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aex_models.contract import Candidate
-from aex_models.work import Problem
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
@@ -58,11 +55,6 @@ async def test_a_rejection_keeps_message_code_and_metadata() -> None:
     assert ruling == Rejected(rejection=Rejection(message="too short", code="length", metadata={"words": 3}))
 
 
-async def test_a_rejection_without_a_code_is_called_rejected() -> None:
-    ruling = await ruled(raises(VerificationRejected("no")), 1)
-    assert ruling == Rejected(rejection=Rejection(message="no", code="rejected"))
-
-
 async def test_a_rejection_by_criteria_keeps_their_result() -> None:
     found = result(False)
     error = VerificationRejected("no")
@@ -88,7 +80,7 @@ async def test_a_validation_error_of_the_verifiers_own_is_no_invalid_output() ->
         await ruled(lambda _output: Report.model_validate({}), 1)
 
 
-async def test_what_the_output_type_does_not_take_is_told_with_paths_and_the_verifier_is_not_asked() -> None:
+async def test_an_invalid_output_is_reported_with_pointers_without_a_call_of_the_verifier() -> None:
     ruling = await ruled(NEVER, {"day": "soon", "lines": ["a", 7], "a/b": 1}, Report)
     assert isinstance(ruling, Invalid)
     assert [(each.path, each.code) for each in ruling.errors] == [
@@ -96,11 +88,6 @@ async def test_what_the_output_type_does_not_take_is_told_with_paths_and_the_ver
         ("/output/lines/1", "string_type"),
         ("/output/a~1b", "extra_forbidden"),
     ]
-
-
-async def test_a_missing_field_is_named() -> None:
-    ruling = await ruled(NEVER, {"lines": []}, Report)
-    assert ruling == Invalid(errors=(Problem(path="/output/day", code="missing", message="Field required"),))
 
 
 @pytest.mark.parametrize(
@@ -146,31 +133,31 @@ async def test_a_verifier_may_change_the_output_it_was_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output_type", "said"),
+    ("output_type", "expected_message"),
     [
         (None, "output_type is missing: give the type that the output has"),
         ("Report", "output_type 'Report' is no type that pydantic can validate: name 'Report' is not defined"),
         (5, "output_type 5 is no type that pydantic can validate"),
     ],
 )
-def test_an_output_type_that_cannot_be_used_is_refused_at_construction(output_type: Any, said: str) -> None:
-    with pytest.raises(InvalidVerifier, match=said):
+def test_an_output_type_that_cannot_be_used_is_refused_at_construction(output_type: Any, expected_message: str) -> None:
+    with pytest.raises(InvalidVerifier, match=expected_message):
         CheckedVerifier(NEVER, output_type)
 
 
 def test_the_output_type_can_be_the_annotation() -> None:
-    verifier = CheckedVerifier.annotated(string_annotations.by_annotation)
+    verifier = CheckedVerifier.from_annotation(string_annotations.by_annotation)
     assert verifier.output_type is string_annotations.Summary
 
 
 @pytest.mark.parametrize(
-    ("verify", "said"),
+    ("verify", "expected_message"),
     [
         (lambda output: output, "'output' has no annotation to take the output type from: annotate it, or declare"),
         (string_annotations.of_a_type_that_is_not_there, "annotation 'Decimal' .* 'output' cannot be resolved"),
         (len, "has no annotation"),
     ],
 )
-def test_without_a_usable_annotation_the_output_type_has_to_be_declared(verify: Any, said: str) -> None:
-    with pytest.raises(InvalidVerifier, match=said):
-        CheckedVerifier.annotated(verify)
+def test_without_a_usable_annotation_the_output_type_has_to_be_declared(verify: Any, expected_message: str) -> None:
+    with pytest.raises(InvalidVerifier, match=expected_message):
+        CheckedVerifier.from_annotation(verify)

@@ -1,5 +1,3 @@
-"""One pool of workers that may start interpreters, for all tests of a module."""
-
 import dataclasses
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,8 +7,8 @@ import pytest_asyncio
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned
 
-RUN = "aex_outcomes.sandbox.job:run_code"
-SELF_TEST = "aex_outcomes.sandbox.selftest:self_test"
+RUN = "aex_outcomes.sandbox.jobs:run_code"
+SELF_TEST = "aex_outcomes.sandbox.jobs:self_test"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 JOBS = "tests.libs.outcomes.sandbox.jobs"
 OWN_JOBS = [f"{JOBS}:{name}" for name in ("with_program", "killed", "idle_one_killed", "interpreters", "processes")]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from aex_outcomes.sandbox.job import worker_sandbox
+from aex_outcomes.sandbox.jobs import worker_sandbox
 from aex_outcomes.sandbox.monty_sandbox import MontySandbox
 from aex_outcomes.sandbox.port import CodeFault, Limits, SandboxUnavailable
 
@@ -16,7 +16,6 @@ CONTEXT = "[{}, {}, {}]"
 
 
 def killed(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run code, while somebody kills its interpreter so many times."""
     sandbox = worker_sandbox()
     sandbox.run("def evaluate(i, o, m): return 1", CONTEXT, Limits())
     killer = threading.Thread(target=_kill, args=(payload["times"],))

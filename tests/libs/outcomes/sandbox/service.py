@@ -10,7 +10,7 @@ import sys
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.sandbox.port import Limits
 
-RUN = "aex_outcomes.sandbox.job:run_code"
+RUN = "aex_outcomes.sandbox.jobs:run_code"
 ENDLESS = "def evaluate(i, o, m): return 7 ** 100_000_000 % 2"
 
 

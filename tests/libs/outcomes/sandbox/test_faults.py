@@ -1,13 +1,11 @@
-"""Whose fault it is that a run ended early: by what a real interpreter's client raises."""
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic_monty import Monty
 
-from aex_outcomes.sandbox.faults import Output, fault_of
-from aex_outcomes.sandbox.interpreter import own_folders
+from aex_outcomes.sandbox.faults import PrintedOutput, fault_of
+from aex_outcomes.sandbox.interpreter import script_folders
 from aex_outcomes.sandbox.port import CodeFault, FaultKind
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def interpreter() -> Iterator[Monty]:
-    [program] = {folder / "monty" for folder in own_folders() if (folder / "monty").is_file()}
+    [program] = {folder / "monty" for folder in script_folders() if (folder / "monty").is_file()}
     with Monty(binary_path=program, min_processes=1, max_processes=1) as pool:
         yield pool
 
@@ -64,16 +62,16 @@ def test_what_is_too_large_to_be_taken_is_the_codes_fault(error: Exception) -> N
 
 
 @pytest.mark.parametrize("error", [RuntimeError("something else"), OSError(5, "no pipe")])
-def test_what_is_neither_the_codes_nor_the_interpreters_is_nobodys_fault_here(error: Exception) -> None:
+def test_what_is_neither_the_codes_nor_the_interpreters_is_no_fault_of_either(error: Exception) -> None:
     assert fault_of(error, "") is None
 
 
 def test_what_is_printed_is_counted_in_bytes_and_too_much_of_it_stops_the_interpreter() -> None:
     stopped: list[bool] = []
-    output = Output(4, lambda: stopped.append(True))
+    output = PrintedOutput(4, lambda: stopped.append(True))
     output("stdout", "ab")
     output("stderr", "é")
-    assert (output.over, stopped) == (False, [])
+    assert (output.is_exceeded, stopped) == (False, [])
     with pytest.raises(OverflowError):
         output("stdout", "c")
-    assert (output.over, stopped) == (True, [True])
+    assert (output.is_exceeded, stopped) == (True, [True])

@@ -1,5 +1,3 @@
-"""Custom code runs in an interpreter of its own: quickly, alike each time, and within its limits."""
-
 import sys
 import time
 from collections.abc import Callable
@@ -9,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from aex_outcomes.confinement.pool import WorkerPool
-from aex_outcomes.sandbox.interpreter import own_folders
-from aex_outcomes.sandbox.monty_sandbox import MontySandbox
-from aex_outcomes.sandbox.port import Context, FaultKind, Limits, NotJson, SandboxUnavailable
-from tests.libs.outcomes.sandbox.conftest import EMPTY, JOBS, Pooled
+from aex_outcomes.sandbox.interpreter import script_folders
+from aex_outcomes.sandbox.port import Context, ContextNotJson, FaultKind
+from tests.libs.outcomes.sandbox.conftest import JOBS, Pooled
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -34,7 +31,7 @@ async def test_numbers_come_back_as_they_are(sandbox: Pooled, value: float) -> N
     assert (returned, type(returned)) == (value, type(value))
 
 
-async def test_an_exception_tells_its_line(sandbox: Pooled) -> None:
+async def test_an_exception_reports_its_line(sandbox: Pooled) -> None:
     fault = await sandbox.fault("def f(o):\n    return o['missing']\n\ndef evaluate(i, o, m):\n    return f(o)")
     assert (fault.kind, fault.line) == (FaultKind.EXCEPTION, 2)
     assert "missing" in fault.message
@@ -50,11 +47,6 @@ async def test_what_lies_behind_the_codes_end_is_no_line_of_it(sandbox: Pooled) 
 async def test_code_that_is_none_is_a_syntax_fault_with_its_line(sandbox: Pooled, code: str) -> None:
     fault = await sandbox.fault(code)
     assert (fault.kind, fault.line) == (FaultKind.SYNTAX, 2)
-
-
-async def test_a_limit_on_the_code_is_kept_before_anything_runs(sandbox: Pooled) -> None:
-    fault = await sandbox.fault("def evaluate(i, o, m): return 1", code_bytes=10)
-    assert (fault.kind, "31 bytes" in fault.message) == (FaultKind.SYNTAX, True)
 
 
 async def test_time_counts_for_the_module_and_for_evaluate_together(sandbox: Pooled) -> None:
@@ -119,13 +111,13 @@ async def test_however_deep_a_context_may_be_the_interpreter_reads_it(
     sandbox: Pooled, wrapped: Callable[[object], object]
 ) -> None:
     deep: object = 1
-    with suppress(NotJson):
+    with suppress(ContextNotJson):
         while Context({}, wrapped(deep), {}).as_json():
             deep = wrapped(deep)
     assert (await sandbox.run("def evaluate(i, o, m): return len(o)", Context({}, deep, {}))).value == 1
 
 
-async def test_what_is_too_large_to_be_told_is_a_fault_of_the_code(sandbox: Pooled) -> None:
+async def test_a_result_that_is_too_large_is_a_fault_of_the_code(sandbox: Pooled) -> None:
     fault = await sandbox.fault("def evaluate(i, o, m): raise ValueError('x' * 100_000_000)", timeout_ms=20_000)
     assert fault.kind is FaultKind.MEMORY
     assert len(fault.message) < 1_000
@@ -227,7 +219,7 @@ async def test_an_interpreter_that_crashes_on_good_code_too_is_the_platforms_fau
     pool: WorkerPool, tmp_path: Path
 ) -> None:
     program = tmp_path / "monty"
-    program.write_text(BREAKS.format(python=sys.executable, monty=str(own_folders()[0] / "monty")), encoding="utf-8")
+    program.write_text(BREAKS.format(python=sys.executable, monty=str(script_folders()[0] / "monty")), encoding="utf-8")
     program.chmod(0o755)
     found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
     assert found == {"unavailable": "the interpreter fails whatever it runs: Crashed"}
@@ -239,11 +231,6 @@ async def test_a_program_that_is_no_interpreter_is_the_platforms_fault(pool: Wor
     program.chmod(0o755)
     found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
     assert found["unavailable"].startswith("the interpreter does not start")
-
-
-async def test_outside_a_confined_worker_nothing_runs() -> None:
-    with pytest.raises(SandboxUnavailable, match="confined workers alone"):
-        await MontySandbox().execute("def evaluate(i, o, m): return 1", EMPTY, Limits())
 
 
 async def test_an_interpreter_that_is_not_installed_is_named(pool: WorkerPool, tmp_path: Path) -> None:

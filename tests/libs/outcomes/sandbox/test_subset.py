@@ -1,5 +1,3 @@
-"""What the check at submission refuses is what the interpreter does not have; what it lets through, it has."""
-
 import sys
 import time
 
@@ -60,7 +58,7 @@ def codes(code: str) -> set[str]:
     return {each.code for each in code_problems(code)}
 
 
-def said(code: str) -> list[str]:
+def expected_message(code: str) -> list[str]:
     return [each.message for each in code_problems(code)]
 
 
@@ -80,10 +78,10 @@ async def test_what_is_taken_the_interpreter_runs(sandbox: Pooled, code: str) ->
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_modules_are_those_of_the_interpreter(sandbox: Pooled) -> None:
-    ours = MODULES - {"os.path", "__future__"}
+    own_end = MODULES - {"os.path", "__future__"}
     for module in [*sorted(sys.stdlib_module_names - {"__future__"}), "numpy", "pydantic"]:
         code = f"import {module}{EVALUATE}"
-        if module in ours:
+        if module in own_end:
             assert (await sandbox.run(code)).value == 1, module
         else:
             assert codes(code) == {"unsupported_import"}
@@ -94,7 +92,7 @@ def test_every_problem_names_its_line() -> None:
     code = (
         "import numpy\nfrom os import *\nclass A(dict): pass\ndef f():\n    yield 1\ndel A\nfrom . import x" + EVALUATE
     )
-    found = said(code)
+    found = expected_message(code)
     assert [each.split(":")[0] for each in found] == [f"Line {number}" for number in (1, 2, 3, 5, 6, 7)]
     assert "numpy" in found[0]
 
@@ -141,8 +139,8 @@ def test_every_function_that_can_be_called_will_do(code: str) -> None:
     assert codes(code) == set()
 
 
-def test_what_the_sandbox_lacks_is_named_in_a_whole_sentence() -> None:
-    assert said("x = 1\ndel x" + EVALUATE) == [
+def test_what_the_sandbox_lacks_is_named_in_a_complete_sentence() -> None:
+    assert expected_message("x = 1\ndel x" + EVALUATE) == [
         "Line 2: The sandbox's Python has no del statement (build a new list or dict, or use pop)"
     ]
 
@@ -152,7 +150,6 @@ def test_problems_are_listed_up_to_a_number() -> None:
 
 
 def test_a_text_of_many_parts_is_refused_before_python_reads_it() -> None:
-    """Python 3.11 takes ten seconds for it."""
     before = time.process_time()
     assert codes("x = f'" + "{1}" * 60_000 + "'" + EVALUATE) == {"code_too_large"}
     assert time.process_time() - before < 2

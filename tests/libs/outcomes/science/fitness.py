@@ -20,7 +20,6 @@ MEAN_SPEC = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}
 
 
 def science(**more: Any) -> dict[str, Any]:
-    """What a work demands that asks for the mean fitness."""
     return {"domain": DOMAIN, "statistics": [MEAN_SPEC], **more}
 
 

@@ -10,9 +10,9 @@ import pyarrow.parquet
 
 from aex_models.examination import DataOwner
 from aex_models.statistics import StatisticSpec
-from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.recompute import Recomputation, recompute
-from aex_outcomes.science.source import SourceFile, media_type_of
+from aex_outcomes.science.source_files import SourceFile, media_type_of
 
 CSV, TSV, JSONL = "text/csv", "text/tab-separated-values", "application/jsonl"
 PARQUET = "application/vnd.apache.parquet"
@@ -20,13 +20,11 @@ AGENT, CONSUMER = DataOwner.AGENT, DataOwner.CONSUMER
 
 
 def spec(stat: str = "mean", column: Any = "x", name: str = "it", **more: Any) -> StatisticSpec:
-    """A specification; two columns in a tuple."""
     columns = {"columns": list(column)} if isinstance(column, tuple) else {"column": column}
     return StatisticSpec.model_validate({"name": name, "stat": stat, **columns, **more})
 
 
 def recomputed(content: bytes | str, *specs: StatisticSpec, name: str = "data.csv", **limits: Any) -> Recomputation:
-    """Of one file of the agent's, by its name's ending."""
     with NamedTemporaryFile() as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
@@ -34,30 +32,26 @@ def recomputed(content: bytes | str, *specs: StatisticSpec, name: str = "data.cs
         return recompute([source], specs or [spec()], limits=DataLimits(**limits))
 
 
-def value(content: bytes | str, wanted: StatisticSpec | None = None, name: str = "data.csv") -> float:
-    """The one value; fails with the problem where there is none."""
-    found = recomputed(content, wanted or spec(), name=name)
+def value(content: bytes | str, expected: StatisticSpec | None = None, name: str = "data.csv") -> float:
+    found = recomputed(content, expected or spec(), name=name)
     assert found.problems == ()
     return found.values[0].value
 
 
-def code(content: bytes | str, wanted: StatisticSpec | None = None, name: str = "data.csv", **limits: Any) -> str:
-    """The code of the statistic's problem."""
-    found = recomputed(content, wanted or spec(), name=name, **limits)
+def code(content: bytes | str, expected: StatisticSpec | None = None, name: str = "data.csv", **limits: Any) -> str:
+    found = recomputed(content, expected or spec(), name=name, **limits)
     assert found.values == ()
     return next(each.code for each in found.problems if each.name == "it")
 
 
 def parquet(columns: dict[str, Any], **options: Any) -> bytes:
-    """A table as Parquet."""
     packed = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), packed, **options)
     return packed.getvalue()
 
 
-def written(folder: Path, name: str, content: bytes | str, owner: DataOwner = AGENT, place: str = "") -> SourceFile:
-    """A file that a confined worker may read."""
-    path = folder / (place or f"file{len(list(folder.iterdir()))}")
+def written(folder: Path, name: str, content: bytes | str, owner: DataOwner = AGENT, index: str = "") -> SourceFile:
+    path = folder / (index or f"file{len(list(folder.iterdir()))}")
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     path.chmod(0o644)
     return SourceFile(name, media_type_of(name), str(path), owner)

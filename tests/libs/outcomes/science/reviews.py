@@ -8,12 +8,12 @@ from aex_models.examination import (
     DataProblem,
     DomainViolation,
     Examination,
+    Fault,
     MismatchSeverity,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
 )
-from aex_models.faults import Fault
 from aex_models.science import (
     OutcomeVerdict,
     Recommendation,
@@ -22,8 +22,8 @@ from aex_models.science import (
     ScientificReview,
     ScientificValidity,
 )
-from aex_models.statistics import StatisticSpec
-from aex_outcomes.science.review.port import Reviewed, ReviewedFile
+from aex_models.statistics import Statistic, StatisticSpec
+from aex_outcomes.science.peer_review_port import Reviewed, ReviewedFile
 from tests.parts.reviewing import accepting, says
 
 ALL_CHECKS = ("value_ranges", "recompute_statistics", "peer_review")
@@ -37,29 +37,24 @@ DMS = Domain(
 FILE = ReviewedFile("scores.csv", DataOwner.AGENT, ("mut_score", "site"))
 
 
-def spec(name: str) -> StatisticSpec:
-    return StatisticSpec.model_validate({"name": name, "stat": "mean", "column": "mut_score"})
-
-
 def science(*names: str, checks: tuple[str, ...] = ALL_CHECKS, strict: bool = True, **more: Any) -> Science:
-    return Science(statistics=tuple(map(spec, names)), checks=checks, strict=strict, **more)
+    mean = StatisticSpec(name="mean", stat=Statistic.MEAN, column="mut_score")
+    statistics = tuple(mean.model_copy(update={"name": name}) for name in names)
+    return Science(statistics=statistics, checks=checks, strict=strict, **more)
+
+
+_MISMATCHED = Reconciliation(
+    name="mean_fitness", status=ReconciliationStatus.MISMATCH, claimed=11.17, recomputed=-0.39, relative_error=29.6
+)
 
 
 def match(name: str = "mean_fitness") -> Reconciliation:
-    return Reconciliation(
-        name=name, status=ReconciliationStatus.MATCH, claimed=-0.39, recomputed=-0.39, relative_error=0
-    )
+    matched = {"name": name, "status": ReconciliationStatus.MATCH, "claimed": -0.39, "relative_error": 0}
+    return _MISMATCHED.model_copy(update=matched)
 
 
 def mismatch(severity: MismatchSeverity = MismatchSeverity.CRITICAL, name: str = "mean_fitness") -> Reconciliation:
-    return Reconciliation(
-        name=name,
-        status=ReconciliationStatus.MISMATCH,
-        claimed=11.17,
-        recomputed=-0.39,
-        relative_error=29.6,
-        severity=severity,
-    )
+    return _MISMATCHED.model_copy(update={"name": name, "severity": severity})
 
 
 def not_recomputed(name: str = "mean_fitness") -> Reconciliation:
@@ -96,7 +91,7 @@ def review(
     return accepting(outcome_verdict=verdict, scientific_validity=validity, recommendation=recommendation, **more)
 
 
-def said(*words: Any, **more: Any) -> Reviewed:
+def statement(*words: Any, **more: Any) -> Reviewed:
     return says(review(*words, **more))
 
 

@@ -1,5 +1,3 @@
-"""What is computed where a work names no statistics, and what a claim in words of its own is held against."""
-
 from pathlib import Path
 
 import pytest
@@ -7,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.domains import Domain, ValueRange
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.science import Science
 from aex_outcomes import DataLimits, DomainRegistry, recompute
-from aex_outcomes.science.claimed_statistics import claimed_specs
 from aex_outcomes.science.examine import examine
+from aex_outcomes.science.statistic_specs import claimed_specs
 from tests.libs.outcomes.science.raw_data import CONSUMER, parquet, written
 
 DMS = DomainRegistry.load().get("bioinformatics/DMS")
@@ -19,7 +17,6 @@ TABLE = "mut_score,site\n-0.4,1\n-0.5,2\n"
 
 
 def read(claim: str, domain: Domain | None = DMS, score: str = "mut_score") -> tuple[str, float | None] | None:
-    """The statistic that the claim is held against, and its q."""
     found = list(claimed_specs([claim], domain, score, [score, "site"]))
     return (found[0].stat.value, found[0].q) if found else None
 
@@ -28,21 +25,13 @@ def read(claim: str, domain: Domain | None = DMS, score: str = "mut_score") -> t
     ("claim", "stat", "q"),
     [
         ("fitness_mean", "mean", None),
-        ("Mean_Fitness", "mean", None),
-        ("MEAN_FITNESS", "mean", None),
-        ("meanFitness", "mean", None),
         ("mean of fitness", "mean", None),
-        ("average_fitness_score", "mean", None),
         ("mut_score_mean", "mean", None),
-        ("DMS_score-avg", "mean", None),
         ("\uff4dean_\uff46itness", "mean", None),  # full-width letters
         ("median_fitness", "median", None),
-        ("log2_enrichment_minimum", "min", None),
-        ("max_mut_score", "max", None),
         ("sd_fitness", "std", None),
         ("fitness.variance", "var", None),
         ("fitness_p95", "quantile", 0.95),
-        ("q90_fitness", "quantile", 0.9),
         ("quantile_0.25_fitness", "quantile", 0.25),
         ("fitness_quartile_3", "quantile", 0.75),
         ("95th_percentile_fitness", "quantile", 0.95),
@@ -65,10 +54,10 @@ def test_what_names_no_one_statistic_of_the_score_is_held_against_nothing(claim:
 
 
 def test_a_score_column_that_no_range_is_for_is_known_by_its_own_name() -> None:
-    mine = Domain(name="mine", description="d", common_columns=("my score",))
-    assert read("Median_My_Score", mine, "my score") == ("median", None)
-    assert read("median_fitness", mine, "my score") is None
-    other = mine.model_copy(update={"value_ranges": {"fitness": ValueRange()}})
+    own = Domain(name="mine", description="d", common_columns=("my score",))
+    assert read("Median_My_Score", own, "my score") == ("median", None)
+    assert read("median_fitness", own, "my score") is None
+    other = own.model_copy(update={"value_ranges": {"fitness": ValueRange()}})
     assert read("median_fitness", other, "my score") is None
 
 
@@ -104,51 +93,35 @@ def test_columns_may_be_called_as_claims_may(tmp_path: Path) -> None:
     assert {name: found[name] for name in found if name.endswith("_mean")} == {
         "read count_mean": 6, "24h_mean": 1.5, "log2 FC_mean": 2.5,
     }  # fmt: skip
+    nested = parquet({"a": [[1.0]], "b": [{"c": 1.0}], "c": [b"1"], "x": [1.0]})
+    assert [each.name for each in recompute([written(tmp_path, "a.parquet", nested)], []).values] == ["x_mean"]
 
 
-def test_columns_of_lists_and_objects_have_no_mean(tmp_path: Path) -> None:
-    table = parquet({"a": [[1.0]], "b": [{"c": 1.0}], "c": [b"1"], "x": [1.0]})
-    assert [each.name for each in recompute([written(tmp_path, "a.parquet", table)], []).values] == ["x_mean"]
-
-
-def test_a_file_without_a_column_of_numbers_does_not_hide_another(tmp_path: Path) -> None:
-    files = [written(tmp_path, "a.csv", "words\nw\n"), written(tmp_path, "b.csv", "x\n1\n")]
-    found = recompute(files, [])
-    assert [(each.name, each.artifact) for each in found.values] == [("x_mean", "b.csv")]
+def test_means_are_of_the_file_with_the_score_or_with_numbers(tmp_path: Path) -> None:
+    words, scores = written(tmp_path, "a.csv", "words\nw\n"), written(tmp_path, "b.csv", TABLE)
+    found = recompute([words, scores], [])
+    assert [(each.name, each.artifact) for each in found.values][1:] == [("site_mean", "b.csv")]
     assert found.problems == ()
-
-
-def test_the_means_are_of_the_file_with_the_score(tmp_path: Path) -> None:
-    files = [written(tmp_path, "a.csv", "site\n100\n"), written(tmp_path, "b.csv", TABLE)]
-    assert {each.artifact for each in recompute(files, [], domain=DMS).values} == {"b.csv"}
+    sites = written(tmp_path, "c.csv", "site\n100\n")
+    assert {each.artifact for each in recompute([sites, scores], [], domain=DMS).values} == {"b.csv"}
 
 
 @pytest.mark.parametrize(
     ("table", "expected"),
-    [
-        ("x,y\n1,2\n2\n", "ragged_rows"),
-        ('x,y\n1,2\n"2\n', "not_csv"),
-        ("x,y\n", "no_rows"),
-        ('{"x": 1}\n', "not_csv"),
-    ],
+    [("x,y\n1,2\n2\n", "ragged_rows"), ('x,y\n1,2\n"2\n', "not_csv"), ("x,y\n", "no_rows"), ('{"x": 1}\n', "not_csv")],
 )
-def test_a_file_that_cannot_be_read_says_so_where_nobody_asks_for_a_statistic(
-    tmp_path: Path, table: str, expected: str
-) -> None:
-    (theirs,) = recompute([written(tmp_path, "a.csv", table)], []).problems
-    assert (theirs.code, theirs.name, theirs.fault) == (expected, None, Fault.AGENT)
+def test_unreadable_file_is_reported_without_requested_statistics(tmp_path: Path, table: str, expected: str) -> None:
+    (agent_file,) = recompute([written(tmp_path, "a.csv", table)], []).problems
+    assert (agent_file.code, agent_file.name, agent_file.fault) == (expected, None, Fault.AGENT)
     (own,) = recompute([written(tmp_path, "b.csv", table, CONSUMER)], []).problems
     assert (own.code, own.fault) == (expected, Fault.PLATFORM)
 
 
-def test_where_nothing_serves_the_agent_is_told_what_would(tmp_path: Path) -> None:
+def test_agent_reads_its_own_columns_and_the_consumers_stay_secret(tmp_path: Path) -> None:
     assert DMS is not None
     (problem,) = recompute([written(tmp_path, "a.csv", "mutant,note\nA1C,w\n")], [], domain=DMS).problems
     assert (problem.code, problem.fault) == ("column_missing", Fault.AGENT)
     assert all(f'"{name}"' in problem.message for name in (*DMS.common_columns, "mutant", "note"))
-
-
-def test_the_consumers_columns_are_told_to_nobody(tmp_path: Path) -> None:
     found = recompute([written(tmp_path, "a.csv", "secret\nA1C\n", CONSUMER)], [], domain=DMS)
     assert found.values == ()
     assert not any("secret" in each.message for each in found.problems)

@@ -1,5 +1,3 @@
-"""One examination: ranges, recomputation, reconciliation and sanity checks together, as a job tells it."""
-
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +26,7 @@ def examined(claims: dict[str, Any], *files: SourceFile, domain: Domain | None =
     return Examination.model_validate(answer["examination"])
 
 
-def told(found: Examination) -> dict[str, str]:
+def report(found: Examination) -> dict[str, str]:
     return {each.name: each.status.value for each in found.reconciliation}
 
 
@@ -43,21 +41,18 @@ def test_the_honest_claim_matches_and_a_claims_own_decimals_count(tmp_path: Path
     file = written(tmp_path, "scores.csv", TABLE)
     for claim, status in ((f"{MEAN:.2f}", "match"), (repr(MEAN), "match"), ("-0.40", "mismatch")):
         found = examined({"mean_fitness": claim}, file)
-        assert told(found) == {"mean_fitness": status}
+        assert report(found) == {"mean_fitness": status}
         assert found.domain_violations == ()
 
 
-def test_a_claim_of_null_is_a_violation_and_matches_nothing(tmp_path: Path) -> None:
+def test_null_violates_and_zero_matches_a_mean_of_zero(tmp_path: Path) -> None:
     found = examined({"mean_fitness": "null", "novelty": "null"}, written(tmp_path, "scores.csv", TABLE))
-    assert told(found) == {"mean_fitness": "mismatch", "novelty": "not_recomputed"}
+    assert report(found) == {"mean_fitness": "mismatch", "novelty": "not_recomputed"}
     assert [(each.name, each.value) for each in found.domain_violations] == [("mean_fitness", None), ("novelty", None)]
     assert (found.claims, found.in_range, found.unchecked) == (2, 2, ())
-
-
-def test_a_claim_of_zero_over_data_whose_mean_is_zero_matches(tmp_path: Path) -> None:
     for claim in ("0", "0.0", "5.5e-17"):
         found = examined({"mean_fitness": claim}, written(tmp_path, "scores.csv", csv_of(-0.1, 0.3, -0.2)))
-        assert told(found) == {"mean_fitness": "match"}
+        assert report(found) == {"mean_fitness": "match"}
 
 
 def test_a_forged_artifact_changes_nothing_where_the_consumer_has_data(tmp_path: Path) -> None:
@@ -84,11 +79,11 @@ def test_default_statistics_are_held_only_against_what_is_claimed(tmp_path: Path
     table = "mutant,mut_score,depth\nA,0.5,nan\nB,-0.5,3\n"
     file = written(tmp_path, "scores.csv", table, CONSUMER)
     found = examined({"std_fitness": "0.71", "novelty": "3"}, file, statistics=[])
-    assert told(found) == {
+    assert report(found) == {
         "mean_fitness": "not_claimed", "std_fitness": "match", "min_fitness": "not_claimed",
         "max_fitness": "not_claimed", "depth_mean": "not_claimed", "novelty": "not_recomputed",
     }  # fmt: skip
-    assert found.problems == ()  # nobody claimed depth_mean
+    assert found.problems == ()  # depth_mean was not claimed
     assert [each.code for each in examined({"depth_mean": "3"}, file, statistics=[]).problems] == ["not_finite"]
 
 
@@ -97,15 +92,11 @@ def test_what_is_not_checked_is_not_examined(tmp_path: Path) -> None:
     ranges = examined({"mean_fitness": "11.17"}, file, checks=["value_ranges"])
     assert (ranges.reconciliation, ranges.recomputed, len(ranges.domain_violations)) == ((), (), 1)
     data = examined({"mean_fitness": "11.17"}, file, checks=["recompute_statistics"])
-    assert (told(data), data.domain_violations, data.in_range) == ({"mean_fitness": "mismatch"}, (), 0)
-
-
-def test_without_data_every_demanded_statistic_has_a_problem() -> None:
-    found = examined({"mean_fitness": "-0.4"})
-    assert told(found) == {"mean_fitness": "not_recomputed"}
-    assert [(each.code, each.name, each.fault) for each in found.problems] == [
-        ("artifact_missing", "mean_fitness", "agent")
-    ]
+    assert (report(data), data.domain_violations, data.in_range) == ({"mean_fitness": "mismatch"}, (), 0)
+    nothing = examined({"mean_fitness": "-0.4"})
+    assert report(nothing) == {"mean_fitness": "not_recomputed"}
+    problems = [(each.code, each.name, each.fault) for each in nothing.problems]
+    assert problems == [("artifact_missing", "mean_fitness", "agent")]
 
 
 def test_a_claim_that_is_no_number_is_a_critical_mismatch(tmp_path: Path) -> None:
@@ -117,7 +108,7 @@ def test_a_claim_that_is_no_number_is_a_critical_mismatch(tmp_path: Path) -> Non
         assert len(found.domain_violations) == 1
 
 
-def test_a_thousand_names_are_told_the_mismatches_first(tmp_path: Path) -> None:
+def test_result_lists_mismatches_first_up_to_a_thousand(tmp_path: Path) -> None:
     claims = {f"n{place}": "1" for place in range(1_200)} | {"mean_fitness": "11.17"}
     found = examined(claims, written(tmp_path, "scores.csv", TABLE))
     assert len(found.reconciliation) == 1_000

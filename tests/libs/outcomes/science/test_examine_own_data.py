@@ -1,8 +1,6 @@
-"""Own data that cannot serve what a work rests on: no candidate is blamed, and no file of an agent's stands in."""
-
 from pathlib import Path
 
-from aex_models.faults import Fault
+from aex_models.examination import Fault
 from aex_models.science import Science
 from aex_outcomes import DomainRegistry
 from aex_outcomes.science.gate import conclude

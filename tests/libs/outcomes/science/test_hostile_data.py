@@ -1,10 +1,7 @@
-"""Hostile files in the worker that services use: each is answered by its own code, and opens nothing but itself."""
-
 import gzip
 import io
 import json
 import os
-import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,13 +14,13 @@ import pytest
 from aex_models.examination import Examination
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.source import SourceFile
+from aex_outcomes.science.confined import DataLimits
+from aex_outcomes.science.source_files import SourceFile
 from tests.libs.outcomes.science.raw_data import AGENT, CSV, parquet, written
 
 JOB = "aex_outcomes.science.job:examine_candidate"
 MARK = "canary-4711"
-"""Stands in a file that nobody named; wherever it turns up, that file was read."""
+"""Content of an unnamed file: if it appears, that file was read."""
 
 
 @pytest.fixture
@@ -33,20 +30,23 @@ async def pool() -> AsyncIterator[WorkerPool]:
         yield started
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder that a worker may pass, with a file in it that no examination names."""
-    for each in [tmp_path, *tmp_path.parents]:
+def open_folder(folder: Path) -> None:
+    for each in [folder, *folder.parents]:
         if each.stat().st_uid == os.getuid() and each != Path(each.anchor):
             each.chmod(each.stat().st_mode | 0o011)
-    written(tmp_path, "canary.csv", f"x,y\n{4711},{MARK}\n", place="canary.csv")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    open_folder(tmp_path)
+    written(tmp_path, "canary.csv", f"x,y\n{4711},{MARK}\n", index="canary.csv")
     return tmp_path
 
 
 def payload(*files: SourceFile, statistics: list[dict[str, Any]] | None = None, **limits: Any) -> dict[str, Any]:
-    asked = [{"name": "it", "stat": "mean", "column": "x"}] if statistics is None else statistics
+    requests = [{"name": "it", "stat": "mean", "column": "x"}] if statistics is None else statistics
     return {
-        "science": {"statistics": asked},
+        "science": {"statistics": requests},
         "domain": None,
         "claimed_values": {"it": "2.0"},
         "files": [asdict(each) for each in files],
@@ -58,56 +58,26 @@ async def examined(pool: WorkerPool, body: dict[str, Any]) -> Examination:
     return Examination.model_validate((await pool.run(JOB, body))["examination"])
 
 
-def zipped() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("data.csv", "x\n1\n")
-    return packed.getvalue()
-
-
 def long_strings() -> bytes:
-    """A few kilobytes that unfold to a hundred thousand texts of a megabyte each."""
     column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, pyarrow.int32()), ["y" * (1 << 20)])
     return parquet({"x": column}, compression="zstd")
 
 
 BAD: dict[str, tuple[str, str, bytes | str]] = {
-    "words": ("not_numeric", "a.csv", "x\nhigh\n"),
     "a formula": ("not_numeric", "a.csv", "x\n=cmd|' /C calc'!A0\n"),
-    "a link": ("not_numeric", "a.csv", 'x\n"=HYPERLINK(""http://127.0.0.1"")"\n'),
-    "arabic digits": ("not_numeric", "a.csv", "x\n٣\n"),
-    "underscores": ("not_numeric", "a.csv", "x\n1_000\n"),
-    "hexadecimal": ("not_numeric", "a.csv", "x\n0x10\n"),
-    "a number of a million digits": ("not_finite", "a.csv", "x\n" + "9" * 100_000 + "\n"),
-    "nan": ("not_finite", "a.csv", "x\nnan\n"),
-    "infinite": ("not_finite", "a.csv", "x\n-inf\n"),
-    "missing alone": ("no_rows", "a.csv", "x,y\n,1\n"),
-    "semicolons": ("wrong_delimiter", "a.csv", "x;y\n1;2\n"),
-    "ragged": ("ragged_rows", "a.csv", "x,y\n1\n"),
-    "a header twice": ("duplicate_column", "a.csv", "x,x\n1,2\n"),
-    "nothing": ("empty_file", "a.csv", ""),
-    "a header": ("no_rows", "a.csv", "x\n"),
-    "a zip": ("not_csv", "a.csv", zipped()),
+    "a number of 100,000 digits": ("not_finite", "a.csv", "x\n" + "9" * 100_000 + "\n"),
     "gzip": ("not_csv", "a.csv", gzip.compress(b"x\n1\n")),
-    "a NUL": ("not_csv", "a.csv", b"x\n1\x00\n"),
-    "no end of a quote": ("not_csv", "a.csv", 'x\n"1\n2\n'),
     "Latin-1": ("not_utf8", "a.csv", b"x\n\xe9\n"),
-    "UTF-16": ("not_utf8", "a.csv", "x\n1\n".encode("utf-16")),
     "an endless line": ("too_large", "a.csv", b"x\n" + b"1" * 5_000_000),
     "commas": ("too_many_columns", "a.csv", b"x" + b"," * 900_000),
-    "JSON of one object": ("not_jsonl", "a.jsonl", '{\n"x": 1}'),
     "deep JSON": ("not_jsonl", "a.jsonl", '{"x":' * 200_000),
     "deep brackets": ("not_jsonl", "a.jsonl", "[" * 1_000_000),
-    "a key twice": ("duplicate_column", "a.jsonl", '{"x":1,"x":1}\n'),
-    "nested": ("not_numeric", "a.jsonl", '{"x":{"y":1}}\n'),
     "digits in JSON": ("not_finite", "a.jsonl", '{"x":' + "9" * 100_000 + "}\n"),
     "no Parquet": ("not_parquet", "a.parquet", b"PAR1" + b"\x15" * 5_000 + b"\xff\xff\xff\x7fPAR1"),
-    "half Parquet": ("not_parquet", "a.parquet", parquet({"x": [1.0] * 999})[:-9]),
-    "lists in Parquet": ("not_numeric", "a.parquet", parquet({"x": [[1.0]]})),
     "long texts in Parquet": ("out_of_memory", "a.parquet", long_strings()),
-    "another kind": ("unsupported_media_type", "a.exe", b"MZ"),
     "a pickle": ("unsupported_media_type", "a.pkl", b"cos\nsystem\n(S'true'\ntR."),
 }
+"""Kinds that could exhaust or attack a worker; `test_formats` has the harmless ones."""
 
 
 async def test_each_hostile_file_is_answered_by_its_own_code(pool: WorkerPool, folder: Path) -> None:
@@ -121,50 +91,36 @@ async def test_each_hostile_file_is_answered_by_its_own_code(pool: WorkerPool, f
 
 
 NAMES = [
-    "http://127.0.0.1:1/data.csv", "https://127.0.0.1/x.parquet", "s3://bucket/x.parquet", "file:///etc/passwd",
-    "*.csv", "../../etc/passwd", "/etc/passwd", "canary.csv", "x.csv'; COPY cells TO '/tmp/x", "hf://datasets/x",
-    "/proc/self/environ",
+    "http://127.0.0.1:1/data.csv", "s3://bucket/x.parquet", "file:///etc/passwd", "*.csv", "../../etc/passwd",
+    "canary.csv", "x.csv'; COPY cells TO '/tmp/x",
 ]  # fmt: skip
 
 
 async def test_no_name_opens_anything(pool: WorkerPool, folder: Path) -> None:
     good = written(folder, "good.csv", "x\n1\n3\n")
+    mean: dict[str, Any] = {"name": "it", "stat": "mean", "column": "x"}
     for name in NAMES:
-        own = SourceFile(name, CSV, good.path, AGENT)
-        found = await examined(pool, payload(own, statistics=[{"name": "it", "stat": "mean", "column": "x"}]))
+        found = await examined(pool, payload(SourceFile(name, CSV, good.path, AGENT), statistics=[mean]))
         assert [(each.value, each.artifact) for each in found.recomputed] == [(2.0, name)]
-        wanted: list[dict[str, Any]] = [{"name": "it", "stat": "mean", "column": "x", "artifact": name}]
-        missing = await examined(pool, payload(good, statistics=wanted))
+        missing = await examined(pool, payload(good, statistics=[mean | {"artifact": name}]))
         assert [each.code for each in missing.problems] == ["artifact_missing"]
-        as_column = await examined(pool, payload(good, statistics=[{"name": "it", "stat": "max", "column": name}]))
+        as_column = await examined(pool, payload(good, statistics=[mean | {"column": name}]))
         assert [each.code for each in as_column.problems] == ["column_missing"]
         as_cell = written(folder, "cells.csv", f'x,y\n1,"{name}"\n3,"{name}"\n')
-        filtered = {"name": "it", "stat": "mean", "column": "x", "where": [{"column": "y", "op": "eq", "value": name}]}
-        told = await examined(pool, payload(as_cell, statistics=[filtered]))
-        assert [each.value for each in told.recomputed] == [2.0]
-        for each in (found, missing, as_column, told):
-            assert MARK not in each.model_dump_json()
-            assert "4711" not in each.model_dump_json()
+        filtered = mean | {"where": [{"column": "y", "op": "eq", "value": name}]}
+        report = await examined(pool, payload(as_cell, statistics=[filtered]))
+        assert [each.value for each in report.recomputed] == [2.0]
+        assert not any("4711" in each.model_dump_json() for each in (found, missing, as_column, report))
 
 
-@pytest.mark.parametrize(
-    "path", ["*.csv", "canary.*", "[c]anary.csv", "http://127.0.0.1:1/x.csv", "s3://b/x.csv", ".", "fifo", "none.csv"]
-)
-async def test_no_path_but_that_of_a_plain_file_is_read(pool: WorkerPool, folder: Path, path: str) -> None:
+async def test_only_plain_files_are_read(pool: WorkerPool, folder: Path) -> None:
     os.mkfifo(folder / "fifo")
-    for ending in ("csv", "parquet", "jsonl"):
-        source = written(folder, f"a.{ending}", "x\n1\n")
-        there = SourceFile(source.name, source.media_type, f"{folder}/{path}", AGENT)
-        found = await examined(pool, payload(there))
-        assert {each.code for each in found.problems} == {"artifact_missing"}
-
-
-async def test_a_column_called_like_sql_is_a_column(pool: WorkerPool, folder: Path) -> None:
-    for name in ("count(*)", '"; DROP TABLE cells', "read_csv('/etc/passwd')", "__", "🧬", "n" * 300):
-        doubled = name.replace('"', '""')
-        file = written(folder, "a.csv", f'"{doubled}"\n1\n3\n')
-        found = await examined(pool, payload(file, statistics=[{"name": "it", "stat": "mean", "column": name}]))
-        assert [each.value for each in found.recomputed] == [2.0]
+    sources = [written(folder, f"a.{ending}", "x\n1\n") for ending in ("csv", "parquet", "jsonl")]
+    for path in ("*.csv", "canary.*", "[c]anary.csv", "http://127.0.0.1:1/x.csv", "s3://b/x.csv", ".", "fifo", "none"):
+        for source in sources:
+            there = SourceFile(source.name, source.media_type, f"{folder}/{path}", AGENT)
+            found = await examined(pool, payload(there))
+            assert {each.code for each in found.problems} == {"artifact_missing"}, path
 
 
 async def test_a_small_file_of_twenty_million_rows_is_refused_at_once(pool: WorkerPool, folder: Path) -> None:
@@ -200,8 +156,7 @@ async def test_too_little_memory_is_an_answer_and_no_dead_worker(pool: WorkerPoo
     assert (await examined(pool, payload(file, statistics=ranks))).problems == ()
 
 
-async def test_an_answer_is_small_whatever_the_file_says(pool: WorkerPool, folder: Path) -> None:
-    names = [f"{'n' * 290}{place}" for place in range(900)]
-    file = written(folder, "a.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
-    answer = await pool.run(JOB, payload(file))
+async def test_answer_on_many_long_names_is_small(pool: WorkerPool, folder: Path) -> None:
+    names = ",".join(f"{'n' * 290}{place}" for place in range(900))
+    answer = await pool.run(JOB, payload(written(folder, "a.csv", f"{names}\n{'1,' * 899}1\n")))
     assert len(json.dumps(answer)) < 10_000

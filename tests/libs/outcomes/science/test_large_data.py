@@ -1,6 +1,3 @@
-"""A million rows, in the worker that services use and within its bounds."""
-
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +7,7 @@ import pytest
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from tests.libs.outcomes.science.raw_data import written
-from tests.libs.outcomes.science.test_hostile_data import JOB, examined, payload
+from tests.libs.outcomes.science.test_hostile_data import JOB, examined, open_folder, payload
 
 pytestmark = pytest.mark.slow
 
@@ -19,9 +16,7 @@ OF_TWO = ("pearson", "spearman", "slope", "r_squared")
 
 
 async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path: Path) -> None:
-    for each in [tmp_path, *tmp_path.parents]:
-        if each.stat().st_uid == os.getuid() and each != Path(each.anchor):
-            each.chmod(each.stat().st_mode | 0o011)
+    open_folder(tmp_path)
     dice = np.random.default_rng(7)
     change, rate = dice.normal(0, 2, 1_000_000).round(6), dice.uniform(0, 1, 1_000_000).round(6)
     rows = (
@@ -30,12 +25,12 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path:
     )
     file = written(tmp_path, "genes.csv", "gene,log2FC,FDR\n" + "".join(rows))
     where = [{"column": "log2FC", "op": ">", "value": 2, "abs": True}, {"column": "FDR", "op": "<", "value": 0.05}]
-    asked: list[dict[str, Any]] = [{"name": stat, "stat": stat, "column": "log2FC"} for stat in STATISTICS]
-    asked += [{"name": stat, "stat": stat, "columns": ["log2FC", "FDR"]} for stat in OF_TWO]
-    asked += [{"name": "genes", "stat": "count", "where": where}]
+    requests: list[dict[str, Any]] = [{"name": stat, "stat": stat, "column": "log2FC"} for stat in STATISTICS]
+    requests += [{"name": stat, "stat": stat, "columns": ["log2FC", "FDR"]} for stat in OF_TWO]
+    requests += [{"name": "genes", "stat": "count", "where": where}]
     bounds = OutcomeConfig().sections()["statistics"].sandbox
     async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as pool:
-        found = await examined(pool, payload(file, statistics=asked))
+        found = await examined(pool, payload(file, statistics=requests))
     assert found.problems == ()
     values = {each.name: each.value for each in found.recomputed}
     assert values["genes"] == int(((abs(change) > 2) & (rate < 0.05)).sum())

@@ -1,5 +1,3 @@
-"""Examinations on one machine: what a worker does not outlive is somebody's problem, and nothing is left behind."""
-
 import subprocess
 import sys
 import tempfile
@@ -8,33 +6,30 @@ from typing import Any
 
 import pytest
 
-from aex_models.examination import DataOwner
-from aex_models.faults import Fault
+from aex_models.examination import DataOwner, Fault
 from aex_models.science import Science, ScienceResult
-from aex_outcomes.config import READING_DATA, SandboxConfig
-from aex_outcomes.science.confined import ExaminationLost
-from aex_outcomes.science.given_files import GivenFile, staged
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.local import Claimed, LocalScience
+from aex_outcomes.config import DATA_SANDBOX, SandboxConfig
+from aex_outcomes.science.confined import DataLimits, ExaminationLost
+from aex_outcomes.science.local import CandidateClaims, LocalScience
+from aex_outcomes.science.source_files import InputFile, stage_files
 from tests.libs.outcomes.science.fitness import CSV, MEAN, science
 
 CLAIMS = {"mean_fitness": round(MEAN, 2)}
 
 
-def given(name: str, content: bytes, owner: DataOwner) -> GivenFile:
-    return GivenFile(name, None, content, owner)
+def given(name: str, content: bytes, owner: DataOwner) -> InputFile:
+    return InputFile(name, None, content, owner)
 
 
 OWN = given("raw.csv", CSV.encode(), DataOwner.CONSUMER)
 
 
-async def concluded(*files: GivenFile, bounds: SandboxConfig = READING_DATA, **limits: Any) -> ScienceResult:
+async def concluded(*files: InputFile, bounds: SandboxConfig = DATA_SANDBOX, **limits: Any) -> ScienceResult:
     local = LocalScience(bounds, DataLimits(**limits))
-    return await local.concluded(Science.model_validate(science()), None, Claimed({}, CLAIMS, files=files))
+    return await local.conclude(Science.model_validate(science()), None, CandidateClaims({}, CLAIMS, files=files))
 
 
-def huge(owner: DataOwner) -> GivenFile:
-    """More rows than a worker of `CRAMPED` can hold, though the database has leave to."""
+def huge(owner: DataOwner) -> InputFile:
     return given("huge.csv", b"mutation,mut_score\n" + b"A1V,-0.123456789\n" * 1_500_000, owner)
 
 
@@ -43,8 +38,7 @@ CRAMPED = SandboxConfig(timeout_ms=60_000, memory_limit_mb=100)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("owner", "fault", "passed"),
-    [(DataOwner.AGENT, Fault.AGENT, False), (DataOwner.CONSUMER, Fault.PLATFORM, None)],
+    ("owner", "fault", "passed"), [(DataOwner.AGENT, Fault.AGENT, False), (DataOwner.CONSUMER, Fault.PLATFORM, None)]
 )
 async def test_a_file_that_kills_its_worker_is_left_out_and_is_its_owners_problem(
     owner: DataOwner, fault: Fault, passed: bool | None
@@ -61,33 +55,27 @@ async def test_an_examination_that_fails_in_itself_is_lost_and_no_verdict() -> N
         await concluded(OWN, max_rows="many")
 
 
-async def test_a_file_above_the_cap_is_refused_for_it() -> None:
+async def test_too_large_file_is_refused_by_a_short_copy() -> None:
     found = await concluded(given("scores.csv", CSV.encode(), DataOwner.AGENT), max_bytes=20)
     assert "too_large" in {each.code for each in found.examination.problems}
 
 
-def test_of_what_is_too_large_no_more_is_copied_than_is_refused_for_it() -> None:
-    with staged([OWN], 20) as (copy,):
-        assert Path(copy.path).stat().st_size == 21
-
-
 def test_copies_are_there_for_as_long_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with staged([OWN, given("raw.csv", b"", DataOwner.AGENT)], 1_000) as copies:
+    with stage_files([OWN, given("raw.csv", b"", DataOwner.AGENT)], 1_000) as copies:
         assert [each.owner for each in copies] == [DataOwner.CONSUMER, DataOwner.AGENT]
         assert [Path(each.path).read_bytes() for each in copies] == [CSV.encode(), b""]
         assert {each.media_type for each in copies} == {"text/csv"}
         assert len({each.path for each in copies}) == 2, "of one name, and yet two files"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_name_of_a_file_opens_nothing() -> None:
-    with staged([given("../../etc/passwd", b"a,b\n", DataOwner.AGENT)], 1_000) as (copy,):
+    with stage_files([OWN], 20) as (copy,):
+        assert Path(copy.path).stat().st_size == 21
+    with stage_files([given("../../etc/passwd", b"a,b\n", DataOwner.AGENT)], 1_000) as (copy,):
         assert "passwd" not in copy.path
         assert Path(copy.path).read_bytes() == b"a,b\n"
 
 
 def test_an_engine_that_examines_nothing_loads_no_database() -> None:
     code = "import sys, aex_outcomes.engine.job, aex_cli.commands.verify; print('duckdb' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"
+    report = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert report.stdout.strip() == "False"

@@ -1,5 +1,3 @@
-"""What is odd about a work and what it can cost, remembered for equal works."""
-
 import json
 from collections.abc import Mapping
 from itertools import combinations
@@ -10,7 +8,7 @@ import pytest
 from aex_models.numbers import JsonFloat
 from aex_models.work import WorkSubmission
 from aex_outcomes import Catalog
-from aex_outcomes.submission.appraisal import Appraisal, Appraisals, Appraise, appraised
+from aex_outcomes.submission.appraisal import Appraisal, Appraisals, Appraise, appraise_work
 
 CATALOG = Catalog.of()
 SCORE = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4, "bonus": "1"}
@@ -58,19 +56,19 @@ WORKS = {
 }
 
 
-def test_works_are_appraised_alike_whether_or_not_others_were_before() -> None:
+def test_cached_appraisals_equal_uncached_ones() -> None:
     remembering = Appraisals()
     for body in [*WORKS.values(), *reversed(WORKS.values())]:
-        assert appraisal(remembering, body) == appraisal(appraised, body)
+        assert appraisal(remembering, body) == appraisal(appraise_work, body)
 
 
 def test_the_works_of_these_tests_are_appraised_apart() -> None:
-    found = {name: appraisal(appraised, body) for name, body in WORKS.items()}
-    alike = [pair for pair in combinations(found, 2) if found[pair[0]] == found[pair[1]]]
-    assert alike == []
+    found = {name: appraisal(appraise_work, body) for name, body in WORKS.items()}
+    equal = [pair for pair in combinations(found, 2) if found[pair[0]] == found[pair[1]]]
+    assert equal == []
 
 
-def test_a_work_that_differs_in_its_texts_alone_is_not_appraised_again() -> None:
+def test_works_that_differ_in_texts_share_an_appraisal() -> None:
     remembering = Appraisals()
     first = appraisal(remembering, work(title="one", evaluation={**LABELS, "reference": "the cat sat"}))
     other = work(title="two", input={"n": 1}, evaluation={**LABELS, "reference": "a dog ran", "ground_truth": ["z"]})
@@ -84,13 +82,13 @@ def test_what_long_criteria_are_warned_of_is_not_remembered() -> None:
         [{"metric": "matches_schema", "metric_type": "matches_schema", "comparison": "eq", "threshold": schema}]
     )
     submission = WorkSubmission.model_validate(body)
-    first, again = (remembering(body, submission, CATALOG) for _ in range(2))
-    assert first == again
-    assert first is not again
+    first, second = (remembering(body, submission, CATALOG) for _ in range(2))
+    assert first == second
+    assert first is not second
 
 
 @pytest.mark.parametrize(("one", "other"), [("0.5", "0.50"), ("1.0", "1"), ("0.5", "0.5000")])
-def test_numbers_are_told_apart_by_how_they_were_written(one: str, other: str) -> None:
+def test_numbers_are_distinguished_by_their_text(one: str, other: str) -> None:
     remembering = Appraisals()
     text = json.dumps(work([{**SCORE, "weight": "here"}]))
     found = [read_and_appraised(remembering, text.replace('"here"', each)) for each in (one, other)]
@@ -105,11 +103,11 @@ def test_true_and_one_are_not_taken_for_each_other() -> None:
     remembering, code = Appraisals(), {"custom_metrics": [{"name": "x", "code": "pass"}]}
     for threshold in (True, 1, 1.0):
         body = work([flag(threshold)], evaluation=code)
-        assert appraisal(remembering, body) == appraisal(appraised, body)
+        assert appraisal(remembering, body) == appraisal(appraise_work, body)
 
 
 def test_the_oldest_is_forgotten_where_there_are_too_many() -> None:
-    remembering = Appraisals(most=2)
+    remembering = Appraisals(max_works=2)
     first = appraisal(remembering, WORKS["as it is"])
     assert appraisal(remembering, WORKS["no cap"]) is appraisal(remembering, WORKS["no cap"])
     assert appraisal(remembering, WORKS["as it is"]) is first

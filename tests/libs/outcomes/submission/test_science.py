@@ -1,5 +1,3 @@
-"""What is wrong with a work's science, and with the metrics that stand on it: all of it, each at its place."""
-
 import json
 from typing import Any
 
@@ -11,6 +9,7 @@ from aex_models.science import Science
 from aex_outcomes import Catalog
 from aex_outcomes.config import parse_config
 from aex_outcomes.submission import Checked, check_submission
+from tests.libs.outcomes.submission.test_check import ANYTHING
 
 CATALOG = Catalog.of()
 WITHOUT = Catalog.of(parse_config({"extractors": {"science": {"enabled": False}, "statistics": {"enabled": False}}}))
@@ -51,7 +50,7 @@ def message(body: Any, **more: Any) -> str:
     return problem.message
 
 
-def test_science_with_and_without_criteria_is_taken_whole() -> None:
+def test_science_is_accepted_with_and_without_criteria() -> None:
     for body in (work(science=SOUND), work(criterion("values_consistent"), science=SOUND)):
         answer = checked(body)
         assert answer.submission is not None
@@ -60,12 +59,12 @@ def test_science_with_and_without_criteria_is_taken_whole() -> None:
 
 def test_without_its_extractor_there_is_no_science_here() -> None:
     assert found(work(science=SOUND), WITHOUT) == {("/science", "science_unavailable")}
-    place = "/success_criteria/criteria/0/metric"
+    pointer = "/success_criteria/criteria/0/metric"
     for metric in ("values_plausible", "stat.mean_fitness"):
-        assert found(work(criterion(metric)), WITHOUT) == {(place, "science_unavailable")}
+        assert found(work(criterion(metric)), WITHOUT) == {(pointer, "science_unavailable")}
 
 
-def test_an_unknown_domain_is_told_with_those_that_there_are() -> None:
+def test_unknown_domain_is_reported_with_known_ones() -> None:
     body = work(science={**SOUND, "domain": "bioinformatics/dms"})
     assert found(body) == {("/science/domain", "unknown_domain")}
     assert "bioinformatics/DMS, bioinformatics/RNAseq" in message(body)
@@ -95,7 +94,7 @@ def test_checks_are_the_three_and_the_sanity_checks_of_the_domain(
     assert found(work(science=science, domain=domain)) == problems
 
 
-def test_what_a_check_could_have_been_is_told() -> None:
+def test_unknown_check_is_reported_with_known_ones() -> None:
     of_domain = message(work(science={"checks": ["hush"], "domain": "bioinformatics/DMS"}))
     assert of_domain.endswith("peer_review, fitness_mean_near_zero, no_extreme_outliers")
     without = message(work(science={"checks": ["no_extreme_outliers"]}))
@@ -110,14 +109,14 @@ READERS = ("answers_question", "reasoning_sound", "scientific_validity", "review
 
 
 @pytest.mark.parametrize("metric", READERS)
-def test_a_metric_that_only_a_reader_can_tell_needs_one_and_its_check(metric: str) -> None:
+def test_review_metric_needs_reviewer_and_check(metric: str) -> None:
     boolean = metric in READERS[:2]
-    wanted = criterion(metric) if boolean else criterion(metric, "numeric", 0.5)
-    place = "/success_criteria/criteria/0/metric"
-    assert found(work(wanted, science={**SOUND, **REVIEWED}), reviewer=True) == set()
-    assert found(work(wanted, science=SOUND), reviewer=True) == {("/science/checks", "check_missing")}
-    assert (place, "reviewer_unavailable") in found(work(wanted, science=SOUND))
-    assert found(work(wanted), reviewer=True) == {("/science", "science_missing")}
+    expected = criterion(metric) if boolean else criterion(metric, "numeric", 0.5)
+    pointer = "/success_criteria/criteria/0/metric"
+    assert found(work(expected, science={**SOUND, **REVIEWED}), reviewer=True) == set()
+    assert found(work(expected, science=SOUND), reviewer=True) == {("/science/checks", "check_missing")}
+    assert (pointer, "reviewer_unavailable") in found(work(expected, science=SOUND))
+    assert found(work(expected), reviewer=True) == {("/science", "science_missing")}
 
 
 @pytest.mark.parametrize(
@@ -133,39 +132,28 @@ def test_a_metric_that_only_a_reader_can_tell_needs_one_and_its_check(metric: st
 )
 def test_a_metric_of_science_needs_its_check(metric: str, check: str) -> None:
     boolean = metric in {"values_plausible", "values_consistent"}
-    wanted = criterion(metric) if boolean else criterion(metric, "count", 0)
+    expected = criterion(metric) if boolean else criterion(metric, "count", 0)
     other = next(each for each in ("value_ranges", "recompute_statistics") if each != check)
-    assert message(work(wanted)) == f"{metric} needs the work's science"
-    assert message(work(wanted, science={**SOUND, "checks": [other]})) == f"{metric} needs {check} in science.checks"
-    assert found(work(wanted, science={**SOUND, "checks": [check]})) == set()
+    assert message(work(expected)) == f"{metric} needs the work's science"
+    assert message(work(expected, science={**SOUND, "checks": [other]})) == f"{metric} needs {check} in science.checks"
+    assert found(work(expected, science={**SOUND, "checks": [check]})) == set()
 
 
 def test_a_statistic_in_the_criteria_is_one_of_the_works_own() -> None:
-    wanted = criterion("stat.mean", "numeric", 0)
-    assert (
-        message(work(wanted, science=SOUND)) == "Unknown metric: stat.mean (the work's statistics are mean_fitness, n)"
-    )
-    assert found(work(wanted, science=SOUND)) == {("/success_criteria/criteria/0/metric", "unknown_metric")}
-
-
-def test_where_the_work_names_no_statistics_any_may_be_judged() -> None:
-    assert (
-        found(work(criterion("stat.mut_score_mean", "numeric", 0), science={"domain": "bioinformatics/DMS"})) == set()
-    )
-
-
-def test_what_is_no_statistics_name_is_told_what_one_looks_like() -> None:
-    assert (
-        message(work(criterion("stat.", "numeric", 0), science=SOUND))
-        == "Unknown metric: stat. (stat.NAME is expected)"
-    )
+    expected = criterion("stat.mean", "numeric", 0)
+    unknown = "Unknown metric: stat.mean (the work's statistics are mean_fitness, n)"
+    assert message(work(expected, science=SOUND)) == unknown
+    assert found(work(expected, science=SOUND)) == {("/success_criteria/criteria/0/metric", "unknown_metric")}
+    assert found(work(expected, science={"domain": "bioinformatics/DMS"})) == set()
+    misnamed = work(criterion("stat.", "numeric", 0), science=SOUND)
+    assert message(misnamed) == "Unknown metric: stat. (stat.NAME is expected)"
 
 
 def test_a_statistic_is_taken_for_what_its_kind_makes_it() -> None:
-    place = "/success_criteria/criteria/0/metric_type"
+    pointer = "/success_criteria/criteria/0/metric_type"
     assert found(work(criterion("stat.n", "count", 127), science=SOUND)) == set()
-    assert found(work(criterion("stat.mean_fitness", "count", 1), science=SOUND)) == {(place, "invalid_metric_type")}
-    assert found(work(criterion("stat.n", "boolean"), science=SOUND)) == {(place, "invalid_metric_type")}
+    assert found(work(criterion("stat.mean_fitness", "count", 1), science=SOUND)) == {(pointer, "invalid_metric_type")}
+    assert found(work(criterion("stat.n", "boolean"), science=SOUND)) == {(pointer, "invalid_metric_type")}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +177,7 @@ def test_raw_data_are_uploaded_files_that_can_be_read(data: list[Any], problems:
     assert not checked(work(science={**SOUND, "data": data})).only_shape
 
 
-def test_statistics_of_one_name_are_told_each_at_its_place() -> None:
+def test_duplicate_statistics_are_reported_at_their_pointers() -> None:
     body = work(science={"statistics": [MEAN, MEAN, {**MEAN, "name": "sanity.mine"}]})
     assert found(body) == {
         ("/science/statistics/1/name", "duplicate_statistic"),
@@ -197,7 +185,7 @@ def test_statistics_of_one_name_are_told_each_at_its_place() -> None:
     }
 
 
-def test_wrong_shapes_alone_are_told_apart() -> None:
+def test_problems_of_shape_are_marked_in_submissions() -> None:
     body = work(science={"statistics": [{"name": "n", "stat": "mode", "column": "x"}], "strict": "yes"})
     answer = checked(body)
     assert {each.path for each in answer.problems} == {"/science/statistics/0/stat", "/science/strict"}
@@ -205,26 +193,26 @@ def test_wrong_shapes_alone_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "says"),
+    ("change", "pointer", "says"),
     [
         ({"where": [{"column": "x", "op": "~", "value": 1}]}, "/where/0/op", ">, >=, <, <=, =, !="),
         ({"where": {"column": "x"}}, "/where", "Expected an array"),
         ({"column": None, "columns": ["x", "y"]}, "", "mean takes one column: give it as `column`"),
     ],
 )
-def test_what_is_wrong_with_a_statistic_is_told_with_its_mend(change: dict[str, Any], place: str, says: str) -> None:
+def test_statistic_problem_contains_fix(change: dict[str, Any], pointer: str, says: str) -> None:
     [problem] = checked(work(science={"statistics": [{**MEAN, **change}]})).problems
-    assert problem.path == f"/science/statistics/0{place}"
+    assert problem.path == f"/science/statistics/0{pointer}"
     assert says in problem.message
 
 
-def test_the_threshold_of_a_metric_that_is_mistaken_is_not_told_of() -> None:
-    place = "/success_criteria/criteria/0"
-    assert found(work(criterion("nope", "numeric", "x"), science=SOUND)) == {(f"{place}/metric", "unknown_metric")}
+def test_threshold_of_invalid_metric_is_not_reported() -> None:
+    pointer = "/success_criteria/criteria/0"
+    assert found(work(criterion("nope", "numeric", "x"), science=SOUND)) == {(f"{pointer}/metric", "unknown_metric")}
     of_wrong_type = criterion("stat.n", "rouge_score", 127)
-    assert found(work(of_wrong_type, science=SOUND)) == {(f"{place}/metric_type", "invalid_metric_type")}
+    assert found(work(of_wrong_type, science=SOUND)) == {(f"{pointer}/metric_type", "invalid_metric_type")}
     assert found(work(criterion("stat.n", "count", "x"), science=SOUND)) == {
-        (f"{place}/threshold", "invalid_threshold")
+        (f"{pointer}/threshold", "invalid_threshold")
     }
 
 
@@ -277,11 +265,6 @@ def test_all_problems_come_in_one_answer() -> None:
     }
 
 
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
 LISTED = st.lists(
     st.dictionaries(st.sampled_from(["name", "sha256", "media_type", "stat", "column"]), ANYTHING), max_size=3
 )
@@ -296,10 +279,10 @@ def test_whatever_stands_in_science_is_answered_never_with_an_exception(name: st
 
 
 @given(st.lists(st.sampled_from(["a.csv", "b.csv", "c.csv"]), min_size=1, max_size=6))
-def test_files_are_refused_exactly_where_a_name_is_given_again(names: list[str]) -> None:
+def test_duplicate_file_names_are_refused(names: list[str]) -> None:
     body = work(science={**SOUND, "data": [{"name": name, "sha256": DIGEST} for name in names]})
-    again = {place for place, name in enumerate(names) if name in names[:place]}
-    assert found(body) == {(f"/science/data/{place}/name", "duplicate_file") for place in again}
+    second = {place for place, name in enumerate(names) if name in names[:place]}
+    assert found(body) == {(f"/science/data/{place}/name", "duplicate_file") for place in second}
 
 
 def test_a_science_gate_makes_failure_possible_where_every_candidate_meets_the_criteria() -> None:

@@ -1,5 +1,3 @@
-"""A candidate without a contract: everything wrong with it in one answer."""
-
 from typing import Any
 
 import pytest
@@ -76,7 +74,7 @@ def test_what_is_no_object_is_of_the_wrong_shape(body: Any) -> None:
     assert [each.path for each in checked.problems] == [""]
 
 
-def test_shape_alone_is_told_apart() -> None:
+def test_problems_of_shape_are_marked() -> None:
     assert check_verify_request({**GOOD, "input": []}, CATALOG).only_shape
     assert not check_verify_request({**GOOD, "success_criteria": 5}, CATALOG).only_shape
 
@@ -151,9 +149,7 @@ def test_a_trial_may_bring_the_consumers_own_data_and_the_works_domain() -> None
         ([{"name": "../a.csv", "media_type": "text/csv"}], ("/data/0/name", "string_pattern_mismatch")),
     ],
 )
-def test_data_that_nobody_could_read_are_refused_with_their_place(
-    listed: list[dict[str, str]], problem: tuple[str, str]
-) -> None:
+def test_unreadable_data_are_refused_with_pointer(listed: list[dict[str, str]], problem: tuple[str, str]) -> None:
     assert found({**CLAIMING, "data": [{**each, "content": "x"} for each in listed]}) == {problem}
 
 

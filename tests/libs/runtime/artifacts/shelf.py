@@ -1,4 +1,4 @@
-"""A service that does nothing but take files, over a real server where streams matter."""
+"""Service with the artifact routes only, in the process or behind a real server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,12 +10,11 @@ import httpx
 import uvicorn
 from fastapi import APIRouter
 
-from aex_runtime.artifacts.routes import artifact_routes
-from aex_runtime.artifacts.uploads import Uploads, uploads_table
+from aex_runtime.artifacts import Uploads, artifact_routes, uploads_table
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.connections import AbortableProtocol
-from aex_runtime.http.download import Pace
-from aex_runtime.http.upload import PACE
+from aex_runtime.http.streaming import TransferRate
+from aex_runtime.http.upload import MIN_RATE
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.unit_of_work import UnitOfWork
@@ -26,40 +25,35 @@ MAX_BYTES = 30_000_000
 
 @dataclass
 class Shelf:
-    """The service, and what it keeps."""
-
     made: Sample
     backends: Backends
     blobs: Path
     url: str = "http://sample"
 
     def client(self, sub: str = "acme", role: str = "consumer") -> httpx.AsyncClient:
-        """A client over the network, or in the same process where nothing is served."""
         if self.url == "http://sample":
             return self.made.client(role, sub)
         headers = {"Authorization": f"Bearer {self.made.token(role, sub)}"}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30)
 
     def files(self) -> list[Path]:
-        """All files among the blobs."""
-        return sorted(place for place in self.blobs.rglob("*") if place.is_file())
+        return sorted(path for path in self.blobs.rglob("*") if path.is_file())
 
 
 @asynccontextmanager
-async def opened(folder: Path, pace: Pace = PACE) -> AsyncIterator[Shelf]:
-    """The service on embedded backends, not served."""
+async def opened(folder: Path, min_rate: TransferRate = MIN_RATE) -> AsyncIterator[Shelf]:
     settings = RuntimeSettings(data_dir=folder / "aex", store_url="memory:", bus_url="memory:")
     backends = open_backends(settings, SERVICE)
     work = UnitOfWork(SERVICE, backends.store, backends.clock, lambda _: None)
     uploads = Uploads(uploads_table(SERVICE), "data", backends.blobs, backends.store, work, MAX_BYTES)
 
     async def size_of(reader: Principal, digest: str) -> int | None:
-        found = await uploads.of(reader.role, reader.id, [digest])
+        found = await uploads.find(reader.role, reader.id, [digest])
         return found[digest].size if found else None
 
     def add(router: APIRouter) -> None:
         parties = Allow("consumer", "agent")
-        router.routes += artifact_routes(uploads, parties, parties, size_of, pace).routes
+        router.routes += artifact_routes(uploads, parties, parties, size_of, min_rate).routes
 
     yield Shelf(sample(folder / "aex", backends, add), backends, folder / "aex" / "blobs")
     await backends.bus.close()
@@ -67,9 +61,8 @@ async def opened(folder: Path, pace: Pace = PACE) -> AsyncIterator[Shelf]:
 
 
 @asynccontextmanager
-async def served(folder: Path, pace: Pace = PACE) -> AsyncIterator[Shelf]:
-    """The same behind a real server."""
-    async with opened(folder, pace) as shelf:
+async def served(folder: Path, min_rate: TransferRate = MIN_RATE) -> AsyncIterator[Shelf]:
+    async with opened(folder, min_rate) as shelf:
         config = uvicorn.Config(shelf.made.app, port=0, log_config=None, access_log=False, http=AbortableProtocol)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve())

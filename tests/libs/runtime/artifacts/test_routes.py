@@ -1,5 +1,3 @@
-"""Files go in and come out as they were, for those who brought them."""
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -9,7 +7,7 @@ import httpx
 import pytest
 
 from aex_models.canonical import sha256_hex
-from aex_runtime.http.download import Pace
+from aex_runtime.http.streaming import TransferRate
 from tests.libs.runtime.artifacts.shelf import MAX_BYTES, Shelf, opened, served
 from tests.libs.runtime.http.sample import until
 
@@ -35,14 +33,14 @@ async def in_pieces(content: bytes, size: int = 100_000) -> AsyncIterator[bytes]
         yield content[start : start + size]
 
 
-async def test_what_is_uploaded_comes_back_as_it_was(shelf: Shelf) -> None:
+async def test_upload_is_downloaded_unchanged(shelf: Shelf) -> None:
     async with shelf.client() as client:
         put = await client.put("/v1/artifacts", content=CSV, headers={"Content-Type": "text/csv"})
         assert (put.status_code, put.json()) == (201, {"sha256": NAME, "size": len(CSV)})
         got = await client.get(put.headers["location"])
     assert (got.status_code, got.content) == (200, CSV)
-    told = {name: got.headers[name] for name in ("content-type", "content-length", "etag", "x-content-type-options")}
-    assert told == {
+    headers = {name: got.headers[name] for name in ("content-type", "content-length", "etag", "x-content-type-options")}
+    assert headers == {
         "content-type": "application/octet-stream",
         "content-length": str(len(CSV)),
         "etag": f'"{NAME}"',
@@ -55,7 +53,7 @@ async def test_what_is_uploaded_comes_back_as_it_was(shelf: Shelf) -> None:
     ("given", "status"),
     [(f'"{NAME}"', 304), (f'W/"{NAME}"', 304), (f'"x", "{NAME}"', 304), ("*", 304), ('"x"', 200), (NAME, 200)],
 )
-async def test_who_has_the_bytes_is_not_sent_them(shelf: Shelf, given: str, status: int) -> None:
+async def test_matching_etag_gets_304(shelf: Shelf, given: str, status: int) -> None:
     async with shelf.client() as client:
         await client.put("/v1/artifacts", content=CSV)
         answer = await client.get(f"/v1/artifacts/{NAME}", headers={"If-None-Match": given})
@@ -63,7 +61,7 @@ async def test_who_has_the_bytes_is_not_sent_them(shelf: Shelf, given: str, stat
     assert answer.headers["etag"] == f'"{NAME}"'
 
 
-async def test_the_same_file_again_is_the_same_artifact(shelf: Shelf) -> None:
+async def test_equal_files_are_one_artifact(shelf: Shelf) -> None:
     async with shelf.client() as client, shelf.client("rival") as rival:
         answers = [await each.put("/v1/artifacts", content=CSV) for each in (client, client, rival)]
     assert {(answer.status_code, answer.text) for answer in answers} == {(201, answers[0].text)}
@@ -71,39 +69,37 @@ async def test_the_same_file_again_is_the_same_artifact(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(("sub", "role"), [("rival", "consumer"), ("acme", "agent")])
-async def test_nobody_else_reads_it_not_even_under_the_same_name_in_another_role(
-    shelf: Shelf, sub: str, role: str
-) -> None:
+async def test_upload_is_readable_by_its_uploader_only(shelf: Shelf, sub: str, role: str) -> None:
     async with shelf.client() as client, shelf.client(sub, role) as other:
         await client.put("/v1/artifacts", content=CSV)
-        theirs = await other.get(f"/v1/artifacts/{NAME}")
+        foreign = await other.get(f"/v1/artifacts/{NAME}")
         unknown = await other.get(f"/v1/artifacts/{'0' * 64}")
         await other.put("/v1/artifacts", content=CSV)
         assert (await other.get(f"/v1/artifacts/{NAME}")).status_code == 200
-    assert theirs.status_code == unknown.status_code == 404
-    assert theirs.json()["code"] == unknown.json()["code"] == "artifact_not_found"
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.json()["code"] == unknown.json()["code"] == "artifact_not_found"
 
 
-async def test_a_key_has_one_file(shelf: Shelf) -> None:
+async def test_key_is_bound_to_one_file(shelf: Shelf) -> None:
     headers = {"Idempotency-Key": "once"}
     async with shelf.client() as client:
         first = await client.put("/v1/artifacts", content=CSV, headers=headers)
-        again = await client.put("/v1/artifacts", content=CSV, headers=headers)
+        repeat = await client.put("/v1/artifacts", content=CSV, headers=headers)
         other = await client.put("/v1/artifacts", content=b"other", headers=headers)
         assert (await client.get(f"/v1/artifacts/{sha256_hex(b'other')}")).status_code == 404
-    assert (first.status_code, again.status_code, other.status_code) == (201, 201, 422)
+    assert (first.status_code, repeat.status_code, other.status_code) == (201, 201, 422)
     assert "idempotent-replayed" not in first.headers
-    assert (again.headers["idempotent-replayed"], again.json()) == ("true", first.json())
+    assert (repeat.headers["idempotent-replayed"], repeat.json()) == ("true", first.json())
     assert other.json()["code"] == "idempotency_key_reused"
 
 
-async def test_an_empty_file_is_refused(shelf: Shelf) -> None:
+async def test_empty_file_is_refused(shelf: Shelf) -> None:
     async with shelf.client() as client:
         answers = [await client.put("/v1/artifacts", content=content) for content in (b"", in_pieces(b""))]
     assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(400, "empty_body")] * 2
 
 
-async def test_a_file_that_is_too_large_is_refused_however_it_comes(open_shelf: Shelf) -> None:
+async def test_oversized_upload_is_refused(open_shelf: Shelf) -> None:
     content = b"x" * (MAX_BYTES + 1)
     async with open_shelf.client() as client:
         announced = await client.put("/v1/artifacts", content=content)
@@ -115,15 +111,7 @@ async def test_a_file_that_is_too_large_is_refused_however_it_comes(open_shelf: 
     assert [file.stat().st_size for file in open_shelf.files()] == [MAX_BYTES]
 
 
-async def test_a_large_file_goes_in_and_out_in_pieces(open_shelf: Shelf) -> None:
-    async with open_shelf.client() as client:
-        put = await client.put("/v1/artifacts", content=in_pieces(LARGE))
-        got = await client.get(f"/v1/artifacts/{put.json()['sha256']}")
-    assert put.json() == {"sha256": sha256_hex(LARGE), "size": len(LARGE)}
-    assert got.content == LARGE
-
-
-async def test_an_upload_that_breaks_off_leaves_nothing(open_shelf: Shelf) -> None:
+async def test_aborted_upload_leaves_nothing(open_shelf: Shelf) -> None:
     async def breaking() -> AsyncIterator[bytes]:
         yield b"x" * 6_000_000
         await until(lambda: bool(open_shelf.files()) or bool(list(open_shelf.blobs.rglob("*"))))
@@ -138,12 +126,12 @@ async def test_an_upload_that_breaks_off_leaves_nothing(open_shelf: Shelf) -> No
         assert (await client.put("/v1/artifacts", content=CSV)).status_code == 201
 
 
-async def test_a_sender_who_stalls_is_cut_off_and_leaves_its_place(tmp_path: Path) -> None:
-    async with served(tmp_path, Pace(patience_s=0.3)) as shelf:
+async def test_stalled_upload_releases_its_slot(tmp_path: Path) -> None:
+    async with served(tmp_path, TransferRate(grace_s=0.3)) as shelf:
         token = shelf.made.token("consumer", "acme")
         lines = ("PUT /v1/artifacts HTTP/1.1", "Host: x", f"Authorization: Bearer {token}", "Content-Length: 20000000")
         head = "\r\n".join([*lines, "", ""])
-        for _ in range(5):  # one more than there are places
+        for _ in range(5):  # one more than there are slots
             reader, writer = await asyncio.open_connection("127.0.0.1", int(shelf.url.rpartition(":")[2]))
             writer.write(head.encode() + b"x" * 6_000_000)
             async with asyncio.timeout(10):
@@ -155,15 +143,17 @@ async def test_a_sender_who_stalls_is_cut_off_and_leaves_its_place(tmp_path: Pat
         assert [file.name for file in shelf.files()] == [NAME]
 
 
-async def test_a_file_that_was_changed_is_cut_not_taken_for_whole(open_shelf: Shelf) -> None:
+async def test_large_file_is_downloaded_unless_it_was_altered(open_shelf: Shelf) -> None:
     async with open_shelf.client() as client:
-        put = await client.put("/v1/artifacts", content=LARGE)
+        put = await client.put("/v1/artifacts", content=in_pieces(LARGE))
+        assert put.json() == {"sha256": sha256_hex(LARGE), "size": len(LARGE)}
+        assert (await client.get(f"/v1/artifacts/{put.json()['sha256']}")).content == LARGE
         open_shelf.files()[0].write_bytes(LARGE[:-1] + b"!")
         with pytest.raises(httpx.RemoteProtocolError):
             await client.get(f"/v1/artifacts/{put.json()['sha256']}")
 
 
-async def test_so_many_uploads_at_once_and_no_more(open_shelf: Shelf) -> None:
+async def test_concurrent_uploads_are_limited(open_shelf: Shelf) -> None:
     held, begun = asyncio.Event(), 0
 
     async def waiting() -> AsyncIterator[bytes]:
@@ -185,7 +175,7 @@ async def test_so_many_uploads_at_once_and_no_more(open_shelf: Shelf) -> None:
     assert refused.headers["retry-after"] == "1"
 
 
-async def test_the_document_tells_of_bytes_not_of_json(shelf: Shelf) -> None:
+async def test_openapi_documents_binary_bodies(shelf: Shelf) -> None:
     async with shelf.client() as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
     binary = {"type": "string", "format": "binary"}

@@ -8,25 +8,13 @@ from itertools import count
 from typing import Any
 
 import grpc
-from google.pubsub_v1.types import (
-    AcknowledgeRequest,
-    ModifyAckDeadlineRequest,
-    PublishRequest,
-    PublishResponse,
-    StreamingPullRequest,
-    StreamingPullResponse,
-    Subscription,
-    Topic,
-)
+from google.pubsub_v1 import types
 
 _POLL_S = 0.002
 
 
 class PubSubPeer:
-    """One queue, whatever is published where. No ack deadline ever runs out; a nack is delivered again at once."""
-
     def __init__(self, *, remembers: bool) -> None:
-        """`remembers`: a stream's window counts what earlier streams delivered and nobody answered."""
         self.host = ""
         self.down = False
         self.streams: list[Any] = []
@@ -47,7 +35,7 @@ class PubSubPeer:
         for message, name in zip(request.messages, ids, strict=True):
             message.message_id = name
             self._waiting.append((message, 1))
-        return bytes(PublishResponse.pb()(message_ids=ids).SerializeToString())
+        return bytes(types.PublishResponse.pb()(message_ids=ids).SerializeToString())
 
     async def acknowledge(self, request: Any, _: Any) -> bytes:
         self.acked += request.ack_ids
@@ -82,7 +70,7 @@ class PubSubPeer:
         ack_id = f"ack-{next(self._numbers)}"
         self._unanswered[ack_id] = message, attempt, stream
         received = {"ack_id": ack_id, "message": message, "delivery_attempt": attempt}
-        return StreamingPullResponse.pb()(received_messages=[received])
+        return types.StreamingPullResponse.pb()(received_messages=[received])
 
 
 async def _exhaust(requests: AsyncIterator[Any]) -> None:
@@ -92,18 +80,14 @@ async def _exhaust(requests: AsyncIterator[Any]) -> None:
 
 @asynccontextmanager
 async def listening(*, remembers: bool = False) -> AsyncIterator[PubSubPeer]:
-    """A peer that listens."""
     peer, server = PubSubPeer(remembers=remembers), grpc.aio.server()
-    publisher = {
-        "CreateTopic": _unary(peer.create, Topic),
-        "Publish": _unary(peer.publish, PublishRequest),
-    }
+    publisher = {"CreateTopic": _unary(peer.create, types.Topic), "Publish": _unary(peer.publish, types.PublishRequest)}
     subscriber = {
-        "CreateSubscription": _unary(peer.create, Subscription),
-        "Acknowledge": _unary(peer.acknowledge, AcknowledgeRequest),
-        "ModifyAckDeadline": _unary(peer.modify, ModifyAckDeadlineRequest),
+        "CreateSubscription": _unary(peer.create, types.Subscription),
+        "Acknowledge": _unary(peer.acknowledge, types.AcknowledgeRequest),
+        "ModifyAckDeadline": _unary(peer.modify, types.ModifyAckDeadlineRequest),
         "StreamingPull": grpc.stream_stream_rpc_method_handler(
-            peer.pull, StreamingPullRequest.pb().FromString, StreamingPullResponse.pb().SerializeToString
+            peer.pull, types.StreamingPullRequest.pb().FromString, types.StreamingPullResponse.pb().SerializeToString
         ),
     }
     for name, methods in (("Publisher", publisher), ("Subscriber", subscriber)):

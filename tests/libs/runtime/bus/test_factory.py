@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,22 +50,3 @@ async def test_pubsub_url_names_its_project(url: str) -> None:
 def test_other_urls_are_refused_with_the_accepted_forms(url: str) -> None:
     with pytest.raises(ValueError, match=r"embedded:///relative/folder, .* pubsub://project or memory:"):
         open_bus(url)
-
-
-def test_pubsub_without_googles_libraries_names_what_to_install() -> None:
-    hidden = (
-        "import sys\n"
-        "sys.modules['google.pubsub_v1'] = None\n"
-        "from aex_runtime.bus.factory import open_bus\n"
-        "open_bus('pubsub://a-project')\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
-    assert ended.stderr.splitlines()[-1].endswith("pip install 'aex-runtime[google]'")
-
-
-def test_embedded_bus_needs_none_of_googles_libraries() -> None:
-    imports = (
-        "import sys\nimport aex_runtime.bus.factory\nprint([name for name in sys.modules if name.startswith('google')])"
-    )
-    ended = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "[]"

@@ -1,5 +1,5 @@
 from aex_runtime.bus.port import Outgoing
-from aex_runtime.bus.pubsub_publishing import publish_requests
+from aex_runtime.bus.pubsub import publish_requests
 from tests.bus.messages import CHECKED, VERIFIED, outgoing
 
 

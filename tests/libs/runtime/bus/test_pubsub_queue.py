@@ -8,13 +8,12 @@ import pytest
 from google.pubsub_v1.types import ReceivedMessage
 
 from aex_models.events import TOPICS
-from aex_runtime.bus.consumption import Claim
+from aex_runtime.bus.consume_loop import LeasedMessage
 from aex_runtime.bus.port import Ack, Outgoing, Retry
 from aex_runtime.bus.pubsub import PubSubBus
 from aex_runtime.bus.pubsub_connection import PubSubConnection
 from aex_runtime.bus.pubsub_queue import PubSubQueue
-from aex_runtime.bus.pubsub_subscription import Subscription
-from aex_runtime.bus.pubsub_window import Window
+from aex_runtime.bus.pubsub_stream import FlowControl, Subscription
 from aex_runtime.ids import SeededIds
 from tests.bus.contract import IMPATIENT
 from tests.bus.messages import CHECKED, Recorder, eventually, outgoing, stop
@@ -26,12 +25,10 @@ AT_ONCE = Retry(timedelta())
 
 
 class Harness:
-    """A queue whose messages the test delivers, and a peer that is told about them."""
-
     def __init__(self, peer: PubSubPeer, connection: PubSubConnection, lease: timedelta) -> None:
         self.peer = peer
         self.republished: list[tuple[Outgoing, int]] = []
-        subscription = Subscription(connection, "projects/p/subscriptions/s", Window(8))
+        subscription = Subscription(connection, "projects/p/subscriptions/s", FlowControl(8))
         self.queue = PubSubQueue(SERVICE, {CHECKED: subscription}, asyncio.Event(), self._republish, lease)
 
     def deliver(self, name: str, ack_id: str, attempt: int = 1) -> None:
@@ -39,16 +36,15 @@ class Harness:
         received: Any = ReceivedMessage.pb()(ack_id=ack_id, delivery_attempt=attempt, message=message)
         self.queue.take(CHECKED, [received])
 
-    async def claim(self) -> Claim:
-        (claim,) = (await self.queue.claim(1)).claims
-        return claim
+    async def lease(self) -> LeasedMessage:
+        (message,) = (await self.queue.lease(1)).messages
+        return message
 
     async def fail(self, times: int) -> None:
         for _ in range(times):
-            await self.queue.settle(await self.claim(), AT_ONCE)
+            await self.queue.resolve(await self.lease(), AT_ONCE)
 
-    async def lapse(self) -> None:
-        """Wait until what was delivered by now is not leased any more, unless that was extended."""
+    async def expire(self) -> None:
         await asyncio.sleep(LEASE.total_seconds() + 0.01)
 
     async def _republish(self, messages: Sequence[tuple[Outgoing, int]], _: float) -> None:
@@ -63,95 +59,95 @@ async def harness(lease: timedelta = LEASE) -> AsyncIterator[Harness]:
         await connection.close()
 
 
-async def test_attempts_are_counted_on_however_many_messages_wait() -> None:
+async def test_attempts_of_many_waiting_messages_are_counted() -> None:
     async with harness(timedelta(seconds=10)) as h:
         for number in range(50):
             h.deliver(str(number), f"ack-{number}")
         for attempt in range(1, 9):
-            claims = (await h.queue.claim(50)).claims
-            assert {claim.delivery.attempt for claim in claims} == {attempt}
-            assert len(claims) == 50
-            for claim in claims:
-                await h.queue.settle(claim, AT_ONCE)
+            messages = (await h.queue.lease(50)).messages
+            assert {message.delivery.attempt for message in messages} == {attempt}
+            assert len(messages) == 50
+            for message in messages:
+                await h.queue.resolve(message, AT_ONCE)
         assert h.peer.modified == []
-        await h.queue.give_back()
+        await h.queue.release_all()
         assert [attempts for _, attempts in h.republished] == [8] * 50
 
 
-async def test_message_that_comes_back_after_its_lease_lapsed_keeps_its_attempts() -> None:
+async def test_redelivered_message_keeps_its_attempts() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
         await h.fail(5)
-        await h.lapse()
-        assert (await h.queue.claim(1)).claims == []
+        await h.expire()
+        assert (await h.queue.lease(1)).messages == []
         h.deliver("a", "ack-2", attempt=2)
-        claim = await h.claim()
-        assert claim.delivery.attempt == 6
-        await h.queue.settle(claim, Ack())
-        await h.queue.give_back()
+        message = await h.lease()
+        assert message.delivery.attempt == 6
+        await h.queue.resolve(message, Ack())
+        await h.queue.release_all()
         assert h.peer.acked == ["ack-2"]
         assert h.republished == []
 
 
-async def test_message_whose_lease_lapsed_is_left_to_others_at_once_and_forgotten() -> None:
+async def test_message_with_an_expired_lease_is_released_and_forgotten() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
         await h.fail(5)
-        await h.lapse()
-        assert (await h.queue.claim(1)).claims == []
-        keeping = asyncio.create_task(h.queue.keep_leases())
+        await h.expire()
+        assert (await h.queue.lease(1)).messages == []
+        extending = asyncio.create_task(h.queue.extend_leases())
         await eventually(lambda: h.peer.modified == [("ack-1", 0)])
         await asyncio.sleep(7 * LEASE.total_seconds())
         assert h.peer.modified == [("ack-1", 0)]
-        await stop(keeping)
+        await stop(extending)
         h.deliver("a", "ack-2", attempt=3)
-        assert (await h.claim()).delivery.attempt == 3
+        assert (await h.lease()).delivery.attempt == 3
 
 
-async def test_message_that_lapsed_is_not_given_back_by_those_who_lost_it() -> None:
+async def test_message_with_an_expired_lease_is_not_republished() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
-        await h.lapse()
-        assert (await h.queue.claim(1)).claims == []
-        await h.queue.give_back()
+        await h.expire()
+        assert (await h.queue.lease(1)).messages == []
+        await h.queue.release_all()
         assert h.republished == []
         assert h.peer.acked == []
 
 
-async def test_message_in_hand_is_extended_on_after_its_lease_lapsed_and_given_to_no_second_handler() -> None:
+async def test_handled_message_with_an_expired_lease_has_one_handler() -> None:
     async with harness() as h:
         h.peer.down = True
         h.deliver("a", "ack-1")
-        claim = await h.claim()
-        keeping = asyncio.create_task(h.queue.keep_leases())
-        await h.lapse()
+        message = await h.lease()
+        extending = asyncio.create_task(h.queue.extend_leases())
+        await h.expire()
         h.peer.down = False
         await eventually(lambda: h.peer.modified.count(("ack-1", 1)) >= 2)
         h.deliver("a", "ack-2", attempt=2)
-        assert (await h.queue.claim(1)).claims == []
+        assert (await h.queue.lease(1)).messages == []
         await eventually(lambda: ("ack-2", 1) in h.peer.modified)
-        await stop(keeping)
-        await h.queue.settle(claim, Ack())
-        await h.queue.give_back()
+        await stop(extending)
+        await h.queue.resolve(message, Ack())
+        await h.queue.release_all()
         assert h.peer.acked == ["ack-2"]
 
 
 async def test_message_that_takes_its_time_is_confirmed_soon_after_it_came() -> None:
     async with harness(timedelta(seconds=10)) as h:
-        keeping = asyncio.create_task(h.queue.keep_leases())
+        extending = asyncio.create_task(h.queue.extend_leases())
         h.deliver("a", "ack-1")
         async with asyncio.timeout(3):
             await eventually(lambda: h.peer.modified == [("ack-1", 10)])
-        await stop(keeping)
+        await stop(extending)
 
 
-async def test_consumer_that_can_extend_no_leases_ends_with_what_is_wrong() -> None:
+async def test_consumer_raises_the_error_of_its_lease_extension() -> None:
     class NoIds(SeededIds):
         def jitter(self) -> float:
             raise RuntimeError("no jitter")
 
     async with listening() as peer:
-        bus = PubSubBus("p", emulator=peer.host, topics={CHECKED: TOPICS[CHECKED]}, pace=IMPATIENT, ids=NoIds(1))
+        bus = PubSubBus("p", emulator=peer.host, topics={CHECKED: TOPICS[CHECKED]}, policy=IMPATIENT, ids=NoIds(1))
         peer.down = True
         recorder = Recorder(takes=timedelta(minutes=1))
         consumer = asyncio.create_task(bus.consume(SERVICE, [CHECKED], recorder, 1))
@@ -163,14 +159,14 @@ async def test_consumer_that_can_extend_no_leases_ends_with_what_is_wrong() -> N
         await bus.close()
 
 
-async def test_what_was_delivered_often_and_never_answered_is_given_out_by_itself() -> None:
+async def test_suspects_are_leased_alone() -> None:
     async with harness(timedelta(seconds=10)) as h:
         for number in range(3):
             h.deliver(f"suspect-{number}", f"ack-{number}", attempt=4)
         h.deliver("good", "ack-good", attempt=3)
-        claimed = await h.queue.claim(10)
-        assert ([claim.delivery.attempt for claim in claimed.claims], claimed.suspected) == ([3], True)
-        suspects = [await h.queue.claim_suspected() for _ in range(4)]
-        assert sorted(claim.token for claim in suspects if claim) == [f"{CHECKED}/suspect-{n}" for n in range(3)]
+        leased = await h.queue.lease(10)
+        assert ([message.delivery.attempt for message in leased.messages], leased.has_suspects) == ([3], True)
+        suspects = [await h.queue.lease_suspect() for _ in range(4)]
+        assert sorted(message.token for message in suspects if message) == [f"{CHECKED}/suspect-{n}" for n in range(3)]
         assert suspects[-1] is None
-        assert not (await h.queue.claim(10)).suspected
+        assert not (await h.queue.lease(10)).has_suspects

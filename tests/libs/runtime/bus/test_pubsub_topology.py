@@ -1,12 +1,44 @@
+import pytest
+
 from aex_models.events import TOPICS
-from aex_runtime.bus.pubsub_topology import ACK_DEADLINE, DEAD_LETTERS, subscription_specs, topic_ids
+from aex_runtime.bus.port import Message
+from aex_runtime.bus.pubsub_topology import (
+    ACK_DEADLINE,
+    ADDRESSEE,
+    ATTEMPTS,
+    DEAD_LETTERS,
+    add_bus_attributes,
+    split_bus_attributes,
+    subscription_specs,
+    topic_ids,
+)
+
+PLAIN = Message({"ce-id": "evt_1"}, b"{}")
 
 
-def test_every_declared_topic_and_the_backstop_is_there() -> None:
+def test_message_without_bus_attributes_is_unchanged() -> None:
+    assert add_bus_attributes(PLAIN, None) == PLAIN
+    assert split_bus_attributes(PLAIN.attributes, PLAIN.data) == (PLAIN, None, 0)
+
+
+@pytest.mark.parametrize("attempts", [0, 1, 99])
+def test_bus_attributes_are_split_as_added(attempts: int) -> None:
+    message = add_bus_attributes(PLAIN, "settlement", attempts)
+    assert message != PLAIN
+    assert split_bus_attributes(message.attributes, message.data) == (PLAIN, "settlement", attempts)
+
+
+@pytest.mark.parametrize("count", ["", "-1", "x", "١", "1" * 7, "1.5"])
+def test_invalid_count_is_no_attempt(count: str) -> None:
+    attributes = {ADDRESSEE: "settlement", ATTEMPTS: count} | PLAIN.attributes
+    assert split_bus_attributes(attributes, PLAIN.data) == (PLAIN, "settlement", 0)
+
+
+def test_topics_end_with_the_dead_letters() -> None:
     assert topic_ids(TOPICS) == (*TOPICS, DEAD_LETTERS)
 
 
-def test_every_subscriber_has_a_subscription_of_its_own_and_the_backstop_keeps_what_it_gets() -> None:
+def test_each_subscriber_has_a_subscription() -> None:
     specs = list(subscription_specs(TOPICS))
     declared = {(topic.name, service) for topic in TOPICS.values() for service in topic.subscribers}
     assert {(spec.topic, spec.service) for spec in specs[:-1]} == declared
@@ -18,6 +50,6 @@ def test_every_subscriber_has_a_subscription_of_its_own_and_the_backstop_keeps_w
     assert {spec.ack_deadline for spec in specs} == {ACK_DEADLINE}
 
 
-def test_names_are_ones_that_pubsub_takes() -> None:
+def test_names_are_valid_in_pubsub() -> None:
     names = [*topic_ids(TOPICS), *(spec.id for spec in subscription_specs(TOPICS))]
     assert all(3 <= len(name) <= 255 and name[0].isalpha() and not name.startswith("goog") for name in names)

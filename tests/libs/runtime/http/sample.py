@@ -16,21 +16,22 @@ from aex_models.audiences import Audience
 from aex_models.criteria import SuccessCriteria
 from aex_models.events import ContractCancelled, Event
 from aex_models.frozen import Frozen, Instant, StrictInt
+from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.clock import Clock, WallClock, epoch_micros
 from aex_runtime.errors import NotFound
 from aex_runtime.http.app import build_app
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request, run_idempotent
-from aex_runtime.http.pagination import PageRequest, page, page_request
+from aex_runtime.http.pagination import PageRequest, list_page, page_request
 from aex_runtime.http.routing import service_router
 from aex_runtime.ids import RandomIds
+from aex_runtime.records import Timer
 from aex_runtime.service import Backends, ServiceParts, assemble
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
-from aex_runtime.timer_entry import Timer
 from aex_runtime.unit_of_work import Unit
 
 SERVICE = "work-publisher"
@@ -42,8 +43,6 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 
 
 class NoteSubmission(Frozen):
-    """What a consumer sends."""
-
     text: str
     stars: StrictInt = 0
     score: float | None = None
@@ -51,8 +50,6 @@ class NoteSubmission(Frozen):
 
 
 class Note(Frozen):
-    """A note."""
-
     note_id: str
     owner: str
     text: str
@@ -68,7 +65,7 @@ NOTES = Table(
 
 @dataclass
 class Sample:
-    """The service and what a test wants to see of it."""
+    """Sample service with its handled events, fired timers and written notes."""
 
     app: FastAPI
     parts: ServiceParts
@@ -78,7 +75,6 @@ class Sample:
     """The note ids that the effect made, whether or not they were committed."""
 
     def token(self, role: str = "consumer", sub: str = "acme", **claims: Any) -> str:
-        """A token of the local issuer for this service."""
         return self.parts.local_issuer.mint(sub, role, claims.pop("audiences", [SERVICE]), **claims)
 
     def client(self, role: str | None = "consumer", sub: str = "acme") -> httpx.AsyncClient:
@@ -116,41 +112,19 @@ def sample(
 
 
 def memory_backends(clock: Clock | None = None) -> Backends:
-    """Backends in memory."""
     time = clock or WallClock()
-    return Backends(MemoryStore(), MemoryBus(time), NoBlobs(), time, RandomIds())
-
-
-class NoBlobs:
-    """A blob store that nothing is put into: the sample's notes are small."""
-
-    async def put(self, area: str, content: bytes) -> Any:
-        raise NotImplementedError
-
-    async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> Any:
-        raise NotImplementedError
-
-    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        raise NotImplementedError
-
-    async def read(self, area: str, digest: str) -> Any:
-        raise NotImplementedError
-
-    async def ping(self) -> None:
-        return None
+    return Backends(MemoryStore(), MemoryBus(time), open_blobs("memory:"), time, RandomIds())
 
 
 @asynccontextmanager
 async def alive(app: FastAPI) -> AsyncIterator[None]:
-    """The application between its start and its end, as a server keeps it."""
     async with app.router.lifespan_context(app):
         yield
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what background work brings about."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 what is waited for tells nobody
+        while not condition():  # noqa: ASYNC110 the condition has no event
             await asyncio.sleep(0.01)
 
 
@@ -169,11 +143,8 @@ def _routes(made: Sample) -> APIRouter:
     @router.get("/notes")
     async def many(reader: Reader, paging: Paging, colour: str | None = None) -> dict[str, Any]:
         del colour
-        found = await NOTES.find(store, {"owner": reader.id}, "created_at", after=paging.after, limit=paging.limit + 1)
-        shown = found[: paging.limit]
-        last = shown[-1].document if len(found) > paging.limit else None
-        after = (last.fields["created_at"], last.key) if last else None
-        return page([each.record.model_dump(mode="json") for each in shown], after, paging)
+        own = {"owner": reader.id}
+        return await list_page(store, NOTES, paging, _rendered, equal=own, order="created_at", direction="asc")
 
     @router.get("/notes/{note_id}")
     async def one(note_id: str, reader: Reader) -> dict[str, Any]:
@@ -191,6 +162,10 @@ def _routes(made: Sample) -> APIRouter:
         return {"contract_id": contract_id}
 
     return router
+
+
+async def _rendered(note: Note) -> dict[str, Any]:
+    return note.model_dump(mode="json")
 
 
 async def _write(unit: Unit, made: Sample, body: NoteSubmission, consumer: Principal) -> str:

@@ -1,5 +1,3 @@
-"""What surrounds every route: ids, headers, probes, metrics, documentation, and the application's life."""
-
 import asyncio
 import re
 from collections.abc import AsyncIterator
@@ -17,26 +15,26 @@ from structlog.testing import capture_logs
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.tracing.recording import recording_tracers
+from aex_runtime.tracing.sdk import recording_tracers
 from tests.libs.runtime.http.sample import Sample, alive, memory_backends, sample, until
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/v1/notes", "/nowhere", "/openapi.json"])
-async def test_every_answer_carries_a_request_id(made: Sample, path: str) -> None:
-    async with made.client(role=None) as client:
+async def test_every_response_has_a_request_id(shared: Sample, path: str) -> None:
+    async with shared.client(role=None) as client:
         answer = await client.get(path)
         assert re.fullmatch(r"req_[0-9a-f]{32}", answer.headers["x-request-id"])
         assert (await client.get(path, headers={"X-Request-Id": "abc-1:2"})).headers["x-request-id"] == "abc-1:2"
 
 
 @pytest.mark.parametrize("given", ["", "with space", "x" * 129, "a\tb", "line/../break", '{"a":1}'])
-async def test_an_odd_request_id_is_replaced(made: Sample, given: str) -> None:
-    async with made.client() as client:
+async def test_invalid_request_id_is_replaced(shared: Sample, given: str) -> None:
+    async with shared.client() as client:
         answer = await client.get("/healthz", headers={"X-Request-Id": given})
     assert answer.headers["x-request-id"].startswith("req_")
 
 
-async def test_every_answer_carries_security_headers(made: Sample) -> None:
+async def test_every_response_has_security_headers(made: Sample) -> None:
     async with made.client() as client:
         for path in ("/healthz", "/v1/notes", "/nowhere"):
             headers = (await client.get(path)).headers
@@ -46,7 +44,7 @@ async def test_every_answer_carries_security_headers(made: Sample) -> None:
             assert "server" not in headers
 
 
-async def test_the_access_line_names_route_principal_and_contract(made: Sample) -> None:
+async def test_access_log_names_route_principal_and_contract(made: Sample) -> None:
     async with made.client("agent", "bot") as client:
         with capture_logs(processors=[_merged]) as lines:
             await client.get("/v1/contracts/ctr_7/ping", headers={"X-Request-Id": "r-1"})
@@ -66,7 +64,7 @@ def _merged(logger: Any, method: str, event: Any) -> Any:
     return merge_contextvars(logger, method, event)
 
 
-async def test_nothing_of_one_request_shows_in_the_log_of_the_next(made: Sample) -> None:
+async def test_log_context_does_not_leak_into_the_next_request(made: Sample) -> None:
     async with made.client() as client, made.client(role=None) as stranger:
         await client.get("/v1/contracts/ctr_1/ping")
         with capture_logs(processors=[_merged]) as lines:
@@ -74,13 +72,14 @@ async def test_nothing_of_one_request_shows_in_the_log_of_the_next(made: Sample)
     assert not {"principal", "contract_id"} & set(lines[-1])
 
 
-async def test_a_trace_goes_from_the_caller_into_the_event(made: Sample) -> None:
+async def test_callers_trace_reaches_the_event(made: Sample) -> None:
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     async with alive(made.app), made.client() as client:
         headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01", "tracestate": "vendor=1"}
-        await client.post("/v1/notes", json={"text": "t"}, headers=headers)
-        await until(lambda: bool(made.events))
+        note = (await client.post("/v1/notes", json={"text": "t"}, headers=headers)).json()
+        await until(lambda: bool(made.events and made.timers))
     event = made.events[0]
+    assert event.subject == made.timers[0].subject == note["note_id"]
     assert event.traceparent is not None
     version, trace, span, flags = event.traceparent.split("-")
     assert (version, trace, flags, event.tracestate) == ("00", trace_id, "01", "vendor=1")
@@ -88,14 +87,14 @@ async def test_a_trace_goes_from_the_caller_into_the_event(made: Sample) -> None
 
 
 @pytest.mark.parametrize("traceparent", ["", "00-xyz", "00-" + "0" * 32 + "-00f067aa0ba902b7-01"])
-async def test_a_bad_trace_context_begins_a_new_trace(made: Sample, traceparent: str) -> None:
+async def test_invalid_trace_context_starts_a_new_trace(made: Sample, traceparent: str) -> None:
     async with alive(made.app), made.client() as client:
         await client.post("/v1/notes", json={"text": "t"}, headers={"traceparent": traceparent})
         await until(lambda: bool(made.events))
     assert re.fullmatch(r"00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-00", made.events[0].traceparent or "")
 
 
-async def test_with_an_exporter_request_and_event_are_spans_of_the_callers_trace(tmp_path: Path) -> None:
+async def test_exported_spans_belong_to_the_callers_trace(tmp_path: Path) -> None:
     exporter, trace_id = InMemorySpanExporter(), "4bf92f3577b34da6a3ce929d0e0e4736"
     made = sample(tmp_path / "data", tracers=recording_tracers("work-publisher", [SimpleSpanProcessor(exporter)]))
     async with alive(made.app), made.client() as client:
@@ -105,35 +104,23 @@ async def test_with_an_exporter_request_and_event_are_spans_of_the_callers_trace
         await until(lambda: bool(made.timers) and len(exporter.get_finished_spans()) == 5)
     spans = exporter.get_finished_spans()
     names = sorted(span.name for span in spans)
-    assert names == [
-        "POST /v1/notes",
-        "POST /v1/notes",
-        "fire remind",
-        "process contract.cancelled",
-        "publish contract.cancelled",
-    ]
+    others = ["fire remind", "process contract.cancelled", "publish contract.cancelled"]
+    assert names == ["POST /v1/notes", "POST /v1/notes", *others]
     contexts = [context for span in spans if (context := span.get_span_context())]
     assert {format_trace_id(context.trace_id) for context in contexts} == {trace_id}
-    told = "".join(span.to_json() for span in spans)
-    assert "CANARY" not in told
-    assert "eyJ" not in told
+    exported = "".join(span.to_json() for span in spans)
+    assert "CANARY" not in exported
+    assert "eyJ" not in exported
 
 
-async def test_events_and_timers_are_dealt_with_while_the_application_lives(made: Sample) -> None:
-    async with alive(made.app), made.client() as client:
-        note = (await client.post("/v1/notes", json={"text": "t"})).json()
-        await until(lambda: bool(made.events and made.timers))
-    assert made.events[0].subject == made.timers[0].subject == note["note_id"]
-
-
-async def test_what_is_committed_last_is_published_before_the_end(made: Sample) -> None:
+async def test_last_commit_is_published_before_the_end(made: Sample) -> None:
     async with alive(made.app), made.client() as client:
         await client.post("/v1/notes", json={"text": "t"})
     async with alive(made.app):  # the next start of the service finds it on the bus
         await until(lambda: bool(made.events))
 
 
-async def test_resources_are_entered_before_work_begins_and_left_after_it_ends(tmp_path: Path) -> None:
+async def test_resources_surround_background_work(tmp_path: Path) -> None:
     order: list[str] = []
 
     @asynccontextmanager
@@ -149,18 +136,16 @@ async def test_resources_are_entered_before_work_begins_and_left_after_it_ends(t
 
 
 class DownStore(MemoryStore):
-    """A store that does not answer."""
-
     async def ping(self) -> None:
         raise StoreUnavailable("connection refused: 10.0.0.7")
 
 
-async def test_readiness_names_what_is_down_and_nothing_more(tmp_path: Path) -> None:
+async def test_readiness_names_failing_parts_only(tmp_path: Path) -> None:
     async def hangs() -> None:
         await asyncio.sleep(60)
 
     backends = replace(memory_backends(), store=DownStore())
-    made = sample(tmp_path / "data", backends, ready={"workers": hangs})
+    made = sample(tmp_path / "data", backends, probes={"workers": hangs})
     async with made.client(role=None) as client:
         async with asyncio.timeout(5):
             answer = await client.get("/readyz")
@@ -173,26 +158,20 @@ async def test_readiness_names_what_is_down_and_nothing_more(tmp_path: Path) -> 
     assert "10.0.0.7" not in answer.text
 
 
-async def test_without_a_vital_part_the_service_is_not_ready(tmp_path: Path) -> None:
-    reasons: list[str | None] = [None, "no worker can be started"]
-    made = sample(tmp_path / "data", vital={"workers": lambda: reasons.pop(0)})
+async def test_missing_required_part_but_no_optional_one_makes_the_service_unready(tmp_path: Path) -> None:
+    reasons: list[str | None] = [None, None, "no worker can be started"]
+    others: list[str | None] = ["starting", None]
+    made = sample(
+        tmp_path / "data",
+        required_parts={"workers": lambda: reasons.pop(0)},
+        optional_parts={"sandbox": lambda: others.pop(0)},
+    )
     async with made.client(role=None) as client:
-        assert (await client.get("/readyz")).status_code == 200
-        answer = await client.get("/readyz")
-    assert answer.status_code == 503
-    assert [(each["path"], each["message"]) for each in answer.json()["errors"]] == [("workers", "PartMissing")]
-
-
-async def test_a_part_that_can_be_done_without_is_told_of_and_leaves_the_service_ready(tmp_path: Path) -> None:
-    reasons: list[str | None] = ["starting", None]
-    made = sample(tmp_path / "data", dispensable={"sandbox": lambda: reasons.pop(0)})
-    async with made.client(role=None) as client:
-        answers = [await client.get("/readyz") for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [200, 200]
-    assert [answer.json() for answer in answers] == [
-        {"status": "ready", "missing": {"sandbox": "starting"}},
-        {"status": "ready"},
-    ]
+        first, second, missing = [await client.get("/readyz") for _ in range(3)]
+    assert (first.status_code, first.json()) == (200, {"status": "ready", "missing": {"sandbox": "starting"}})
+    assert (second.status_code, second.json()) == (200, {"status": "ready"})
+    assert missing.status_code == 503
+    assert [(each["path"], each["message"]) for each in missing.json()["errors"]] == [("workers", "PartMissing")]
 
 
 async def test_metrics_count_by_route_and_read_gauges(tmp_path: Path) -> None:
@@ -219,16 +198,11 @@ async def test_metrics_count_by_route_and_read_gauges(tmp_path: Path) -> None:
     assert 'aex_depth{service="work-publisher"} 7.0' in text
     assert 'aex_broken{service="work-publisher"} NaN' in text
     assert 'aex_dead_letters{service="work-publisher"} 0.0' in text
+    async with sample(tmp_path / "data").client() as other:
+        assert "{note_id}" not in (await other.get("/metrics")).text
 
 
-async def test_two_applications_count_apart(tmp_path: Path) -> None:
-    one, two = sample(tmp_path / "data"), sample(tmp_path / "data")
-    async with one.client() as first, two.client() as second:
-        await first.get("/v1/notes")
-        assert 'route="/v1/notes"' not in (await second.get("/metrics")).text
-
-
-async def test_the_documentation_loads_nothing_from_elsewhere(made: Sample) -> None:
+async def test_documentation_loads_local_files_only(made: Sample) -> None:
     async with made.client(role=None) as client:
         page = await client.get("/docs")
         assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -238,7 +212,7 @@ async def test_the_documentation_loads_nothing_from_elsewhere(made: Sample) -> N
     assert "SwaggerUIBundle" in page.text or "swagger-ui-bundle" in page.text
 
 
-def test_openapi_tells_of_problems_tokens_and_keys(made: Sample) -> None:
+def test_openapi_documents_problems_tokens_and_keys(made: Sample) -> None:
     document = made.app.openapi()
     post = document["paths"]["/v1/notes"]["post"]
     assert set(post["responses"]) == {"201", "400", "401", "403", "404", "409", "413", "422", "429", "503"}

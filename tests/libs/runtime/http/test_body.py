@@ -1,20 +1,20 @@
-"""Bodies are bounded while they stream in, strict, and parsed where they delay nobody."""
-
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
 
-from aex_runtime.http.body import MAX_BODY_BYTES, OFF_LOOP_BYTES
-from tests.libs.runtime.http.sample import Sample
+from aex_runtime.errors import RateLimited, TemporarilyUnavailable
+from aex_runtime.http.body import HUGE_BYTES, MAX_BODY_BYTES, SMALL_BYTES, MemoryBudget
+from tests.libs.runtime.http.sample import Sample, sample, until
 
 JSON = {"Content-Type": "application/json"}
 
 
-async def post(made: Sample, content: bytes | AsyncIterator[bytes], **headers: str) -> httpx.Response:
-    async with made.client() as client:
+async def post(shared: Sample, content: bytes | AsyncIterator[bytes], **headers: str) -> httpx.Response:
+    async with shared.client() as client:
         return await client.post("/v1/echo", content=content, headers={**JSON, **headers})
 
 
@@ -39,44 +39,28 @@ def problem(answer: httpx.Response, status: int) -> dict[str, object]:
         (b'"\xff"', "invalid_utf8"),
     ],
 )
-async def test_a_body_that_is_not_strict_json_is_a_bad_request(made: Sample, content: bytes, code: str) -> None:
-    assert problem(await post(made, content), 400)["code"] == code
-
-
-async def test_a_float_reaches_the_handler_with_its_text(made: Sample) -> None:
-    assert (await post(made, b"0.10")).json() == {"type": "JsonFloat", "text": "0.10"}
+async def test_body_outside_strict_json_is_a_bad_request(shared: Sample, content: bytes, code: str) -> None:
+    assert problem(await post(shared, content), 400)["code"] == code
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "", "application/json; charset=latin-1", "json"])
-async def test_a_body_of_another_type_is_a_bad_request(made: Sample, kind: str) -> None:
-    assert problem(await post(made, b"{}", **{"Content-Type": kind}), 400)["code"] == "unsupported_media_type"
+async def test_body_of_another_type_is_a_bad_request(shared: Sample, kind: str) -> None:
+    assert problem(await post(shared, b"{}", **{"Content-Type": kind}), 400)["code"] == "unsupported_media_type"
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=UTF-8", "application/vnd.aex+json", "APPLICATION/JSON"])
-async def test_json_may_be_announced_in_its_several_ways(made: Sample, kind: str) -> None:
-    assert (await post(made, b"{}", **{"Content-Type": kind})).status_code == 200
+async def test_json_media_types_are_accepted(shared: Sample, kind: str) -> None:
+    assert (await post(shared, b"{}", **{"Content-Type": kind})).status_code == 200
 
 
-async def test_a_missing_body_is_a_wrong_shape(made: Sample) -> None:
-    document = problem(await post(made, b""), 422)
+async def test_missing_body_is_unprocessable_and_a_float_keeps_its_text(shared: Sample) -> None:
+    assert (await post(shared, b"0.10")).json() == {"type": "JsonFloat", "text": "0.10"}
+    document = problem(await post(shared, b""), 422)
     assert document["errors"] == [{"path": "", "code": "missing", "message": "Field required"}]
 
 
-async def test_a_body_that_announces_more_than_10_mb_is_refused_unread(made: Sample) -> None:
-    read = 0
-
-    async def chunks() -> AsyncIterator[bytes]:
-        nonlocal read
-        for _ in range(11):
-            read += 1
-            yield b" " * 1_000_000
-
-    answer = await post(made, chunks(), **{"Content-Length": str(MAX_BODY_BYTES + 1)})
-    assert problem(answer, 413)["code"] == "body_too_large"
-    assert read == 0
-
-
-async def test_a_body_without_length_is_cut_off_at_10_mb(made: Sample) -> None:
+@pytest.mark.parametrize(("length", "chunks_read"), [(MAX_BODY_BYTES + 1, 0), (None, 11), (5, 11)])
+async def test_body_above_10_mb_is_refused_early(shared: Sample, length: int | None, chunks_read: int) -> None:
     read = 0
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -85,26 +69,19 @@ async def test_a_body_without_length_is_cut_off_at_10_mb(made: Sample) -> None:
             read += 1
             yield b" " * 1_000_000
 
-    assert problem(await post(made, chunks()), 413)["code"] == "body_too_large"
-    assert read == 11
+    headers = {} if length is None else {"Content-Length": str(length)}
+    assert problem(await post(shared, chunks(), **headers), 413)["code"] == "body_too_large"
+    assert read == chunks_read
 
 
-async def test_a_body_that_lies_about_its_length_is_cut_off_all_the_same(made: Sample) -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        for _ in range(50):
-            yield b" " * 1_000_000
-
-    assert problem(await post(made, chunks(), **{"Content-Length": "5"}), 413)["code"] == "body_too_large"
-
-
-async def test_a_body_of_exactly_10_mb_is_read(made: Sample) -> None:
+async def test_body_of_10_mb_is_read(shared: Sample) -> None:
     content = b'"' + b"x" * (MAX_BODY_BYTES - 2) + b'"'
-    assert (await post(made, content)).json()["type"] == "str"
+    assert (await post(shared, content)).json()["type"] == "str"
 
 
-async def test_a_large_body_is_parsed_while_other_requests_are_answered(made: Sample) -> None:
+async def test_large_body_is_parsed_beside_other_requests(shared: Sample) -> None:
     content = json.dumps([{"name": f"n{position}", "score": 0.5} for position in range(90_000)]).encode()
-    assert len(content) > OFF_LOOP_BYTES
+    assert len(content) > SMALL_BYTES
     beats = 0
 
     async def beat() -> None:
@@ -114,18 +91,18 @@ async def test_a_large_body_is_parsed_while_other_requests_are_answered(made: Sa
             beats += 1
 
     heart = asyncio.create_task(beat())
-    assert (await post(made, content)).status_code == 200
+    assert (await post(shared, content)).status_code == 200
     heart.cancel()
     assert beats > 10  # parsed on the loop, it would be one long pause
 
 
-@pytest.mark.parametrize("size", [OFF_LOOP_BYTES, OFF_LOOP_BYTES + 1])
-async def test_bodies_on_both_sides_of_the_bound_read_alike(made: Sample, size: int) -> None:
-    assert (await post(made, b'"' + b"x" * (size - 2) + b'"')).json()["type"] == "str"
-    assert problem(await post(made, b'"' + b"x" * (size - 1)), 400)["code"] == "malformed_json"
+@pytest.mark.parametrize("size", [SMALL_BYTES, SMALL_BYTES + 1])
+async def test_bodies_around_the_thread_limit_are_parsed_equally(shared: Sample, size: int) -> None:
+    assert (await post(shared, b'"' + b"x" * (size - 2) + b'"')).json()["type"] == "str"
+    assert problem(await post(shared, b'"' + b"x" * (size - 1)), 400)["code"] == "malformed_json"
 
 
-async def test_an_answer_comes_before_the_body_is_read_where_the_caller_is_unknown(made: Sample) -> None:
+async def test_unauthenticated_body_is_not_read(shared: Sample) -> None:
     read = False
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -133,7 +110,68 @@ async def test_an_answer_comes_before_the_body_is_read_where_the_caller_is_unkno
         read = True
         yield b"{}"
 
-    async with made.client(role=None) as client:
+    async with shared.client(role=None) as client:
         answer = await client.post("/v1/echo", content=chunks(), headers=JSON)
     assert problem(answer, 401)["code"] == "missing_token"
     assert not read
+
+
+LARGE = 10 * SMALL_BYTES
+
+
+def test_reservation_ends_with_the_request() -> None:
+    budget = MemoryBudget(2 * LARGE, 3 * LARGE)
+    with budget.reserve("a") as first, budget.reserve("a") as second:
+        first.resize(LARGE)
+        second.resize(LARGE // 2)
+        second.resize(LARGE)
+        assert budget.reserved == 2 * LARGE
+        with budget.reserve("a") as third, pytest.raises(RateLimited, match="too_many_bytes"):
+            third.resize(LARGE)
+        with budget.reserve("b") as another:
+            another.resize(LARGE)
+            with budget.reserve("c") as last, pytest.raises(TemporarilyUnavailable, match="bodies_busy"):
+                last.resize(LARGE)
+    assert budget.reserved == 0
+    small = MemoryBudget(1, 1)
+    with small.reserve("a") as reservation:
+        reservation.resize(SMALL_BYTES)
+        assert small.reserved == 0
+
+
+async def test_exhausted_memory_budget_is_refused_with_retry_after(tmp_path: Path) -> None:
+    made = sample(tmp_path)
+    made.app.state.memory_budget = MemoryBudget(LARGE, LARGE)
+    go_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b'"' + b"x" * (LARGE - 10)
+        await go_on.wait()
+        yield b'"'
+
+    async with made.client() as client, made.client(sub="globex") as another:
+        first = asyncio.create_task(client.post("/v1/echo", content=slowly(), headers=JSON))
+        await until(lambda: made.app.state.memory_budget.reserved > 0)
+        own = await client.post("/v1/echo", content=b'"' + b"x" * LARGE + b'"', headers=JSON)
+        other = await another.post("/v1/echo", content=b'"' + b"x" * (LARGE // 2) + b'"', headers=JSON)
+        small = await another.post("/v1/echo", content=b'"x"', headers=JSON)
+        go_on.set()
+        assert (await first).status_code == 200
+    assert (own.status_code, own.json()["code"], own.headers["retry-after"]) == (429, "too_many_bytes", "1")
+    assert (other.status_code, other.json()["code"], other.headers["retry-after"]) == (503, "bodies_busy", "1")
+    assert small.status_code == 200
+    assert made.app.state.memory_budget.reserved == 0
+
+
+async def test_huge_bodies_are_parsed_one_at_a_time(tmp_path: Path) -> None:
+    made = sample(tmp_path)
+    budget: MemoryBudget = made.app.state.memory_budget
+    async with made.client() as client, made.client(sub="globex") as another:
+        async with budget.huge_body_lock:
+            content = b'"' + b"x" * HUGE_BYTES + b'"'
+            huge = asyncio.create_task(client.post("/v1/echo", content=content, headers=JSON))
+            await until(lambda: budget.reserved >= HUGE_BYTES)
+            large = await another.post("/v1/echo", content=b'"' + b"x" * LARGE + b'"', headers=JSON)
+            assert large.status_code == 200
+            assert not huge.done()
+        assert (await huge).status_code == 200

@@ -1,5 +1,3 @@
-"""Connections cost a bounded amount of memory and time, whoever opens them: over real ones."""
-
 import asyncio
 import json
 import socket
@@ -10,16 +8,16 @@ from typing import Any
 import pytest
 import uvicorn
 
-from aex_runtime.http.connections import ConnectionBounds, bounds_for, protocol_within
+from aex_runtime.http.connections import ConnectionBounds, connection_bounds, protocol_with_bounds
+from tests.libs.runtime.http.sample import until
 
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 LONG_ANSWER = 30_000_000
 
 
 async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-    """`/long`: much to read; else two letters."""
     while (await receive()).get("more_body"):
         continue
     body = b"x" * LONG_ANSWER if scope["path"] == "/long" else b"ok"
@@ -30,16 +28,9 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def serving(bounds: ConnectionBounds, keep_alive_s: int = 5) -> AsyncIterator[tuple[uvicorn.Server, int]]:
-    config = uvicorn.Config(
-        app,
-        port=0,
-        http=protocol_within(bounds),
-        lifespan="off",
-        log_config=None,
-        timeout_keep_alive=keep_alive_s,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
+    http = protocol_with_bounds(bounds)
+    times: Any = {"timeout_keep_alive": keep_alive_s, "timeout_graceful_shutdown": 1}
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, lifespan="off", log_config=None, **times))
     task = asyncio.create_task(server.serve())
     await until(lambda: server.started)
     try:
@@ -47,12 +38,6 @@ async def serving(bounds: ConnectionBounds, keep_alive_s: int = 5) -> AsyncItera
     finally:
         server.should_exit = True
         await task
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 what is waited for tells nobody
-            await asyncio.sleep(0.01)
 
 
 async def opened(port: int, sent: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -63,8 +48,7 @@ async def opened(port: int, sent: bytes = b"") -> tuple[asyncio.StreamReader, as
 
 
 async def rest_of(reader: asyncio.StreamReader) -> bytes:
-    """Everything up to the end of the connection."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         try:
             return await reader.read()
         except ConnectionResetError:
@@ -74,8 +58,8 @@ async def rest_of(reader: asyncio.StreamReader) -> bytes:
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-async def test_one_connection_too_many_is_told_so_and_the_others_are_served() -> None:
-    async with serving(ConnectionBounds(most=3)) as (server, port):
+async def test_connection_above_the_limit_is_refused() -> None:
+    async with serving(ConnectionBounds(max_connections=3)) as (server, port):
         kept = [await opened(port) for _ in range(3)]
         await until(lambda: len(server.server_state.connections) == 3)
         reader, writer = await opened(port)
@@ -105,7 +89,7 @@ FIELD = b"X-A: " + b"a" * 1_000 + b"\r\n"
     ],
     ids=["fields", "one field", "address", "trailers", "chunk extension"],
 )
-async def test_what_never_comes_to_its_end_is_not_gathered(begin: bytes, piece: bytes) -> None:
+async def test_endless_heads_are_refused(begin: bytes, piece: bytes) -> None:
     async with serving(ConnectionBounds()) as (server, port):
         reader, writer = await opened(port, begin)
         answer = asyncio.create_task(rest_of(reader))
@@ -124,15 +108,8 @@ async def test_what_never_comes_to_its_end_is_not_gathered(begin: bytes, piece: 
         await until(lambda: not server.server_state.connections)
 
 
-async def test_a_head_of_the_usual_kind_may_be_long() -> None:
-    async with serving(ConnectionBounds()) as (_, port):
-        reader, writer = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n" + FIELD * 50 + b"\r\n")
-        assert await reader.readexactly(12) == b"HTTP/1.1 200"
-        writer.close()
-
-
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:", GET + b"GET / HT", GET + b"\r\n"])
-async def test_who_does_not_come_to_the_point_is_let_go(sent: bytes) -> None:
+async def test_slow_head_is_disconnected(sent: bytes) -> None:
     async with serving(ConnectionBounds(head_s=0.2), keep_alive_s=60) as (_, port):
         reader, writer = await opened(port, sent[: len(GET)])
         if len(sent) > len(GET):  # what follows comes once the first request was answered
@@ -142,16 +119,12 @@ async def test_who_does_not_come_to_the_point_is_let_go(sent: bytes) -> None:
         writer.close()
 
 
-async def test_requests_ahead_of_their_answers_are_answered_in_order() -> None:
-    async with serving(ConnectionBounds(ahead=30)) as (_, port):
+async def test_pipelined_requests_are_answered_up_to_a_number() -> None:
+    async with serving(ConnectionBounds(max_pipelined=30)) as (server, port):
         reader, writer = await opened(port, GET * 30)
         for _ in range(30):
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
         writer.close()
-
-
-async def test_who_sends_many_requests_ahead_is_let_go_with_whole_answers_alone() -> None:
-    async with serving(ConnectionBounds(ahead=30)) as (server, port):
         reader, writer = await opened(port, GET * 5_000)
         answers = await rest_of(reader)
         assert answers.count(b"HTTP/1.1 ") == answers.count(b"HTTP/1.1 200") <= 31
@@ -159,8 +132,8 @@ async def test_who_sends_many_requests_ahead_is_let_go_with_whole_answers_alone(
         await until(lambda: not server.server_state.connections and not server.server_state.tasks)
 
 
-async def test_who_sends_faster_than_is_answered_is_not_read_ahead_of() -> None:
-    async with serving(ConnectionBounds(ahead=2)) as (_, port):
+async def test_reading_pauses_while_pipelined_requests_wait() -> None:
+    async with serving(ConnectionBounds(max_pipelined=2)) as (_, port):
         reader, writer = await opened(port, GET)
         for _ in range(200):  # never more than two wait, though the client waits for nothing
             writer.write(GET * 2)
@@ -174,14 +147,15 @@ async def test_who_sends_faster_than_is_answered_is_not_read_ahead_of() -> None:
     "sent",
     [
         b"nothing of the kind\r\n\r\n",
+        b"\x16\x03\x01\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
         b"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     ],
-    ids=["words", "field", "method", "address", "length"],
+    ids=["words", "TLS", "field", "method", "address", "length"],
 )
-async def test_what_is_no_request_is_answered_with_a_problem(sent: bytes) -> None:
+async def test_malformed_request_gets_a_problem_document(sent: bytes) -> None:
     async with serving(ConnectionBounds()) as (_, port):
         reader, writer = await opened(port, sent)
         head, _, body = (await rest_of(reader)).partition(b"\r\n\r\n")
@@ -191,9 +165,9 @@ async def test_what_is_no_request_is_answered_with_a_problem(sent: bytes) -> Non
         assert json.loads(body)["status"] == int(head[9:12])
 
 
-async def test_a_connection_between_requests_is_kept_as_long_as_clients_keep_it() -> None:
+async def test_idle_connection_is_kept_and_a_long_head_is_accepted() -> None:
     async with serving(ConnectionBounds(head_s=0.2)) as (_, port):
-        reader, writer = await opened(port, GET)
+        reader, writer = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n" + FIELD * 50 + b"\r\n")
         await reader.readuntil(b"ok")
         await asyncio.sleep(0.5)
         writer.write(GET)
@@ -202,7 +176,7 @@ async def test_a_connection_between_requests_is_kept_as_long_as_clients_keep_it(
 
 
 @pytest.mark.parametrize(("unread_s", "keep_alive_s"), [(0.2, 600), (600.0, 1)], ids=["unread", "kept alive"])
-async def test_a_reader_that_reads_nothing_does_not_keep_its_answer_here(unread_s: float, keep_alive_s: int) -> None:
+async def test_reader_without_progress_is_disconnected(unread_s: float, keep_alive_s: int) -> None:
     async with serving(ConnectionBounds(unread_s=unread_s), keep_alive_s) as (server, port):
         with closing(socket.create_connection(("127.0.0.1", port))) as deaf:
             deaf.sendall(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -210,11 +184,11 @@ async def test_a_reader_that_reads_nothing_does_not_keep_its_answer_here(unread_
             await until(lambda: not server.server_state.connections)
 
 
-async def test_a_reader_that_reads_gets_all_of_it() -> None:
+async def test_slow_reader_with_progress_gets_the_complete_response() -> None:
     async with serving(ConnectionBounds(unread_s=0.2)) as (_, port):
         reader, writer = await opened(port, b"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         got = 0
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while piece := await reader.read(500_000):
                 got += len(piece)
                 await asyncio.sleep(0.01)
@@ -222,6 +196,6 @@ async def test_a_reader_that_reads_gets_all_of_it() -> None:
         writer.close()
 
 
-def test_there_are_never_more_connections_than_files() -> None:
-    assert bounds_for(10).most == 10
-    assert bounds_for(10**9).most < 10**9
+def test_open_files_limit_connections() -> None:
+    assert connection_bounds(10).max_connections == 10
+    assert connection_bounds(10**9).max_connections < 10**9

@@ -1,5 +1,3 @@
-"""One key, one effect: repeated, raced, reused and failed requests."""
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,14 +8,13 @@ import pytest
 
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
-from aex_runtime.http.idempotency import IdempotentRequest, idempotency_table, run_idempotent
-from aex_runtime.http.idempotency_purge import IdempotencyPurge
+from aex_runtime.http.idempotency import IdempotencyPurge, IdempotentRequest, idempotency_table, run_idempotent
 from aex_runtime.ids import RandomIds
 from aex_runtime.leases import Leases
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import AlreadyExists, Store
 from aex_runtime.unit_of_work import Unit, UnitOfWork
-from tests.libs.runtime.background import AskedStore
+from tests.libs.runtime.background import RecordingStore
 from tests.libs.runtime.http.sample import NOTES, SERVICE, Note, Sample, memory_backends, sample
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -33,7 +30,7 @@ async def count(made: Sample) -> int:
         return len((await client.get("/v1/notes", params={"limit": 200})).json()["items"])
 
 
-async def test_a_repeat_answers_with_the_same_resource_and_says_so(made: Sample) -> None:
+async def test_repeat_is_replayed_with_a_header(made: Sample) -> None:
     async with made.client() as client:
         first, second = await post(client), await post(client)
     assert (first.status_code, second.status_code) == (201, 201)
@@ -43,49 +40,41 @@ async def test_a_repeat_answers_with_the_same_resource_and_says_so(made: Sample)
     assert await count(made) == 1
 
 
-async def test_without_a_key_each_request_has_its_effect(made: Sample) -> None:
-    async with made.client() as client:
-        await post(client, None)
-        await post(client, None)
-    assert await count(made) == 2
-
-
-async def test_the_same_json_written_differently_is_the_same_body(made: Sample) -> None:
-    async with made.client() as client:
+async def test_equal_json_in_other_notation_is_the_same_body(shared: Sample) -> None:
+    async with shared.client(sub="notation") as client:
         headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
         await client.post("/v1/notes", content=b'{"text":"a","stars":1,"score":1.50}', headers=headers)
-        again = await client.post(
+        repeat = await client.post(
             "/v1/notes", content=b'{ "score": 1.5, "stars": 1, "text": "\\u0061" }', headers=headers
         )
-    assert again.headers["idempotent-replayed"] == "true"
+    assert repeat.headers["idempotent-replayed"] == "true"
 
 
-async def test_a_key_with_another_body_is_refused(made: Sample) -> None:
+async def test_key_with_another_body_is_refused_and_no_key_repeats_the_effect(made: Sample) -> None:
     async with made.client() as client:
-        await post(client)
+        assert (await post(client, body={"text": 5})).status_code == 422  # a failed request leaves its key free
+        assert (await post(client)).status_code == 201
         reused = await post(client, body={"text": "other"})
+        for _ in range(2):
+            await post(client, None)
     assert (reused.status_code, reused.json()["code"]) == (422, "idempotency_key_reused")
-    assert await count(made) == 1
+    assert await count(made) == 3
 
 
-@pytest.mark.parametrize("other", [("consumer", "other"), ("consumer", "acme:2")])
-async def test_a_key_belongs_to_its_principal(made: Sample, other: tuple[str, str]) -> None:
-    async with made.client() as client, made.client(*other) as stranger:
-        mine, theirs = await post(client), await post(stranger)
-    assert "idempotent-replayed" not in theirs.headers
-    assert mine.json()["note_id"] != theirs.json()["note_id"]
+@pytest.mark.parametrize("other", ["other", "acme:2"])
+async def test_key_belongs_to_its_principal(shared: Sample, other: str) -> None:
+    async with shared.client() as client, shared.client(sub=other) as stranger:
+        own, other_answer = await post(client), await post(stranger)
+    assert "idempotent-replayed" not in other_answer.headers
+    assert own.json()["note_id"] != other_answer.json()["note_id"]
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "tab\there"])
-async def test_an_unusable_key_is_a_bad_request(made: Sample, key: str) -> None:
+async def test_key_has_1_to_255_printable_characters(made: Sample) -> None:
     async with made.client() as client:
-        answer = await post(client, key)
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
-    assert await count(made) == 0
-
-
-async def test_a_key_of_255_characters_is_taken(made: Sample) -> None:
-    async with made.client() as client:
+        for key in ("", "x" * 256, "tab\there"):
+            answer = await post(client, key)
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
+        assert await count(made) == 0
         assert (await post(client, "x" * 255)).status_code == 201
         assert (await post(client, "x" * 255)).headers["idempotent-replayed"] == "true"
 
@@ -114,12 +103,6 @@ async def test_two_processes_racing_on_one_key_have_one_effect(tmp_path: Path) -
     assert await count(first) == 1
 
 
-async def test_a_failed_request_leaves_its_key_free(made: Sample) -> None:
-    async with made.client() as client:
-        assert (await post(client, body={"text": 5})).status_code == 422
-        assert (await post(client)).status_code == 201
-
-
 def request(key: str | None = "k", digest: str = "d") -> IdempotentRequest:
     return IdempotentRequest("consumer\x1facme\x1f\x1fPOST\x1f/v1/notes", key, digest)
 
@@ -140,27 +123,14 @@ async def test_a_failure_inside_the_transaction_is_not_recorded() -> None:
     async def fails(_: Unit) -> str:
         raise InvalidRequest("odd", "it is odd")
 
-    uow, asked = unit_of_work(MemoryStore()), request()
+    uow, key_request = unit_of_work(MemoryStore()), request()
     with pytest.raises(InvalidRequest):
-        await run_idempotent(uow, asked, fails)
-    assert not (await run_idempotent(uow, asked, creates("n1"))).replayed
+        await run_idempotent(uow, key_request, fails)
+    assert not (await run_idempotent(uow, key_request, creates("n1"))).is_replay
 
 
-async def test_the_loser_of_a_race_between_processes_replays_the_winner() -> None:
-    store = MemoryStore()
-    winner, loser = unit_of_work(store), unit_of_work(store)
-
-    async def loses(unit: Unit) -> str:
-        if not await NOTES.get(store, "won"):
-            await run_idempotent(winner, request(), creates("won"))
-        return await creates("lost")(unit)  # type: ignore[no-any-return]
-
-    effect = await run_idempotent(loser, request(), loses)
-    assert (effect.resource_id, effect.replayed) == ("won", True)
-    assert await NOTES.get(store, "lost") is None
-
-
-async def test_the_loser_with_another_body_is_refused() -> None:
+@pytest.mark.parametrize("digest", ["d", "other"])
+async def test_key_of_a_concurrent_process_is_replayed_or_refused(digest: str) -> None:
     store = MemoryStore()
 
     async def loses(unit: Unit) -> str:
@@ -168,56 +138,47 @@ async def test_the_loser_with_another_body_is_refused() -> None:
             await run_idempotent(unit_of_work(store), request(), creates("won"))
         return await creates("lost")(unit)  # type: ignore[no-any-return]
 
-    with pytest.raises(Unprocessable):
-        await run_idempotent(unit_of_work(store), request(digest="other"), loses)
+    if digest == "other":
+        with pytest.raises(Unprocessable):
+            await run_idempotent(unit_of_work(store), request(digest=digest), loses)
+    else:
+        effect = await run_idempotent(unit_of_work(store), request(), loses)
+        assert (effect.resource_id, effect.is_replay) == ("won", True)
+    assert await NOTES.get(store, "lost") is None
 
 
 class Slower(MemoryStore):
-    """A store that learns at the commit, as a remote one may, that another process was first."""
-
-    def __init__(self, first: UnitOfWork | None = None, losses: int = 1) -> None:
+    def __init__(self, losses: int = 1) -> None:
         super().__init__()
-        self._first = first
         self.losses = losses
 
     async def transact(self, fn: Any) -> Any:
         if self.losses:
-            self.losses -= 1
-            if self._first is not None:
-                await run_idempotent(self._first, request(), creates("won"))
+            if self.losses == 1:  # the last conflict is with a record that is there
+                self.losses = 0
+                await run_idempotent(unit_of_work(self), request(), creates("won"))
+            self.losses = max(self.losses - 1, 0)
             raise AlreadyExists(f"{SERVICE}-idempotency", request().record_key)
         return await super().transact(fn)
 
 
-async def test_who_loses_at_the_commit_replays_the_winner() -> None:
-    store = Slower()
-    store._first = UnitOfWork(SERVICE, _Inner(store), SetClock(NOW), lambda _: None)
-    effect = await run_idempotent(unit_of_work(store), request(), creates("lost"))
-    assert (effect.resource_id, effect.replayed) == ("won", True)
-
-
-class _Inner(MemoryStore):
-    """The winner's way into the same documents."""
-
-    def __init__(self, shared: MemoryStore) -> None:
-        self.__dict__ = shared.__dict__
-
-
-async def test_who_loses_again_and_again_is_told_to_come_back() -> None:
+async def test_conflict_at_the_commit_is_retried_some_times() -> None:
+    effect = await run_idempotent(unit_of_work(Slower()), request(), creates("lost"))
+    assert (effect.resource_id, effect.is_replay) == ("won", True)
     with pytest.raises(Conflict) as caught:
         await run_idempotent(unit_of_work(Slower(losses=100)), request(), creates("n1"))
     assert caught.value.retry_after_s == 1
 
 
-async def test_a_resource_that_exists_is_the_handlers_own_affair() -> None:
+async def test_existing_resource_reaches_the_handler() -> None:
     uow = unit_of_work(MemoryStore())
     await run_idempotent(uow, request("k1"), creates("same"))
     with pytest.raises(AlreadyExists):
         await run_idempotent(uow, request("k2"), creates("same"))
 
 
-async def test_a_key_in_flight_is_free_again_after_a_failure() -> None:
-    uow, asked = unit_of_work(MemoryStore()), request()
+async def test_key_is_released_after_a_failure() -> None:
+    uow, key_request = unit_of_work(MemoryStore()), request()
     inside = asyncio.Event()
 
     async def hangs(_: Unit) -> str:
@@ -225,39 +186,39 @@ async def test_a_key_in_flight_is_free_again_after_a_failure() -> None:
         await asyncio.Event().wait()
         return ""
 
-    running = asyncio.create_task(run_idempotent(uow, asked, hangs))
+    running = asyncio.create_task(run_idempotent(uow, key_request, hangs))
     await inside.wait()
     with pytest.raises(Conflict) as caught:
-        await run_idempotent(uow, asked, creates("n1"))
+        await run_idempotent(uow, key_request, creates("n1"))
     assert caught.value.retry_after_s == 1
     running.cancel()
     await asyncio.wait([running])
-    assert (await run_idempotent(uow, asked, creates("n1"))).resource_id == "n1"
+    assert (await run_idempotent(uow, key_request, creates("n1"))).resource_id == "n1"
 
 
 async def test_keys_are_kept_for_32_days_and_then_removed() -> None:
     store, clock = MemoryStore(), SetClock(NOW)
     uow = unit_of_work(store, clock)
     purge = IdempotencyPurge(SERVICE, store, clock, RandomIds(), Leases(SERVICE, store, clock, "test"))
-    for number in range(250):
+    for number in range(120):
         await run_idempotent(uow, request(f"k{number}"), creates(f"n{number}"))
     clock.advance(timedelta(days=32))
     assert await purge.purge() == 0
     assert (await run_idempotent(uow, request("k7"), creates("again"))).resource_id == "n7"
     clock.advance(timedelta(days=2))
-    assert await purge.purge() == 250
+    assert await purge.purge() == 120
     assert await idempotency_table(SERVICE).find(store, order="expires_at") == []
 
 
-async def test_purge_does_not_begin_again_before_what_it_just_deleted() -> None:
-    store, clock = AskedStore(MemoryStore()), SetClock(NOW)
+async def test_purge_continues_after_deleted_records() -> None:
+    store, clock = RecordingStore(MemoryStore()), SetClock(NOW)
     purge = IdempotencyPurge(SERVICE, store, clock, RandomIds(), Leases(SERVICE, store, clock, "test"))
     for number in range(205):
         await run_idempotent(unit_of_work(store, clock), request(f"k{number}"), creates(f"n{number}"))
         clock.advance(timedelta(milliseconds=number % 2))  # some expire together
     clock.advance(timedelta(days=40))
     assert await purge.purge() == 205
-    first, *others = [query.after for query in store.took()]
+    first, *others = [query.after for query in store.take_queries()]
     assert first is None
     assert None not in others
     assert len(others) == len(set(others)) == 2

@@ -1,5 +1,3 @@
-"""Bodies as they come: bounded, never too slow, and refused by their headers where that tells enough."""
-
 import asyncio
 from collections.abc import Mapping, Sequence
 
@@ -9,14 +7,13 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from aex_runtime.errors import DomainError, InvalidRequest, TooLarge
-from aex_runtime.http.download import Pace
-from aex_runtime.http.upload import body_of, check_announced
+from aex_runtime.http.streaming import TransferRate
+from aex_runtime.http.upload import check_upload_headers, stream_body
 
 
-def a_request(
+def make_request(
     pieces: Sequence[tuple[float, bytes]] = (), headers: Mapping[str, str] | None = None, *, ends: bool = True
 ) -> Request:
-    """A request whose body comes in pieces, each after so many seconds. `ends`: whether the sender stays to the end."""
     messages: list[tuple[float, Message]] = [
         (seconds, {"type": "http.request", "body": piece, "more_body": True}) for seconds, piece in pieces
     ]
@@ -32,8 +29,8 @@ def a_request(
     return Request({"type": "http", "headers": sent}, receive)
 
 
-async def taken(request: Request, pace: Pace | None = None) -> bytes:
-    return b"".join([piece async for piece in body_of(request, pace or Pace())])
+async def read_body(request: Request, min_rate: TransferRate | None = None) -> bytes:
+    return b"".join([piece async for piece in stream_body(request, min_rate or TransferRate())])
 
 
 @pytest.mark.parametrize(
@@ -47,37 +44,38 @@ async def taken(request: Request, pace: Pace | None = None) -> bytes:
         ({"content-encoding": "gzip"}, InvalidRequest, "unsupported_encoding"),
     ],
 )
-def test_what_the_headers_tell_is_refused_before_a_byte_is_read(
-    headers: dict[str, str], kind: type[DomainError], code: str
-) -> None:
+def test_headers_are_checked_before_the_body(headers: dict[str, str], kind: type[DomainError], code: str) -> None:
     with pytest.raises(kind) as refused:
-        check_announced(a_request(headers=headers), 1_000)
+        check_upload_headers(make_request(headers=headers), 1_000)
     assert refused.value.code == code
 
 
 @pytest.mark.parametrize("media_type", ["text/csv", "application/json", "application/x-www-form-urlencoded", "", "??"])
-def test_any_other_type_is_taken(media_type: str) -> None:
-    check_announced(a_request(headers={"content-type": media_type, "content-length": "1000"}), 1_000)
-    check_announced(a_request(headers={"transfer-encoding": "chunked"}), 1_000)
+def test_other_media_types_are_accepted(media_type: str) -> None:
+    check_upload_headers(make_request(headers={"content-type": media_type, "content-length": "1000"}), 1_000)
+    check_upload_headers(make_request(headers={"transfer-encoding": "chunked"}), 1_000)
 
 
-async def test_the_pieces_come_as_they_were_sent() -> None:
-    assert await taken(a_request([(0, b"ab"), (0.01, b""), (0, b"c")])) == b"abc"
-    assert await taken(a_request()) == b""
+async def test_body_is_streamed_unchanged() -> None:
+    assert await read_body(make_request([(0, b"ab"), (0.01, b""), (0, b"c")])) == b"abc"
+    assert await read_body(make_request()) == b""
 
 
-async def test_a_sender_who_goes_away_is_no_end() -> None:
+async def test_disconnected_sender_raises() -> None:
     with pytest.raises(ClientDisconnect):
-        await taken(a_request([(0, b"ab")], ends=False))
+        await read_body(make_request([(0, b"ab")], ends=False))
 
 
-async def test_a_sender_who_sends_nothing_for_too_long_is_let_go() -> None:
+async def test_stalled_sender_is_disconnected() -> None:
     with pytest.raises(ClientDisconnect):
-        await taken(a_request([(0, b"x"), (60, b"y")]), Pace(patience_s=0.05))
+        await read_body(make_request([(0, b"x"), (60, b"y")]), TransferRate(grace_s=0.05))
 
 
-async def test_a_sender_who_trickles_is_let_go_though_something_always_comes() -> None:
+async def test_sender_below_the_minimum_rate_is_disconnected() -> None:
     trickle = [(0.02, b"x")] * 100
     with pytest.raises(ClientDisconnect):
-        await taken(a_request(trickle), Pace(patience_s=0.2, least_bytes_s=1_000))
-    assert await taken(a_request([(0.02, b"x" * 100)] * 20), Pace(patience_s=0.2, least_bytes_s=1_000)) == b"x" * 2_000
+        await read_body(make_request(trickle), TransferRate(grace_s=0.2, min_bytes_per_s=1_000))
+    assert (
+        await read_body(make_request([(0.02, b"x" * 100)] * 20), TransferRate(grace_s=0.2, min_bytes_per_s=1_000))
+        == b"x" * 2_000
+    )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.google import Google, google_in
+from tests.parts.google import Google, run_google
 
 
 @pytest.fixture
 def google(tmp_path: Path) -> Iterator[Google]:
-    with google_in(tmp_path) as listening:
+    with run_google(tmp_path) as listening:
         yield listening

@@ -1,5 +1,7 @@
-"""Foreign issuers for tests: keys of every kind, tokens signed with them, and the settings that trust them."""
+"""Keys of foreign issuers, and tokens signed with them, well formed or not."""
 
+import base64
+import hmac
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,6 +10,7 @@ from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -22,8 +25,6 @@ _MAKERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Signer:
-    """A key of a foreign issuer."""
-
     kind: str
     private: Any
     kid: str = "k1"
@@ -38,8 +39,8 @@ class Signer:
 
     def sign(self, headers: dict[str, Any] | None = None, **claims: Any) -> str:
         """A token; a claim set to None is left out."""
-        whole = {k: v for k, v in {**CLAIMS, **claims}.items() if v is not None}
-        return jwt.encode(whole, self.private, self.algorithm, headers={"kid": self.kid, **(headers or {})})
+        all_claims = {k: v for k, v in {**CLAIMS, **claims}.items() if v is not None}
+        return jwt.encode(all_claims, self.private, self.algorithm, headers={"kid": self.kid, **(headers or {})})
 
 
 CLAIMS: dict[str, Any] = {
@@ -52,12 +53,25 @@ CLAIMS: dict[str, Any] = {
 }
 
 
+def part(value: Any) -> str:
+    return base64url(json.dumps(value).encode())
+
+
+def base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def sign_with_public_key(of: Signer, claims: str) -> str:
+    """Return a token whose HMAC secret is the public key."""
+    raw = of.private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    text = f"{part({'alg': 'HS256', 'kid': of.kid})}.{claims}"
+    return f"{text}.{base64url(hmac.digest(raw, text.encode(), 'sha256'))}"
+
+
 def signer(kind: str = "EdDSA", kid: str = "k1") -> Signer:
-    """A fresh key."""
     return Signer(kind, _MAKERS[kind][0](), kid)
 
 
 def write_jwks(path: Path, *signers: Signer) -> Path:
-    """The issuer's published keys, as a file."""
     path.write_text(json.dumps({"keys": [each.jwk() for each in signers]}), encoding="utf-8")
     return path

@@ -1,5 +1,3 @@
-"""The settings choose who signs the tokens of services; with Google's, the platform's own key makes no service."""
-
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +7,10 @@ from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.identity.factory import open_service_tokens, trusted_issuers
-from aex_runtime.identity.google_service_tokens import GoogleServiceTokens
-from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.identity.google import GoogleServiceTokens
 from aex_runtime.identity.local_key import local_key
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
+from aex_runtime.identity.tokens import LocalIssuer, open_service_tokens, trusted_issuers
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import RandomIds
 from aex_runtime.settings import RuntimeSettings
@@ -38,13 +35,13 @@ def verifier_of(settings: RuntimeSettings, folder: Path, service: str = "governa
 
 
 @pytest.mark.parametrize("tokens", ["local", "google"])
-async def test_a_service_is_known_by_the_token_that_it_calls_with(google: Google, tmp_path: Path, tokens: str) -> None:
+async def test_service_token_names_its_service(google: Google, tmp_path: Path, tokens: str) -> None:
     settings, clock, ids = chosen(google, tokens), WallClock(), RandomIds()
     issuer = LocalIssuer(local_key(tmp_path), clock, ids)
     token = await open_service_tokens(settings, "verification", issuer, clock, ids).token("governance")
     caller = await verifier_of(settings, tmp_path).verify(token)
     assert caller == Principal("service:verification", Audience.SERVICE)
-    assert bool(google.asked) is (tokens == "google")
+    assert bool(google.audiences) is (tokens == "google")
     with pytest.raises(Unauthenticated):
         await verifier_of(settings, tmp_path, "settlement").verify(token)
     other = "local" if tokens == "google" else "google"
@@ -52,9 +49,7 @@ async def test_a_service_is_known_by_the_token_that_it_calls_with(google: Google
         await verifier_of(chosen(google, other), tmp_path).verify(token)
 
 
-async def test_with_googles_tokens_the_platforms_key_grants_every_role_but_that_of_a_service(
-    google: Google, tmp_path: Path
-) -> None:
+async def test_with_google_the_local_key_cannot_grant_service(google: Google, tmp_path: Path) -> None:
     verifier = verifier_of(chosen(google, "google"), tmp_path)
     own = LocalIssuer(local_key(tmp_path), WallClock(), RandomIds())
     for role in set(Audience) - {Audience.SERVICE}:
@@ -66,7 +61,7 @@ async def test_with_googles_tokens_the_platforms_key_grants_every_role_but_that_
 
 
 @pytest.mark.parametrize("claims", [{}, {"email": ACCOUNTS["verification"], "email_verified": True}])
-async def test_other_issuers_tokens_are_asked_for_all_that_they_were_before(
+async def test_google_tokens_leave_other_issuers_checked(
     google: Google, tmp_path: Path, claims: dict[str, Any]
 ) -> None:
     partner = signer()
@@ -91,10 +86,10 @@ async def test_other_issuers_tokens_are_asked_for_all_that_they_were_before(
         assert caught.value.code == code
 
 
-def test_every_service_can_be_given_googles_tokens(google: Google, tmp_path: Path) -> None:
+def test_every_service_can_use_google_tokens(google: Google, tmp_path: Path) -> None:
     ids = RandomIds()
     issuer = LocalIssuer(local_key(tmp_path), WallClock(), ids)
     for service in SERVICES:
         tokens = open_service_tokens(chosen(google, "google"), service, issuer, WallClock(), ids)
         assert isinstance(tokens, GoogleServiceTokens)
-    assert google.asked == []
+    assert google.audiences == []

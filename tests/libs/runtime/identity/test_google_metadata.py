@@ -1,21 +1,18 @@
-"""The metadata server is asked as Google documents it, and no longer, no oftener and for no more than is good."""
-
 import time
+from typing import Any
 
 import jwt
 import pytest
 from structlog.testing import capture_logs
 
-from aex_runtime.identity.google_metadata import FetchBounds, MetadataServer, NoIdToken
+from aex_runtime.identity.google import MetadataServer, NoIdToken
 from aex_runtime.identity.verifier import MAX_TOKEN_CHARS
 from aex_runtime.ids import SeededIds
-from tests.parts.google import ACCOUNTS, Google, Said
-
-SHORT = FetchBounds(attempts=3, each_s=0.2, whole_s=0.5)
+from tests.parts.google import ACCOUNTS, CannedResponse, Google
 
 
-def server(google: Google, bounds: FetchBounds | None = None) -> MetadataServer:
-    return MetadataServer(google.host, SeededIds(1), bounds or FetchBounds())
+def server(google: Google, **limits: Any) -> MetadataServer:
+    return MetadataServer(google.host, SeededIds(1), **limits)
 
 
 async def test_a_token_names_its_audience_and_the_machines_account(google: Google) -> None:
@@ -25,64 +22,72 @@ async def test_a_token_names_its_audience_and_the_machines_account(google: Googl
         ACCOUNTS["verification"],
         True,
     )
-    assert google.asked == ["aex:governance"]
+    assert google.audiences == ["aex:governance"]
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-async def test_what_passes_is_asked_again_and_told(google: Google, status: int) -> None:
-    google.says = [Said(status), Said(status)]
+async def test_transient_failures_are_retried_and_logged(google: Google, status: int) -> None:
+    google.canned = [CannedResponse(status), CannedResponse(status)]
     with capture_logs() as logs:
         assert await server(google).id_token("aex:governance")
-    assert len(google.asked) == 3
-    told = [(each["event"], each["log_level"], each["reason"]) for each in logs]
-    assert told == [("id_token_retried", "warning", f"status {status}")] * 2
+    assert len(google.audiences) == 3
+    logged = [(each["event"], each["log_level"], each["reason"]) for each in logs]
+    assert logged == [("id_token_retried", "warning", f"status {status}")] * 2
     assert all(0 < each["retry_in_s"] <= 0.2 for each in logs)
 
 
-async def test_a_server_that_goes_on_failing_is_asked_three_times(google: Google) -> None:
-    google.says, google.stubborn = [Said(500, b"CANARY")], True
+async def test_failing_server_gets_three_requests(google: Google) -> None:
+    google.canned, google.repeats_last = [CannedResponse(500, b"CANARY")], True
     with pytest.raises(NoIdToken, match=r"^status 500$"):
         await server(google).id_token("aex:governance")
-    assert len(google.asked) == 3
+    assert len(google.audiences) == 3
 
 
-@pytest.mark.parametrize("said", [Said(400), Said(403), Said(404), Said(302, location="http://127.0.0.1:1/")])
-async def test_an_answer_that_will_not_change_is_asked_for_once(google: Google, said: Said) -> None:
-    google.says, google.stubborn = [said], True
-    with pytest.raises(NoIdToken, match=rf"^status {said.status}$"):
+@pytest.mark.parametrize(
+    "response",
+    [
+        CannedResponse(400),
+        CannedResponse(403),
+        CannedResponse(404),
+        CannedResponse(302, location="http://127.0.0.1:1/"),
+    ],
+)
+async def test_permanent_failure_is_not_retried(google: Google, response: CannedResponse) -> None:
+    google.canned, google.repeats_last = [response], True
+    with pytest.raises(NoIdToken, match=rf"^status {response.status}$"):
         await server(google).id_token("aex:governance")
-    assert len(google.asked) == 1
+    assert len(google.audiences) == 1
 
 
-async def test_a_silent_server_is_given_up_in_time(google: Google) -> None:
-    google.speaking.clear()
+async def test_silent_server_times_out(google: Google) -> None:
+    google.answering.clear()
     started = time.perf_counter()
     with pytest.raises(NoIdToken, match="no answer within"):
-        await server(google, SHORT).id_token("aex:governance")
+        await server(google, attempt_s=0.2, total_s=0.5).id_token("aex:governance")
     assert time.perf_counter() - started < 2
-    assert 1 <= len(google.asked) <= 3
+    assert 1 <= len(google.audiences) <= 3
 
 
-async def test_where_nobody_listens_it_says_so() -> None:
+async def test_connection_failure_is_named() -> None:
     with pytest.raises(NoIdToken, match="ConnectError"):
         await MetadataServer("127.0.0.1:1", SeededIds(1)).id_token("aex:governance")
 
 
-async def test_an_answer_longer_than_a_token_is_not_read_to_its_end(google: Google) -> None:
-    google.says = [Said(body=b"x" * 50_000_000)]
+async def test_oversized_response_is_refused(google: Google) -> None:
+    google.canned = [CannedResponse(body=b"x" * 50_000_000)]
     with pytest.raises(NoIdToken, match="longer than a token"):
         await server(google).id_token("aex:governance")
-    google.says = [Said(body=b"x" * MAX_TOKEN_CHARS)]
+    google.canned = [CannedResponse(body=b"x" * MAX_TOKEN_CHARS)]
     assert len(await server(google).id_token("aex:governance")) == MAX_TOKEN_CHARS
 
 
-async def test_bytes_that_are_no_text_are_no_token(google: Google) -> None:
-    google.says = [Said(body=b"\xff\x00\xfe")]
+async def test_non_ascii_response_is_refused(google: Google) -> None:
+    google.canned = [CannedResponse(body=b"\xff\x00\xfe")]
     with pytest.raises(NoIdToken, match="no token"):
         await server(google).id_token("aex:governance")
 
 
-async def test_no_proxy_of_the_environment_is_told(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_ignored(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     assert await server(google).id_token("aex:governance")

@@ -1,5 +1,3 @@
-"""The local key is made once, whoever comes first, and only its owner reads it."""
-
 import json
 import multiprocessing
 import os
@@ -11,9 +9,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from aex_runtime.identity.local_key import UnsafeKey, given_key, local_key
+from aex_runtime.identity.local_key import UnsafeKey, configured_key, local_key
 
-_NOBODY = 65_534
+_OTHER_UID = 65_534
 
 
 def _make(folder: str, go: "multiprocessing.synchronize.Event", kids: "multiprocessing.Queue[str]") -> None:
@@ -36,36 +34,31 @@ def test_processes_that_start_together_share_one_key(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["local-issuer.jwks.json", "local-issuer.pem"]
 
 
-def test_only_its_owner_reads_it(tmp_path: Path) -> None:
+def test_key_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     local_key(tmp_path)
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "keys" / "local-issuer.pem").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
-def test_a_key_that_others_can_read_is_not_used(tmp_path: Path, mode: int) -> None:
+def test_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     local_key(tmp_path)
     (tmp_path / "keys" / "local-issuer.pem").chmod(mode)
     with pytest.raises(UnsafeKey, match="chmod 600"):
         local_key(tmp_path)
 
 
-def test_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    first, second = local_key(tmp_path), local_key(tmp_path)
-    assert first.kid == second.kid
-    assert first.secret_for("cursors") == second.secret_for("cursors")
-    assert first.secret_for("cursors") != first.secret_for("other")
-
-
-def test_the_public_half_is_published_and_holds_nothing_private(tmp_path: Path) -> None:
-    key = local_key(tmp_path)
+def test_key_is_kept_and_its_public_half_is_published(tmp_path: Path) -> None:
+    key, restarted = local_key(tmp_path), local_key(tmp_path)
+    assert (key.kid, key.derive_secret("cursors")) == (restarted.kid, restarted.derive_secret("cursors"))
+    assert key.derive_secret("cursors") != key.derive_secret("other")
     (published,) = json.loads((tmp_path / "keys" / "local-issuer.jwks.json").read_text())["keys"]
     assert published == key.jwk()
     assert set(published) == {"kty", "crv", "x", "kid", "alg", "use"}
 
 
 @pytest.mark.parametrize("content", [b"", b"no key at all", None])
-def test_a_file_that_holds_no_ed25519_key_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_file_without_an_ed25519_key_is_refused(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "keys" / "local-issuer.pem"
     path.parent.mkdir()
     rsa = generate_private_key(65_537, 2_048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -75,41 +68,41 @@ def test_a_file_that_holds_no_ed25519_key_is_refused(tmp_path: Path, content: by
         local_key(tmp_path)
 
 
-def test_a_given_key_is_the_same_wherever_it_is_read_from(tmp_path: Path) -> None:
+def test_configured_key_equals_its_source(tmp_path: Path) -> None:
     made = local_key(tmp_path)
     mounted = tmp_path / "secret.pem"
     mounted.write_bytes((tmp_path / "keys" / "local-issuer.pem").read_bytes())
     mounted.chmod(0o400)
-    assert given_key(mounted).kid == made.kid
-    assert given_key(mounted).secret_for("cursors") == made.secret_for("cursors")
+    assert configured_key(mounted).kid == made.kid
+    assert configured_key(mounted).derive_secret("cursors") == made.derive_secret("cursors")
 
 
-def test_a_given_key_that_is_not_there_is_refused_and_none_is_made(tmp_path: Path) -> None:
+def test_missing_configured_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsafeKey, match=r"secret\.pem cannot be read: No such file"):
-        given_key(tmp_path / "secret.pem")
+        configured_key(tmp_path / "secret.pem")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_given_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+def test_readable_configured_key_is_refused(tmp_path: Path) -> None:
     local_key(tmp_path)
     mounted = tmp_path / "keys" / "local-issuer.pem"
     mounted.chmod(0o644)
     with pytest.raises(UnsafeKey, match="can be read by others"):
-        given_key(mounted)
+        configured_key(mounted)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away and become somebody else")
-def test_a_given_key_of_another_user_is_used_as_it_was_mounted(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away and switch users")
+def test_configured_key_of_another_user_is_accepted(tmp_path: Path) -> None:
     made = local_key(tmp_path)
     with TemporaryDirectory() as open_folder:
         Path(open_folder).chmod(0o755)
         mounted = Path(open_folder, "secret.pem")
         mounted.write_bytes((tmp_path / "keys" / "local-issuer.pem").read_bytes())
         mounted.chmod(0o444)
-        os.seteuid(_NOBODY)
+        os.seteuid(_OTHER_UID)
         try:
-            assert given_key(mounted).kid == made.kid
+            assert configured_key(mounted).kid == made.kid
         finally:
             os.seteuid(0)
         with pytest.raises(UnsafeKey, match="can be read by others"):  # root's own file, and root reads it
-            given_key(mounted)
+            configured_key(mounted)

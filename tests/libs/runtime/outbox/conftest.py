@@ -1,14 +1,15 @@
 import pytest
 
-from aex_runtime.clock import SetClock
-from tests.libs.runtime.background import START, RecordingBus
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Store
+from tests.libs.runtime.outbox.process import Outbox
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
+def outbox() -> Outbox:
+    return Outbox(MemoryStore())
 
 
 @pytest.fixture
-def bus() -> RecordingBus:
-    return RecordingBus()
+def each_outbox(each_store: Store) -> Outbox:
+    return Outbox(each_store)

@@ -1,49 +1,51 @@
-"""A process that emits events and publishes them."""
+"""Processes that commit events and publish them."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from aex_runtime.clock import SetClock
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPolicy, OutboxPump
-from aex_runtime.outbox_entry import outbox_table
+from aex_runtime.records import outbox_table
 from aex_runtime.store.port import Query, Store
-from aex_runtime.unit_of_work import Committed, UnitOfWork
-from tests.libs.runtime.background import SERVICE, RecordingBus, emit_checked
+from aex_runtime.unit_of_work import UnitOfWork
+from tests.libs.runtime.background import SERVICE, START, RecordingBus, emit_checked
 
-QUICK = OutboxPolicy(
-    batch=3,
-    sweep_every=timedelta(milliseconds=10),
-    forget_after=timedelta(milliseconds=10),
-    drain=timedelta(seconds=1),
-)
+_TICK = timedelta(milliseconds=10)
+QUICK = OutboxPolicy(batch=3, sweep_every=_TICK, delete_after=_TICK, drain=timedelta(seconds=1))
 GRACE = QUICK.grace
 
 
 class Process:
-    """One process of a service: its unit of work and its pump, on a store and a bus that outlive it."""
-
     def __init__(
         self, store: Store, bus: RecordingBus, clock: SetClock, name: str = "a", policy: OutboxPolicy = QUICK
     ) -> None:
         leases = Leases(SERVICE, store, clock, name)
         self.pump = OutboxPump(SERVICE, store, bus, clock, SeededIds(1), leases, policy)
-        self.unit_of_work = UnitOfWork(SERVICE, store, clock, self._committed)
-
-    def _committed(self, committed: Committed) -> None:
-        self.pump.notify(committed.events)
+        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.pump.notify(committed.events))
 
     async def emit(self, *names: str) -> None:
         await self.unit_of_work.run(emit_checked(*names))
 
 
-async def rows(store: Store) -> int:
-    return len(await store.query(Query(outbox_table(SERVICE).collection, order="created_at", limit=500)))
+class Outbox:
+    def __init__(self, store: Store) -> None:
+        self.store, self.bus, self.clock = store, RecordingBus(), SetClock(START)
 
+    def process(self, name: str = "a", policy: OutboxPolicy = QUICK) -> Process:
+        return Process(self.store, self.bus, self.clock, name, policy)
 
-def empty(store: Store) -> Callable[[], Awaitable[bool]]:
-    async def condition() -> bool:
-        return await rows(store) == 0
+    def process_behind(self, by: timedelta) -> Process:
+        """Return a process with a slow clock."""
+        return Process(self.store, self.bus, SetClock(self.clock.now() - by))
 
-    return condition
+    async def emit_each(self, process: Process, names: list[str], pause: timedelta) -> None:
+        for name in names:
+            await process.emit(name)
+            self.clock.advance(pause)
+
+    async def rows(self) -> int:
+        return len(await self.store.query(Query(outbox_table(SERVICE).collection, order="created_at", limit=500)))
+
+    async def is_empty(self) -> bool:
+        return await self.rows() == 0

@@ -1,97 +1,78 @@
-"""Where a sweep begins, and that it passes nothing."""
-
 from datetime import timedelta
 
 import pytest
 
 from aex_runtime.bus.port import BusUnavailable
-from aex_runtime.clock import SetClock, epoch_micros
-from aex_runtime.outbox import OutboxPump
-from aex_runtime.seen_clean import FULL_EVERY, MARGIN
-from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Store
-from tests.libs.runtime.background import START, AskedStore, RecordingBus, begins, eventually_async, running
-from tests.libs.runtime.outbox.process import Process, empty
+from aex_runtime.clock import epoch_micros
+from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
+from tests.libs.runtime.background import START, RecordingStore, eventually_async, lower_bound, running
+from tests.libs.runtime.outbox.process import Outbox
+
+SECOND = timedelta(seconds=1)
 
 
-async def test_sweep_begins_where_the_last_one_ended(bus: RecordingBus, clock: SetClock) -> None:
-    store = AskedStore(MemoryStore())
-    other, sweeper = Process(store, bus, clock), Process(store, bus, clock, "b").pump
-    for seconds in range(59):
+async def test_sweep_begins_at_the_end_of_the_last_one(outbox: Outbox) -> None:
+    outbox.store = store = RecordingStore(outbox.store)
+    other, sweeper = outbox.process(), outbox.process("b").pump
+    for seconds in range(20):
         await other.emit(*(f"work_{seconds}_{number}" for number in range(4)))
-        clock.advance(timedelta(seconds=1))
+        outbox.clock.advance(SECOND)
         await sweeper.sweep()
-        looks = store.took()
-        assert {begins(look) for look in looks} == {
-            None if seconds == 0 else epoch_micros(clock.now() - timedelta(seconds=1) - MARGIN)
-        }
-    assert len(bus.published) == 58 * 4  # what is younger than the grace is still there
+        start = None if seconds == 0 else epoch_micros(outbox.clock.now() - SECOND - MARGIN)
+        assert set(map(lower_bound, store.take_queries())) == {start}
+    assert len(outbox.bus.published) == 19 * 4  # the others are younger than the grace
 
 
-async def test_sweep_passes_none_of_what_the_bus_refused(each_store: Store, bus: RecordingBus, clock: SetClock) -> None:
-    other, sweeper = Process(each_store, bus, clock), Process(each_store, bus, clock, "b").pump
-    bus.refused = frozenset({"work_1", "work_5"})
-    for number in range(8):
-        await other.emit(f"work_{number}")
-        clock.advance(timedelta(seconds=1))
-    clock.advance(MARGIN)
+async def test_sweep_retries_refused_events(each_outbox: Outbox) -> None:
+    outbox, sweeper = each_outbox, each_outbox.process("b").pump
+    outbox.bus.refused = frozenset({"work_1", "work_5"})
+    await outbox.emit_each(outbox.process(), [f"work_{number}" for number in range(8)], SECOND)
+    outbox.clock.advance(MARGIN)
     assert await sweeper.sweep() == 6
     for _ in range(9):
-        clock.advance(MARGIN / 4)
+        outbox.clock.advance(MARGIN / 4)
         assert await sweeper.sweep() == 0
-    bus.refused = frozenset()
+    outbox.bus.refused = frozenset()
     assert await sweeper.sweep() == 2
 
 
-async def test_sweep_that_an_outage_ended_is_taken_up_where_it_ended(bus: RecordingBus, clock: SetClock) -> None:
-    store = AskedStore(MemoryStore())
-    other, sweeper = Process(store, bus, clock), Process(store, bus, clock, "b").pump
-    for number in range(9):
-        await other.emit(f"work_{number}")
-        clock.advance(timedelta(seconds=1))
-    clock.advance(MARGIN)
-    bus.down_after = 2
+async def test_sweep_continues_after_an_outage(outbox: Outbox) -> None:
+    outbox.store = store = RecordingStore(outbox.store)
+    sweeper, names = outbox.process("b").pump, [f"work_{number}" for number in range(9)]
+    await outbox.emit_each(outbox.process(), names, SECOND)
+    outbox.clock.advance(MARGIN)
+    outbox.bus.down_after = 2
     with pytest.raises(BusUnavailable):
         await sweeper.sweep()
-    store.took()
-    bus.down_after = None
+    store.take_queries()
+    outbox.bus.down_after = None
     assert await sweeper.sweep() == 3
-    assert begins(store.took()[0]) == epoch_micros(START + timedelta(seconds=5))
-    assert bus.published == [f"work_{number}" for number in range(9)]
+    assert lower_bound(store.take_queries()[0]) == epoch_micros(START + 5 * SECOND)
+    assert outbox.bus.published == names
 
 
-async def test_event_that_another_process_commits_late_is_swept_at_once(
-    each_store: Store, bus: RecordingBus, clock: SetClock
-) -> None:
-    sweeper = Process(each_store, bus, clock, "b").pump
+async def test_late_commit_of_another_process_is_swept_at_once(each_outbox: Outbox) -> None:
+    sweeper = each_outbox.process("b").pump
     for _ in range(3):
         assert await sweeper.sweep() == 0
-        await Process(each_store, bus, SetClock(clock.now() - MARGIN)).emit("work_1")
-        clock.advance(timedelta(seconds=1))
+        await each_outbox.process_behind(MARGIN).emit("work_1")
+        each_outbox.clock.advance(SECOND)
         assert await sweeper.sweep() == 1
 
 
-async def pump_that_passed_an_event(store: Store, bus: RecordingBus, clock: SetClock) -> OutboxPump:
-    """After its sweep, another process commits an event that is older than any sweep looks back."""
-    pump = Process(store, bus, clock, "b").pump
-    await pump.sweep()
-    await Process(store, bus, SetClock(START - timedelta(hours=1))).emit("work_1")
-    return pump
-
-
-async def test_event_from_long_ago_is_swept_within_the_minute(
-    each_store: Store, bus: RecordingBus, clock: SetClock
-) -> None:
-    sweeper = await pump_that_passed_an_event(each_store, bus, clock)
+async def test_very_late_commit_is_swept_within_a_minute(outbox: Outbox) -> None:
+    sweeper = outbox.process("b").pump
+    await sweeper.sweep()
+    await outbox.process_behind(timedelta(hours=1)).emit("work_1")
     assert await sweeper.sweep() == 0
-    clock.advance(FULL_EVERY)
+    outbox.clock.advance(FULL_SCAN_INTERVAL)
     assert await sweeper.sweep() == 1
 
 
-async def test_who_takes_the_lease_sweeps_from_the_beginning(
-    each_store: Store, bus: RecordingBus, clock: SetClock
-) -> None:
-    pump = await pump_that_passed_an_event(each_store, bus, clock)
+async def test_new_leader_sweeps_from_the_beginning(outbox: Outbox) -> None:
+    pump = outbox.process("b").pump
+    await pump.sweep()
+    await outbox.process_behind(timedelta(hours=1)).emit("work_1")
     async with running(pump.run()):
-        await eventually_async(empty(each_store))
-    assert bus.published == ["work_1"]
+        await eventually_async(outbox.is_empty)
+    assert outbox.bus.published == ["work_1"]

@@ -1,5 +1,3 @@
-"""Whatever processes, clocks and the bus do, a sweep leaves nothing behind that it could publish."""
-
 import asyncio
 from datetime import timedelta
 
@@ -7,32 +5,30 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aex_runtime.clock import SetClock
+from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
 from aex_runtime.outbox import OutboxPolicy
-from aex_runtime.outbox_entry import outbox_table
-from aex_runtime.seen_clean import FULL_EVERY, MARGIN
+from aex_runtime.records import outbox_table
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.libs.runtime.background import SERVICE, START, RecordingBus, emit_checked
 from tests.libs.runtime.outbox.process import GRACE, Process
 
-HERE = st.tuples(st.just("here"), st.integers(0, 100))
-THERE = st.tuples(st.just("there"), st.integers(0, MARGIN // timedelta(seconds=1)))
+OWN = st.tuples(st.just("own"), st.integers(0, 100))
+OTHER = st.tuples(st.just("other"), st.integers(0, MARGIN // timedelta(seconds=1)))
 ADVANCE = st.tuples(st.just("advance"), st.integers(0, 30))
 SET_BACK = st.tuples(st.just("set back"), st.integers(1, 5_000))
 SWEEP = st.tuples(st.just("sweep"), st.just(0))
 REFUSE = st.tuples(st.just("refuse"), st.integers(0, 2))
 
 
-@given(st.lists(st.one_of(HERE, THERE, ADVANCE, SET_BACK, SWEEP, SWEEP, REFUSE), max_size=40))
-@example([("sweep", 0), ("here", 40), ("sweep", 0)])
-@example([("sweep", 0), ("set back", 5_000), ("there", 0), ("advance", 3), ("sweep", 0)])
+@given(st.lists(st.one_of(OWN, OTHER, ADVANCE, SET_BACK, SWEEP, SWEEP, REFUSE), max_size=40))
+@example([("sweep", 0), ("own", 40), ("sweep", 0)])
+@example([("sweep", 0), ("set back", 5_000), ("other", 0), ("advance", 3), ("sweep", 0)])
 def test_sweep_misses_nothing(steps: list[tuple[str, int]]) -> None:
     asyncio.run(Swept().take(steps))
 
 
 class Swept:
-    """A sweeper, what it and other processes commit, and after each sweep a look at what it missed."""
-
     def __init__(self) -> None:
         self.store, self.bus, self.clock = MemoryStore(), RecordingBus(), SetClock(START)
         self.process = Process(self.store, self.bus, self.clock, policy=OutboxPolicy(batch=3, max_waiting=0))
@@ -41,16 +37,16 @@ class Swept:
     async def take(self, steps: list[tuple[str, int]]) -> None:
         for step, number in steps:
             await self._step(step, timedelta(seconds=number), number)
-        self.clock.advance(FULL_EVERY)
+        self.clock.advance(FULL_SCAN_INTERVAL)
         await self._sweep()
 
     async def _step(self, step: str, by: timedelta, number: int) -> None:
         match step:
-            case "here":
+            case "own":
                 await self._commit(self.process.unit_of_work, by)
-            case "there":
-                there = Process(self.store, self.bus, SetClock(self.clock.now() - by), "other")
-                await self._commit(there.unit_of_work)
+            case "other":
+                other = Process(self.store, self.bus, SetClock(self.clock.now() - by), "other")
+                await self._commit(other.unit_of_work)
             case "advance":
                 self.clock.advance(by)
             case "set back":

@@ -1,13 +1,16 @@
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from tests.libs.runtime.pages.site import Visited, visited
+from tests.libs.runtime.pages.site import NOON, Visited, built_site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Visited:
+    return built_site(tmp_path_factory.mktemp("notes"))
 
 
 @pytest.fixture
-async def notes(tmp_path: Path) -> AsyncIterator[Visited]:
-    """The sample site, fresh for each test."""
-    async with visited(tmp_path / "data") as site:
-        yield site
+def notes(site: Visited) -> Visited:
+    site.client.cookies.clear()
+    site.saved.clear()
+    site.clock.advance(NOON - site.clock.now())
+    return site

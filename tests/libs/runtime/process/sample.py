@@ -1,5 +1,3 @@
-"""A service that hangs or loses a part where the environment says so, and streams events that have no end."""
-
 import asyncio
 import os
 import sys
@@ -10,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from aex_runtime.http.event_stream import EventStream, OpenStreams
+from aex_runtime.http.streaming import EventStream, OpenStreams
 from aex_runtime.process import StopBounds, serve
 
 HANGS = "SAMPLE_HANGS"
@@ -32,7 +30,7 @@ def create_app() -> FastAPI:
         time.sleep(HANG_S)
     app = FastAPI(lifespan=_lifespan)
     app.state.open_streams = OpenStreams()
-    app.state.vital = {"workers": lambda: os.environ.get(LOSES)}
+    app.state.required_parts = {"workers": lambda: os.environ.get(LOSES)}
 
     @app.get("/readyz")
     def ready() -> str:

@@ -1,5 +1,3 @@
-"""Background work goes on: crashes are survived, failures counted, and the last events still get out."""
-
 import asyncio
 from datetime import timedelta
 
@@ -12,9 +10,9 @@ from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.clock import SetClock, WallClock
 from aex_runtime.ids import RandomIds
+from aex_runtime.records import Timer
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.timer_entry import Timer
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.libs.runtime.http.sample import until
 from tests.parts.measured import Measured
@@ -23,8 +21,6 @@ SERVICE = "work-publisher"
 
 
 class Service:
-    """Background work over memory, with a unit of work that feeds it."""
-
     def __init__(self, bus: MemoryBus | None = None) -> None:
         self.store, self.bus, self.clock = MemoryStore(), bus or MemoryBus(), WallClock()
         self.measured = Measured()
@@ -45,38 +41,13 @@ class Service:
         (spec,) = (each for each in self.work.gauges() if each.name == name)
         return await spec.read()
 
-    async def until_it_shows(self, name: str) -> None:
-        """Wait until a gauge is above 0."""
+    async def until_positive(self, name: str) -> None:
         async with asyncio.timeout(10):
-            while not await self.gauge(name):  # noqa: ASYNC110 nobody tells when it changes
+            while not await self.gauge(name):  # noqa: ASYNC110 a gauge reports no change
                 await asyncio.sleep(0.01)
 
 
-class CrashingBus(MemoryBus):
-    """A bus whose consumer crashes the first times it is started."""
-
-    crashes = 2
-
-    async def consume(self, service: str, topics: object, receive: object, concurrency: int) -> None:
-        if self.crashes:
-            self.crashes -= 1
-            raise RuntimeError("CANARY")
-        await super().consume(service, topics, receive, concurrency)  # type: ignore[arg-type]
-
-
-async def test_a_piece_that_crashes_is_started_again_and_counted() -> None:
-    service = Service(CrashingBus())
-    with capture_logs() as lines:
-        async with service.work.running({"contract.cancelled": service.handle}, {}):
-            await service.emit("ctr_1")
-            await until(lambda: service.seen == ["ctr_1"])
-            assert service.measured.counted["aex_background_restarts_total",] == 2
-    crashed = [line for line in lines if line["event"] == "background_crashed"]
-    assert [line["piece"] for line in crashed] == ["consumer", "consumer"]
-    assert "CANARY" not in str(lines)
-
-
-async def test_a_piece_of_the_services_own_is_started_again_too_and_ends_with_the_others() -> None:
+async def test_crashed_task_is_restarted_counted_and_ends_with_the_others() -> None:
     service = Service()
     lives: list[str] = []
 
@@ -90,13 +61,15 @@ async def test_a_piece_of_the_services_own_is_started_again_too_and_ends_with_th
             lives.append("ended")
 
     with capture_logs() as lines:
-        async with service.work.running({}, {}, pieces={"sealer": piece}):
+        async with service.work.running({}, {}, tasks={"sealer": piece}):
             await until(lambda: len(lives) == 2)
+            assert service.measured.counted["aex_background_restarts_total",] == 1
     assert lives == ["began", "began", "ended"]
     assert [line["piece"] for line in lines if line["event"] == "background_crashed"] == ["sealer"]
+    assert "CANARY" not in str(lines)
 
 
-async def test_a_timer_set_by_an_event_is_fired() -> None:
+async def test_timer_set_by_an_event_fires() -> None:
     service = Service()
     fired: list[Timer] = []
 
@@ -115,7 +88,7 @@ async def test_a_timer_set_by_an_event_is_fired() -> None:
     assert [timer.subject for timer in fired] == ["ctr_1"]
 
 
-async def test_what_a_handler_commits_while_it_is_stopped_is_published() -> None:
+async def test_events_of_a_stopping_handler_are_published() -> None:
     service = Service()
     inside = asyncio.Event()
 
@@ -132,11 +105,11 @@ async def test_what_a_handler_commits_while_it_is_stopped_is_published() -> None
 
 
 @pytest.mark.parametrize("name", ["aex_outbox_oldest_seconds", "aex_timers_overdue_seconds", "aex_dead_letters"])
-async def test_an_idle_service_shows_no_backlog(name: str) -> None:
+async def test_idle_service_has_no_backlog(name: str) -> None:
     assert await Service().gauge(name) == 0
 
 
-async def test_gauges_tell_what_waits() -> None:
+async def test_gauges_measure_waiting_timers_and_events() -> None:
     service = Service()
     a_minute_ago = SetClock(service.clock.now() - timedelta(minutes=1))
 
@@ -149,7 +122,7 @@ async def test_gauges_tell_what_waits() -> None:
     assert 0 < await service.gauge("aex_outbox_oldest_seconds") < 60
 
 
-async def test_events_that_only_fail_are_told_of_until_one_is_handled() -> None:
+async def test_failing_events_are_measured_until_one_is_handled() -> None:
     service = Service()
     away = True
 
@@ -161,24 +134,17 @@ async def test_events_that_only_fail_are_told_of_until_one_is_handled() -> None:
     async with service.work.running({"contract.cancelled": handle}, {}):
         assert await service.gauge("aex_events_failing_seconds") == 0
         await service.emit("ctr_1")
-        await service.until_it_shows("aex_events_failing_seconds")
+        await service.until_positive("aex_events_failing_seconds")
         away = False
         await until(lambda: service.seen == ["ctr_1"])
         await asyncio.sleep(0)
         assert await service.gauge("aex_events_failing_seconds") == 0
 
 
-async def test_an_event_that_was_given_up_on_fails_no_longer() -> None:
+async def test_dead_letter_is_counted_and_fails_no_longer() -> None:
     service = Service()
     async with service.work.running({"contract.cancelled": service.handle}, {}):
         await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
-        await service.until_it_shows("aex_dead_letters")
+        await service.until_positive("aex_dead_letters")
         assert await service.gauge("aex_events_failing_seconds") == 0
-
-
-async def test_dead_letters_are_counted() -> None:
-    service = Service()
-    async with service.work.running({"contract.cancelled": service.handle}, {}):
-        await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
-        await service.until_it_shows("aex_dead_letters")
     assert await service.gauge("aex_dead_letters") == 1

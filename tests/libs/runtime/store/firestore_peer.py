@@ -1,5 +1,3 @@
-"""A gRPC server in the place of Firestore, which fails as it is told to and counts what it is asked."""
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -7,25 +5,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
-from google.cloud.firestore_v1.types import (
-    BatchGetDocumentsRequest,
-    BatchGetDocumentsResponse,
-    CommitRequest,
-    CommitResponse,
-    RunQueryRequest,
-    RunQueryResponse,
-)
+from google.cloud.firestore_v1 import types
 
 Failure = tuple[grpc.StatusCode, str]
 
 
 class Peer:
-    """Answers as an empty database would, unless `failures` of the call are left; `held` keeps answers back."""
-
     def __init__(self) -> None:
         self.host = ""
         self.failures: list[Failure] = []
-        self.asked: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self.headers: list[dict[str, str | bytes]] = []
         self.arrived = asyncio.Event()
         self.held = asyncio.Event()
@@ -34,18 +23,18 @@ class Peer:
     async def batch_get(self, request: Any, context: Any) -> AsyncIterator[Any]:
         await self._arrive("BatchGetDocuments", context)
         for name in request.documents:
-            yield BatchGetDocumentsResponse.pb()(missing=name)
+            yield types.BatchGetDocumentsResponse.pb()(missing=name)
 
     async def run_query(self, _: Any, context: Any) -> AsyncIterator[Any]:
         await self._arrive("RunQuery", context)
-        yield RunQueryResponse.pb()()
+        yield types.RunQueryResponse.pb()()
 
     async def commit(self, request: Any, context: Any) -> Any:
         await self._arrive("Commit", context)
-        return CommitResponse.pb()(write_results=[{} for _ in request.writes])
+        return types.CommitResponse.pb()(write_results=[{} for _ in request.writes])
 
     async def _arrive(self, call: str, context: Any) -> None:
-        self.asked[call] += 1
+        self.calls[call] += 1
         self.headers.append(dict(context.invocation_metadata()))
         self.arrived.set()
         await self.held.wait()
@@ -55,20 +44,15 @@ class Peer:
 
 @asynccontextmanager
 async def listening() -> AsyncIterator[Peer]:
-    """A peer that listens."""
     peer, server = Peer(), grpc.aio.server()
+    stream, unary = grpc.unary_stream_rpc_method_handler, grpc.unary_unary_rpc_method_handler
     handlers = {
-        "BatchGetDocuments": grpc.unary_stream_rpc_method_handler(
-            peer.batch_get,
-            BatchGetDocumentsRequest.pb().FromString,
-            BatchGetDocumentsResponse.pb().SerializeToString,
-        ),
-        "RunQuery": grpc.unary_stream_rpc_method_handler(
-            peer.run_query, RunQueryRequest.pb().FromString, RunQueryResponse.pb().SerializeToString
-        ),
-        "Commit": grpc.unary_unary_rpc_method_handler(
-            peer.commit, CommitRequest.pb().FromString, CommitResponse.pb().SerializeToString
-        ),
+        name: make(method, *_codec(name))
+        for name, make, method in (
+            ("BatchGetDocuments", stream, peer.batch_get),
+            ("RunQuery", stream, peer.run_query),
+            ("Commit", unary, peer.commit),
+        )
     }
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("google.firestore.v1.Firestore", handlers),))
     peer.host = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
@@ -78,3 +62,8 @@ async def listening() -> AsyncIterator[Peer]:
     finally:
         peer.held.set()
         await server.stop(None)
+
+
+def _codec(name: str) -> tuple[Any, Any]:
+    request, response = getattr(types, f"{name}Request"), getattr(types, f"{name}Response")
+    return request.pb().FromString, response.pb().SerializeToString

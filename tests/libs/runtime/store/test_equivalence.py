@@ -1,5 +1,3 @@
-"""The stores are one store: whatever one is asked, the others answer the same."""
-
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -10,23 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aex_runtime.store import port
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import (
-    Bound,
-    Collection,
-    Document,
-    Fields,
-    Index,
-    Query,
-    Scalar,
-    Store,
-    StoreError,
-    Transaction,
-)
-from aex_runtime.store.rerun import Rerun
+from aex_runtime.store.port import Bound, Collection, Document, Fields, Index, Query, Scalar, Store, Transaction
 from aex_runtime.store.sqlite import SQLiteStore
+from aex_runtime.store.transactions import TransactionRetry
 from tests.emulators.emulators import Emulators, new_project
+from tests.examples import examples
 
 WORKS = Collection(
     "same-works",
@@ -57,8 +46,6 @@ class Change:
 
 @dataclass(frozen=True)
 class Step:
-    """A transaction; `stale` updates go by a version from earlier, `interrupt` is written by another meanwhile."""
-
     reads: list[str]
     changes: list[Change]
     interrupt: Change | None
@@ -85,9 +72,7 @@ QUERIES = st.builds(
 Action = Step | Query | list[str]
 
 
-class Asked:
-    """One of the stores, with what has been seen of it."""
-
+class Client:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.seen: dict[str, Document] = {}
@@ -99,7 +84,7 @@ class Asked:
             if isinstance(action, Step):
                 return await self._step(action)
             return await self.store.get_many(WORKS, action)
-        except (StoreError, ValueError) as error:
+        except (port.StoreError, ValueError) as error:
             return type(error)
 
     async def _step(self, step: Step) -> list[Document | None]:
@@ -141,41 +126,40 @@ async def _at_once(_: float) -> None:
 
 
 ACTIONS = st.lists(STEPS | QUERIES | st.lists(KEYS, max_size=4), max_size=25)
-RERUN = Rerun(tries=3, pause=_at_once)
+RETRY = TransactionRetry(tries=3, sleep=_at_once)
 
 
-Look = Callable[[object], object]
+Normalise = Callable[[object], object]
 
 
-async def compare(store: Store, actions: list[Action], look: Look = lambda answer: answer) -> None:
-    memory, other = Asked(MemoryStore(RERUN)), Asked(store)
+async def compare(store: Store, actions: list[Action], normalise: Normalise = lambda answer: answer) -> None:
+    memory, other = Client(MemoryStore(RETRY)), Client(store)
     for action in actions:
-        assert look(await other.answer(action)) == look(await memory.answer(action))
+        assert normalise(await other.answer(action)) == normalise(await memory.answer(action))
     for query in (Query(WORKS, limit=100), Query(WORKS, order="due", limit=100)):
-        assert look(await other.answer(query)) == look(await memory.answer(query))
+        assert normalise(await other.answer(query)) == normalise(await memory.answer(query))
     await store.close()
 
 
 def without_versions(answer: object) -> object:
-    """Firestore's versions are times. That they count shows in what loses by them."""
     if isinstance(answer, list):
         return [document and (document.key, document.body, document.fields) for document in answer]
     return answer
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(ACTIONS)
-def test_memory_and_sqlite_answer_alike(actions: list[Action]) -> None:
+def test_memory_and_sqlite_behave_equally(actions: list[Action]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(compare(SQLiteStore(Path(folder) / "store.sqlite3", rerun=RERUN), actions))
+        asyncio.run(compare(SQLiteStore(Path(folder) / "store.sqlite3", retry=RETRY), actions))
 
 
 @pytest.mark.slow
 @pytest.mark.emulator
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ACTIONS)
-def test_memory_and_firestore_answer_alike(emulators: Emulators, actions: list[Action]) -> None:
+def test_memory_and_firestore_behave_equally(emulators: Emulators, actions: list[Action]) -> None:
     project = new_project()
-    store = FirestoreStore(project, emulator=emulators.firestore.host, rerun=RERUN)
+    store = FirestoreStore(project, emulator=emulators.firestore.host, retry=RETRY)
     asyncio.run(compare(store, actions, without_versions))

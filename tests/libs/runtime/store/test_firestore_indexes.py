@@ -1,10 +1,9 @@
-"""Which indexes Firestore needs for which queries."""
-
 import pytest
 
-from aex_runtime.store.firestore_indexes import IndexFile, Shape, covers, index_file
+from aex_runtime.store.firestore_indexes import IndexFile, index_file
 from aex_runtime.store.limits import check_collection
 from aex_runtime.store.port import Collection, Direction, Index, InvalidDocument
+from tests.parts.query_shapes import Shape, covers
 
 NO_INDEX: IndexFile = {"indexes": [], "fieldOverrides": []}
 
@@ -17,12 +16,12 @@ def shape(*equal: str, order: str | None = None, direction: Direction = "asc") -
     return Shape("works", equal, order, direction)
 
 
-def test_a_collection_without_indexes_is_exempt_as_a_whole() -> None:
+def test_collection_without_indexes_is_exempt() -> None:
     exempt = {"collectionGroup": "works", "fieldPath": "record", "indexes": []}
     assert content() == {"indexes": [], "fieldOverrides": [exempt]}
 
 
-def test_an_ordered_field_alone_is_excepted_from_the_exemption() -> None:
+def test_single_ordered_field_is_indexed() -> None:
     assert content(Index(order="due", direction="desc"))["fieldOverrides"][1:] == [
         {
             "collectionGroup": "works",
@@ -32,7 +31,7 @@ def test_an_ordered_field_alone_is_excepted_from_the_exemption() -> None:
     ]
 
 
-def test_fields_together_make_a_composite_index() -> None:
+def test_several_fields_make_a_composite_index() -> None:
     made = content(Index(("state", "owner"), "due", "desc"))
     assert [entry["fieldPath"] for entry in made["fieldOverrides"]] == ["record"]
     assert made["indexes"] == [
@@ -48,76 +47,51 @@ def test_fields_together_make_a_composite_index() -> None:
     ]
 
 
-def test_no_composite_index_is_of_one_field_alone() -> None:
+def test_composite_index_has_several_fields() -> None:
     made = content(Index(), Index(order="due"), Index(("state",)), Index(("state",), "due"), Index(("a", "b", "c")))
     assert all(len(entry["fields"]) > 1 for entry in made["indexes"])
 
 
-def test_the_file_does_not_depend_on_the_order_of_collections() -> None:
+def test_order_of_collections_does_not_change_the_file() -> None:
     one, other = Collection("a", (Index(order="due"),)), Collection("b", (Index(("x",), "due"),))
     assert index_file([one, other]) == index_file([other, one])
 
 
 @pytest.mark.parametrize(
-    ("index", "asked"),
+    ("index", "query", "covered"),
     [
-        (Index(), shape()),
-        (Index(order="due"), shape(order="due")),
-        (Index(order="due", direction="desc"), shape(order="due", direction="desc")),
-        (Index(("state",)), shape("state")),
-        (Index(("state",)), shape("state", direction="desc")),
-        (Index(("owner", "state")), shape("owner", "state")),
-        (Index(("state", "owner")), shape("owner", "state", direction="desc")),
-        (Index(("state",), "due"), shape("state", order="due")),
-        (Index(("state", "owner"), "due", "desc"), shape("owner", "state", order="due", direction="desc")),
+        (Index(), shape(), True),
+        (Index(), shape(direction="desc"), False),  # Firestore does not walk backwards through names
+        (Index(order="due"), shape(order="due"), True),
+        (Index(order="due"), shape(order="due", direction="desc"), False),
+        (Index(("state",)), shape("state", direction="desc"), True),
+        (Index(("state", "owner")), shape("owner", "state", direction="desc"), True),
+        (Index(("state", "owner")), shape("state"), False),
+        (Index(("state",), "due"), shape("state"), False),
+        (Index(("state",), "due"), shape("owner", order="due"), False),
+        (Index(("state", "owner"), "due", "desc"), shape("owner", "state", order="due", direction="desc"), True),
+        (Index(("state", "owner"), "due"), shape("state", order="due"), False),
     ],
 )
-def test_a_query_is_covered_by_its_index_and_by_no_exempt_collection(index: Index, asked: Shape) -> None:
-    assert covers(content(index), asked)
-    assert covers(content(), asked) is (asked == shape())
+def test_index_covers_its_own_queries(index: Index, query: Shape, covered: bool) -> None:
+    assert covers(content(index), query) is covered
+    assert covers(content(), query) is (query == shape())
+    assert covers(index_file([Collection("works"), Collection("others", (index,))]), query) is (query == shape())
 
 
-@pytest.mark.parametrize(
-    ("index", "asked"),
-    [
-        (Index(), shape(direction="desc")),  # Firestore does not walk backwards through names
-        (Index(order="due"), shape(order="due", direction="desc")),
-        (Index(order="due"), shape(order="created")),
-        (Index(order="due"), shape("due", order="due")),
-        (Index(order="due"), shape("state")),
-        (Index(("state",)), shape(order="state2")),
-        (Index(("state", "owner")), shape("state")),
-        (Index(("state",), "due"), shape(order="due")),
-        (Index(("state",), "due"), shape("state")),
-        (Index(("state",), "due"), shape("state", order="due", direction="desc")),
-        (Index(("state",), "due"), shape("owner", order="due")),
-        (Index(("state", "owner"), "due"), shape("state", order="due")),
-        (Index(("state",), "due"), shape("owner", "state", order="due")),
-    ],
-)
-def test_a_query_is_not_covered_by_another_index(index: Index, asked: Shape) -> None:
-    assert not covers(content(index), asked)
-
-
-def test_a_query_is_not_covered_by_the_index_of_another_collection() -> None:
-    others = index_file([Collection("works"), Collection("others", (Index(("state",), "due"), Index(order="due")))])
-    assert not covers(others, shape("state", order="due"))
-    assert not covers(others, shape(order="due"))
-
-
-def test_without_exemptions_firestore_has_single_fields_and_nothing_more() -> None:
+def test_firestore_indexes_single_fields_without_exemptions() -> None:
     assert covers(NO_INDEX, shape(order="due", direction="desc"))
     assert covers(NO_INDEX, shape("owner", "state"))
     assert not covers(NO_INDEX, shape("owner", order="due"))
 
 
-def test_what_expires_is_deleted_by_a_field_of_its_own_that_is_not_indexed() -> None:
+def test_expiry_has_an_unindexed_field() -> None:
     made = index_file([Collection("works", (Index(order="due"),), expires="due")])["fieldOverrides"]
     assert made[-1] == {"collectionGroup": "works", "fieldPath": "expires", "indexes": [], "ttl": True}
     assert made[:-1] == content(Index(order="due"))["fieldOverrides"]
 
 
-def test_what_no_index_orders_cannot_say_when_a_document_expires() -> None:
+def test_expiry_needs_an_ordered_field() -> None:
     check_collection(Collection("works", (Index(order="due"),), expires="due"))
-    with pytest.raises(InvalidDocument, match="works: until is no field that an index orders"):
+    with pytest.raises(InvalidDocument, match="works: no index orders by until"):
         check_collection(Collection("works", (Index(order="due"),), expires="until"))

@@ -1,5 +1,3 @@
-"""The store and a Firestore that goes away and comes back."""
-
 import asyncio
 import time
 
@@ -7,18 +5,20 @@ import pytest
 
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import StoreUnavailable, Transaction
-from tests.bus.messages import PATIENCE_S
-from tests.emulators.emulators import Emulators, new_project
-from tests.emulators.firestore import FirestoreEmulator
-from tests.emulators.jars import Jars
+from tests.bus.messages import TIMEOUT_S
+from tests.emulators.emulators import OwnEmulators, new_project
 from tests.store.contract import WORKS, read, write
 
 pytestmark = pytest.mark.emulator
 
 
+@pytest.fixture
+def emulators(own_emulators: OwnEmulators) -> OwnEmulators:
+    return own_emulators
+
+
 async def answering(store: FirestoreStore) -> None:
-    """Wait until the store answers again."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             try:
                 return await store.ping()
@@ -26,7 +26,7 @@ async def answering(store: FirestoreStore) -> None:
                 await asyncio.sleep(0.05)
 
 
-async def test_work_goes_on_after_a_silence(emulators: Emulators) -> None:
+async def test_store_recovers_after_an_unanswered_call(emulators: OwnEmulators) -> None:
     store = FirestoreStore(new_project(), emulator=emulators.firestore.host, deadline_s=0.5)
     await write(store, "w1", b"1")
     with emulators.firestore.paused():
@@ -43,23 +43,18 @@ async def test_work_goes_on_after_a_silence(emulators: Emulators) -> None:
 
 
 @pytest.mark.slow
-async def test_store_comes_back_soon_after_firestore_does(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> None:
-    emulator = await asyncio.to_thread(FirestoreEmulator, jars, tmp_path_factory.mktemp("own"))
-    try:
-        store = FirestoreStore("my-project", emulator=emulator.host, deadline_s=2.0)
-        await write(store, "w1", b"1")
-        await asyncio.to_thread(emulator.restart)
-        back = time.monotonic()
-        await answering(store)
-        assert time.monotonic() - back < 3
-        await write(store, "w1", b"2")
-        await store.close()
-    finally:
-        await asyncio.to_thread(emulator.stop)
+async def test_store_recovers_soon_after_firestore(emulators: OwnEmulators) -> None:
+    store = FirestoreStore(new_project(), emulator=emulators.firestore.host, deadline_s=2.0)
+    await write(store, "w1", b"1")
+    await asyncio.to_thread(emulators.firestore.restart)
+    back = time.monotonic()
+    await answering(store)
+    assert time.monotonic() - back < 3
+    await write(store, "w1", b"2")
+    await store.close()
 
 
-async def test_commit_without_an_answer_happens_once_or_not_at_all(emulators: Emulators) -> None:
-    """Whoever gives up on a commit and reads again finds what it wrote, or does it again: never twice."""
+async def test_commit_without_an_answer_happens_once_or_not_at_all(emulators: OwnEmulators) -> None:
     store = FirestoreStore(new_project(), emulator=emulators.firestore.host, deadline_s=0.3)
     await write(store, "w1", b"0")
 

@@ -1,19 +1,17 @@
-"""The SQLite store under failure: what callers get, and that it recovers."""
-
 import asyncio
 import resource
 import sqlite3
 import stat
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from aex_runtime.sqlite_file import StoreFile
 from aex_runtime.store.port import Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.sqlite import SQLiteStore
-from aex_runtime.store.sqlite_file import StoreFile
 from tests.store.contract import WORKS, keys, read, write
 
 
@@ -27,6 +25,14 @@ async def store(tmp_path: Path) -> AsyncIterator[SQLiteStore]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "new" / "folders" / "store.sqlite3"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
 
 
 async def test_files_and_folders_are_private(store: SQLiteStore, path: Path) -> None:
@@ -52,62 +58,40 @@ def test_every_commit_is_synced(tmp_path: Path) -> None:
 
 async def test_locked_file_is_unavailable_and_recovers(store: SQLiteStore, path: Path) -> None:
     await write(store, "w1")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
-        await write(store, "w2")
-    assert (await read(store, "w1")).key == "w1"  # readers wait for nobody
-    other.execute("ROLLBACK")
-    other.close()
+    with locked(path):
+        for refused in (store.ping(), write(store, "w2")):
+            with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
+                await refused
+        assert (await read(store, "w1")).key == "w1"  # readers do not wait
+    await store.ping()
     await write(store, "w2")
     assert await store.get(WORKS, "w2") is not None
 
 
-async def test_a_process_that_keeps_its_turn_is_unavailability_to_the_others_until_it_goes_on(tmp_path: Path) -> None:
+async def test_held_write_lock_is_unavailable_and_delays_no_stop(tmp_path: Path) -> None:
     store, other = SQLiteStore(tmp_path / "store.sqlite3", deadline_s=0.3), StoreFile(tmp_path / "store.sqlite3", 1.0)
     await write(store, "w1")
-    with other.turn():
+    with other.write_lock.hold():
         with pytest.raises(StoreUnavailable, match="no answer within"):
             await write(store, "w2")
         assert await read(store, "w1") is not None
-    other.close()
     await write(store, "w3")
-    assert await store.get(WORKS, "w2") is None  # its caller had given up before it was begun
-    await store.close()
-
-
-async def test_a_process_that_keeps_its_turn_does_not_keep_the_others_from_ending(tmp_path: Path) -> None:
-    store, other = SQLiteStore(tmp_path / "store.sqlite3", deadline_s=0.3), StoreFile(tmp_path / "store.sqlite3", 1.0)
-    await write(store, "w1")
-    with other.turn():
+    assert await store.get(WORKS, "w2") is None  # its caller had given up before it began
+    with other.write_lock.hold():
         with pytest.raises(StoreUnavailable, match="no answer within"):
             await write(store, "w2")
         async with asyncio.timeout(8):
             with capture_logs() as lines:
                 await store.close()
-    assert [line["event"] for line in lines] == ["store_threads_left"]
-    with capture_logs() as lines:  # the process that was frozen goes on before this one has ended
+    assert [line["event"] for line in lines] == ["sqlite_threads_abandoned"]
+    with capture_logs() as lines:  # the lock was released before this process ended
         await store.close()
     assert lines == []
-    other.close()
-
-
-async def test_file_that_cannot_be_written_answers_no_ping_though_it_can_be_read(
-    store: SQLiteStore, path: Path
-) -> None:
-    await write(store, "w1")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreUnavailable, match="SQLITE_BUSY"):
-        await store.ping()
-    other.execute("ROLLBACK")
-    other.close()
-    await store.ping()
+    other.write_lock.close()
 
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """No file of this process takes another byte."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
@@ -130,48 +114,35 @@ async def test_full_disk_is_unavailable_and_recovers(store: SQLiteStore) -> None
 
 async def test_event_loop_runs_on_while_the_disk_waits(store: SQLiteStore, path: Path) -> None:
     await write(store, "w1")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    waiting = asyncio.create_task(write(store, "w2"))
-    beats = 0
-    while not waiting.done():
-        await asyncio.sleep(0.005)
-        beats += 1
-    other.close()
+    with locked(path):
+        waiting, beats = asyncio.create_task(write(store, "w2")), 0
+        while not waiting.done():
+            await asyncio.sleep(0.005)
+            beats += 1
     assert isinstance(waiting.exception(), StoreUnavailable)
-    assert beats > 10  # the lock was waited for 0.6 s: on the loop, that would be one long pause
+    assert beats > 10  # on the loop, the wait of 0.6 s for the lock would be one long pause
 
 
-async def test_deadline_holds_where_the_disk_does_not_answer(tmp_path: Path) -> None:
+async def test_deadline_holds_while_the_disk_does_not_answer(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "store.sqlite3", busy_s=1.0, deadline_s=0.2)
     await store.ping()
-    other = sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreUnavailable, match=r"no answer within 0\.2 s"):
+    with locked(tmp_path / "store.sqlite3"), pytest.raises(StoreUnavailable, match=r"no answer within 0\.2 s"):
         await write(store, "w1")
-    other.execute("ROLLBACK")
-    other.close()
     await store.close()
 
 
 async def test_abandoned_transaction_that_was_not_begun_never_is(store: SQLiteStore, path: Path) -> None:
     await write(store, "w1")
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    first = asyncio.create_task(write(store, "first"))
-    await asyncio.sleep(0.05)  # the writer waits for the lock with `first` in its hands
-    second = asyncio.create_task(write(store, "second"))
-    await asyncio.sleep(0.01)
-    second.cancel()
-    other.execute("ROLLBACK")
-    other.close()
+    with locked(path):
+        first = asyncio.create_task(write(store, "first"))
+        await asyncio.sleep(0.05)  # the writer waits for the lock with `first`
+        second = asyncio.create_task(write(store, "second"))
+        await asyncio.sleep(0.01)
+        second.cancel()
     await first
     await write(store, "third")
-    assert [document and document.key for document in await store.get_many(WORKS, ["first", "second", "third"])] == [
-        "first",
-        None,
-        "third",
-    ]
+    found = await store.get_many(WORKS, ["first", "second", "third"])
+    assert [document and document.key for document in found] == ["first", None, "third"]
 
 
 async def test_unreachable_folder_is_unavailable_and_recovers(tmp_path: Path) -> None:
@@ -185,12 +156,16 @@ async def test_unreachable_folder_is_unavailable_and_recovers(tmp_path: Path) ->
     await store.close()
 
 
-async def test_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
-    (tmp_path / "store.sqlite3").write_bytes(b"no database" * 1_000)
-    store = SQLiteStore(tmp_path / "store.sqlite3")
-    with pytest.raises(StoreUnavailable, match="SQLITE_NOTADB"):
-        await store.ping()
-    await store.close()
+async def test_unusable_file_is_refused(tmp_path: Path) -> None:
+    foreign, later = tmp_path / "foreign.sqlite3", tmp_path / "later.sqlite3"
+    foreign.write_bytes(b"no database" * 1_000)
+    with closing(sqlite3.connect(later)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    for path, error, text in ((foreign, StoreUnavailable, "SQLITE_NOTADB"), (later, StoreError, "layout 7")):
+        store = SQLiteStore(path)
+        with pytest.raises(error, match=text):
+            await store.ping()
+        await store.close()
 
 
 async def test_statement_that_sqlite_refuses_is_no_outage(store: SQLiteStore, path: Path) -> None:
@@ -203,39 +178,29 @@ async def test_statement_that_sqlite_refuses_is_no_outage(store: SQLiteStore, pa
     assert not isinstance(raised.value, StoreUnavailable)
 
 
-async def test_file_of_another_layout_is_refused(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "store.sqlite3")
-    connection.execute("PRAGMA user_version = 7")
-    connection.close()
-    store = SQLiteStore(tmp_path / "store.sqlite3")
-    with pytest.raises(StoreError, match="layout 7"):
-        await store.ping()
-    await store.close()
-
-
-async def test_file_that_is_gone_is_noticed_and_not_made_anew(store: SQLiteStore, path: Path) -> None:
+async def test_missing_file_is_noticed_and_not_created(store: SQLiteStore, path: Path) -> None:
     await write(store, "w1")
     path.rename(path.with_name("elsewhere"))  # noqa: ASYNC240 no time passes here
     for _ in range(4):
-        with pytest.raises(StoreUnavailable, match="gone"):
+        with pytest.raises(StoreUnavailable, match="removed or replaced"):
             await store.ping()
-    with pytest.raises(StoreUnavailable, match="gone"):
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
         await write(store, "w2")
     path.write_bytes(b"")  # noqa: ASYNC240
-    with pytest.raises(StoreUnavailable, match="or another one"):
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
         await write(store, "w2")
 
 
-async def test_close_finishes_what_was_begun(store: SQLiteStore, path: Path) -> None:
+async def test_close_finishes_running_transactions(store: SQLiteStore, path: Path) -> None:
     begun = [asyncio.create_task(write(store, f"k{number}")) for number in range(100)]
     await asyncio.sleep(0)
     await store.close()
     await asyncio.gather(*begun)
     with pytest.raises(StoreUnavailable, match="closed"):
         await store.get(WORKS, "k1")
-    again = SQLiteStore(path)
-    assert len(await keys(again, Query(WORKS, limit=1_000))) == 100
-    await again.close()
+    reopened = SQLiteStore(path)
+    assert len(await keys(reopened, Query(WORKS, limit=1_000))) == 100
+    await reopened.close()
 
 
 def test_store_serves_one_event_loop_after_another(tmp_path: Path) -> None:
@@ -248,11 +213,9 @@ def test_store_serves_one_event_loop_after_another(tmp_path: Path) -> None:
 async def test_transaction_that_only_reads_needs_no_write_lock(store: SQLiteStore, path: Path) -> None:
     for key in ("a", "b"):
         await write(store, key)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
 
     async def fn(transaction: Transaction) -> list[bool]:
         return [await transaction.get(WORKS, key) is not None for key in ("a", "b", "c")]
 
-    assert await store.transact(fn) == [True, True, False]
-    other.close()
+    with locked(path):
+        assert await store.transact(fn) == [True, True, False]

@@ -1,12 +1,11 @@
-"""Queries seek in the index that was declared for them; nothing is scanned or sorted."""
-
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from aex_runtime.sqlite_file import StoreFile
 from aex_runtime.store.port import Bound, Collection, Direction, Index, Query
-from aex_runtime.store.sqlite_file import StoreFile
-from aex_runtime.store.sqlite_queries import index_sql, steps_of
+from aex_runtime.store.sqlite_queries import index_sql, statements_of
 
 WORKS = Collection(
     "plan-works",
@@ -21,6 +20,17 @@ EQUAL = {"state": "open", "owner": "x"}
 BY_DUE, BY_STATE, BY_OWNER = "plan-works by due", "plan-works by state, owner, due", "plan-works by owner, key"
 BY_KEY = "sqlite_autoindex_documents_1"
 E = "<expr>"
+
+
+def plans(folder: Path, query: Query) -> list[list[str]]:
+    connection = StoreFile(folder / "store.sqlite3", 1.0).connect(read_only=False)
+    for statement in index_sql(WORKS):
+        connection.execute(statement)
+    with closing(connection):
+        return [
+            [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", (*values, 10))]
+            for sql, values in statements_of(query)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -43,28 +53,14 @@ E = "<expr>"
     ],
 )
 def test_every_step_of_a_query_is_one_seek(tmp_path: Path, query: Query, seeks: list[str]) -> None:
-    connection = StoreFile(tmp_path / "store.sqlite3", 1.0).connect(read_only=False)
-    for statement in index_sql(WORKS):
-        connection.execute(statement)
-    plans = [
-        [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", (*values, 10))]
-        for sql, values in steps_of(query)
-    ]
-    connection.close()
-    assert plans == [[f"SEARCH documents USING INDEX {seek}"] for seek in seeks]
+    assert plans(tmp_path, query) == [[f"SEARCH documents USING INDEX {seek}"] for seek in seeks]
 
 
-def test_whole_index_in_order_is_walked_not_sorted(tmp_path: Path) -> None:
-    connection = StoreFile(tmp_path / "store.sqlite3", 1.0).connect(read_only=False)
-    for statement in index_sql(WORKS):
-        connection.execute(statement)
-    ((sql, values),) = steps_of(Query(WORKS, order="due"))
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", (*values, 10))]
-    connection.close()
-    assert plan == [f"SCAN documents USING INDEX {BY_DUE}"]
+def test_index_in_order_is_scanned_not_sorted(tmp_path: Path) -> None:
+    assert plans(tmp_path, Query(WORKS, order="due")) == [[f"SCAN documents USING INDEX {BY_DUE}"]]
 
 
 @pytest.mark.parametrize(("direction", "steps"), [("asc", 1), ("desc", 0)])
-def test_page_behind_null_is_the_whole_index_or_nothing(direction: Direction, steps: int) -> None:
+def test_page_behind_null_is_everything_or_nothing(direction: Direction, steps: int) -> None:
     works = Collection("plan-works", (Index(order="due", direction=direction),))
-    assert len(list(steps_of(Query(works, order="due", direction=direction, after=(None, "k"))))) == steps
+    assert len(list(statements_of(Query(works, order="due", direction=direction, after=(None, "k"))))) == steps

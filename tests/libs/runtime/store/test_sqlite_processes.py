@@ -1,5 +1,3 @@
-"""Several processes on one file, and processes that die."""
-
 import asyncio
 import sqlite3
 import sys
@@ -43,7 +41,7 @@ async def test_processes_that_open_a_new_file_at_once_lose_no_increment(store: S
     assert (await read(store, "counter")).body == b"170"
 
 
-async def test_reader_sees_what_another_process_committed(store: SQLiteStore, path: Path) -> None:
+async def test_reader_sees_commits_of_another_process(store: SQLiteStore, path: Path) -> None:
     await store.ping()
     other = await start(path, "append", "w")
     assert other.stdout is not None
@@ -54,15 +52,15 @@ async def test_reader_sees_what_another_process_committed(store: SQLiteStore, pa
     await other.communicate()
 
 
-@pytest.mark.parametrize("lines", [1, 60, 400])
+@pytest.mark.parametrize("lines", [1, 200])
 async def test_killed_writer_lost_nothing_that_it_acknowledged(path: Path, lines: int) -> None:
     writer = await start(path, "append", "w")
     assert writer.stdout is not None
     acknowledged = [(await writer.stdout.readline()).decode() for _ in range(lines)]
     writer.kill()
     rest, _ = await writer.communicate()
-    *whole, _torn = rest.decode().split("\n")  # the last line may be cut off
-    keys = [key for line in (*acknowledged, *whole) for key in line.split()]
+    *complete, _torn = rest.decode().split("\n")  # the last line may be cut off
+    keys = [key for line in (*acknowledged, *complete) for key in line.split()]
     assert len(keys) >= 2 * lines
 
     store = SQLiteStore(path)

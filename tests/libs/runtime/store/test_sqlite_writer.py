@@ -1,14 +1,11 @@
-"""Transactions that wait together are committed together, each apart from the others."""
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from aex_runtime.store.buffer import Write
-from aex_runtime.store.port import AlreadyExists, Collection, Index
-from aex_runtime.store.sqlite_file import StoreFile
+from aex_runtime.sqlite_file import StoreFile
+from aex_runtime.store.port import AlreadyExists, Collection, Index, Write
 from aex_runtime.store.sqlite_queries import select
 from aex_runtime.store.sqlite_writer import Commit, GroupWriter
 
@@ -53,14 +50,14 @@ def test_later_commit_of_a_group_sees_the_earlier(connection: sqlite3.Connection
 
 
 def test_unwritable_commit_leaves_its_neighbours_alone(connection: sqlite3.Connection) -> None:
-    odd = Commit(writes=(*creating("odd").writes, Write("put", WORKS, "\ud800")))
-    good, refused, also_good = GroupWriter()(connection, [creating("a"), odd, creating("b")])
+    invalid = Commit(writes=(*creating("odd").writes, Write("put", WORKS, "\ud800")))
+    good, refused, also_good = GroupWriter()(connection, [creating("a"), invalid, creating("b")])
     assert (good, also_good) == (True, True)
     assert isinstance(refused, UnicodeEncodeError)
     assert select(connection, "group-works", "odd") is None
 
 
-def test_group_that_fails_as_a_whole_leaves_nothing(connection: sqlite3.Connection, tmp_path: Path) -> None:
+def test_failed_group_writes_nothing(connection: sqlite3.Connection, tmp_path: Path) -> None:
     writer = GroupWriter()
     writer(connection, [creating("before")])
     connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
@@ -73,7 +70,7 @@ def test_group_that_fails_as_a_whole_leaves_nothing(connection: sqlite3.Connecti
     other.close()
 
 
-def test_savepoints_are_made_only_where_a_commit_was_refused_halfway(connection: sqlite3.Connection) -> None:
+def test_half_written_commit_alone_needs_savepoints(connection: sqlite3.Connection) -> None:
     statements: list[str] = []
     writer = GroupWriter()
     connection.set_trace_callback(statements.append)

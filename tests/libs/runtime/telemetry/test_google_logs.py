@@ -1,5 +1,3 @@
-"""Lines for Google Cloud: its own fields, what Error Reporting reads, and no more than the plain form says."""
-
 import json
 import traceback
 from typing import Any
@@ -7,7 +5,7 @@ from typing import Any
 import pytest
 
 from aex_runtime.google_logs import google_entry, stack_trace
-from aex_runtime.redaction import describe
+from aex_runtime.logs import exception_chain
 from tests.libs.runtime.telemetry.test_logs import logged
 
 PROJECT = "acme-prod"
@@ -19,59 +17,48 @@ REPORTED = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.Repo
 
 
 def records(code: str, project: str | None = PROJECT) -> list[dict[str, Any]]:
-    """What a process with this code writes, read as Google's agent reads it: a line, an entry."""
-    anew = f"configure_logging('settlement', 'info', 'google', {project!r})\n"
-    return [json.loads(line) for line in logged(anew + code, form="google")]
+    reconfigure = f"configure_logging('settlement', 'info', 'google', {project!r})\n"
+    return [json.loads(line) for line in logged(reconfigure + code, form="google")]
 
 
-def test_a_line_has_severity_message_time_and_labels() -> None:
+def test_line_has_severity_message_time_and_labels() -> None:
     (entry,) = records(
         "structlog.contextvars.bind_contextvars(contract_id='ctr_1', work_id='work_1', request_id='req_1')\n"
         "structlog.get_logger().warning('event_retried', attempt=3)\n"
     )
     assert (entry["severity"], entry["message"], entry["event"]) == ("WARNING", "event_retried", "event_retried")
     assert entry["time"].endswith("Z")
-    assert entry["logging.googleapis.com/labels"] == {
-        "service": "settlement",
-        "contract_id": "ctr_1",
-        "work_id": "work_1",
-    }
+    labels = {"service": "settlement", "contract_id": "ctr_1", "work_id": "work_1"}
+    assert entry["logging.googleapis.com/labels"] == labels
     assert (entry["attempt"], entry["request_id"]) == (3, "req_1")
-    assert not {"level", "timestamp", "service", "contract_id"} & set(entry)
+    absent = {"level", "timestamp", "service", "contract_id", "serviceContext", "@type", "stack_trace"}
+    assert not absent & set(entry)
 
 
-def test_the_trace_has_the_project_the_span_and_whether_it_is_recorded() -> None:
+def test_line_names_project_span_and_sampling_of_its_trace() -> None:
     inside, outside = records(SPAN + "    structlog.get_logger().info('in')\nstructlog.get_logger().info('out')\n")
     assert inside["logging.googleapis.com/trace"] == f"projects/{PROJECT}/traces/{'a' * 32}"
     assert len(inside["logging.googleapis.com/spanId"]) == 16
     assert inside["logging.googleapis.com/trace_sampled"] is True
     assert "trace_id" not in inside
     assert not [name for name in outside if name.startswith("logging.googleapis.com/") and "labels" not in name]
-
-
-def test_without_a_project_the_trace_is_named_by_its_id() -> None:
     (entry,) = records(SPAN + "    structlog.get_logger().info('in')\n", project=None)
     assert entry["trace_id"] == "a" * 32
     assert "logging.googleapis.com/trace" not in entry
 
 
-def test_a_request_is_told_in_the_field_for_requests_by_its_template() -> None:
+def test_request_has_googles_http_field() -> None:
     (entry,) = records(
         "answer = {'method': 'GET', 'route': '/v1/work/{work_id}', 'status': 200, 'duration_ms': 12.5}\n"
         "structlog.get_logger().info('request', **answer)\n"
     )
-    assert entry["httpRequest"] == {
-        "requestMethod": "GET",
-        "requestUrl": "/v1/work/{work_id}",
-        "status": 200,
-        "latency": "0.012500s",
-    }
+    request = {"requestMethod": "GET", "requestUrl": "/v1/work/{work_id}", "status": 200, "latency": "0.012500s"}
+    assert entry["httpRequest"] == request
     assert entry["message"] == "GET /v1/work/{work_id} 200"
-    assert entry["event"] == "request"
 
 
 @pytest.mark.parametrize("level", ["error", "critical"])
-def test_an_error_without_a_stack_is_reported_by_its_type(level: str) -> None:
+def test_error_without_a_stack_has_a_type(level: str) -> None:
     (entry,) = records(f"structlog.get_logger().{level}('journal_broken', alarm=True)\n")
     assert (entry["severity"], entry["@type"], entry["alarm"]) == (level.upper(), REPORTED, True)
     assert entry["serviceContext"]["service"] == "aex-settlement"
@@ -79,7 +66,7 @@ def test_an_error_without_a_stack_is_reported_by_its_type(level: str) -> None:
     assert "stack_trace" not in entry
 
 
-def test_an_exception_is_reported_by_its_stack_without_its_message() -> None:
+def test_exception_has_a_stack_without_its_message() -> None:
     (entry,) = records(
         "def fails():\n    raise ValueError('CANARY')\n"
         "try:\n    try:\n        fails()\n    except ValueError as e:\n        raise KeyError('CANARY2') from e\n"
@@ -95,33 +82,28 @@ def test_an_exception_is_reported_by_its_stack_without_its_message() -> None:
     assert "traceback" not in entry
 
 
-def test_the_stack_is_what_python_prints_but_for_source_and_message() -> None:
+def test_stack_equals_pythons_without_source_and_message() -> None:
     def fails() -> None:
         raise LookupError("CANARY")
 
     with pytest.raises(LookupError) as raised:
         fails()
-    told, printed = stack_trace(describe(raised.value)), traceback.format_exception(raised.value)
-    wanted = [line for text in printed for line in text.splitlines() if not line.startswith("    ")]
-    assert told.splitlines() == [*wanted[:-1], "LookupError"]
+    stack, printed = stack_trace(exception_chain(raised.value)), traceback.format_exception(raised.value)
+    expected = [line for text in printed for line in text.splitlines() if not line.startswith("    ")]
+    assert stack.splitlines() == [*expected[:-1], "LookupError"]
 
 
-def test_lines_that_are_no_errors_name_no_service_context() -> None:
-    (entry,) = records("structlog.get_logger().warning('w')\n")
-    assert not {"serviceContext", "@type", "stack_trace"} & set(entry)
-
-
-def test_secrets_stay_out_as_in_every_form_and_lines_of_libraries_look_alike() -> None:
+def test_google_form_redacts_secrets_of_all_loggers() -> None:
     first, second = records(
-        "structlog.get_logger().info('x', authorization='CANARY', said='Bearer CANARY')\n"
-        "logging.getLogger('uvicorn.error').error('port %d', 5)\n"
+        "structlog.get_logger().info('x', authorization='CANARY', detail='Bearer CANARY')\n"
+        "logging.getLogger('a_library.module').error('port %d', 5)\n"
     )
     assert "CANARY" not in json.dumps(first)
     assert (second["severity"], second["message"]) == ("ERROR", "port 5")
     assert second["logging.googleapis.com/labels"] == {"service": "settlement"}
 
 
-def test_a_log_field_cannot_pretend_to_be_one_of_google_s() -> None:
+def test_log_fields_cannot_forge_googles() -> None:
     forged = {"event": "x", "level": "info", "timestamp": "t", "severity": "EMERGENCY", "message": "forged"}
     entry = google_entry(PROJECT, "1")(None, "info", forged)
     assert isinstance(entry, dict)

@@ -1,28 +1,37 @@
-"""Log lines: one JSON object each, with what identifies the work, and without secrets or quoted content."""
-
 import json
+import logging
 import subprocess
 import sys
-from typing import Any
+from contextlib import redirect_stderr
+from contextvars import copy_context
+from io import StringIO
+from typing import Any, Literal
 
 import pytest
+import structlog
 
-PROLOGUE = "import logging, structlog\nfrom aex_runtime.logs import configure_logging\n"
+from aex_runtime.logs import Form, configure_logging, log_context
 
 
-def logged(code: str, level: str = "info", form: str = "json") -> list[str]:
-    """What a process with this code writes to stderr."""
-    start = f"configure_logging('settlement', {level!r}, {form!r})\n"
-    run = subprocess.run([sys.executable, "-c", PROLOGUE + start + code], capture_output=True, text=True, check=True)
-    assert run.stdout == ""
-    return run.stderr.splitlines()
+def logged(code: str, level: Literal["info", "warning"] = "info", form: Form = "json") -> list[str]:
+    stderr, root, before = StringIO(), logging.getLogger(), structlog.get_config()
+    handlers, root_level, root.handlers = root.handlers, root.level, []
+    names = {"logging": logging, "structlog": structlog, "configure_logging": configure_logging}
+    try:
+        with redirect_stderr(stderr):
+            configure_logging("settlement", level, form)
+            copy_context().run(exec, code, names)
+    finally:
+        structlog.configure(**before)
+        root.handlers, root.level = handlers, root_level
+    return stderr.getvalue().splitlines()
 
 
 def records(code: str, **options: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in logged(code, **options)]
 
 
-def test_a_line_is_json_with_time_level_service_and_context() -> None:
+def test_line_is_json_with_time_level_service_and_context() -> None:
     (record,) = records(
         "structlog.contextvars.bind_contextvars(contract_id='ctr_1')\n"
         "structlog.get_logger('x').info('settled', amount_micros=5, at=object)\n"
@@ -32,7 +41,7 @@ def test_a_line_is_json_with_time_level_service_and_context() -> None:
     assert record["timestamp"].endswith("Z")
 
 
-def test_the_trace_is_named() -> None:
+def test_line_names_its_trace() -> None:
     code = (
         "from aex_runtime.telemetry import continue_trace\n"
         f"with continue_trace('00-{'a' * 32}-{'b' * 16}-01', None, 'x'):\n    structlog.get_logger().info('in')\n"
@@ -43,20 +52,16 @@ def test_the_trace_is_named() -> None:
     assert "trace_id" not in outside
 
 
-def test_lines_of_libraries_look_alike() -> None:
-    code = "logging.getLogger('uvicorn.error').warning('port %d', 5, extra={'token': 'CANARY'})\nlogging.debug('no')"
-    (record,) = records(code)
+def test_library_logs_have_the_same_form_and_level() -> None:
+    code = "logging.getLogger('a_library.module').warning('port %d', 5, extra={'token': 'CANARY'})\n"
+    code += "structlog.get_logger().info('low')\nlogging.getLogger('y').info('low')\n"
+    (record,) = records(code, level="warning")
     assert (record["event"], record["level"], record["service"]) == ("port 5", "warning", "settlement")
     assert "CANARY" not in json.dumps(record)
 
 
-def test_the_level_is_a_floor() -> None:
-    code = "log = structlog.get_logger()\nlog.info('a')\nlog.warning('b')\nlogging.getLogger('y').info('c')\n"
-    assert [record["event"] for record in records(code, level="warning")] == ["b"]
-
-
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_an_exception_shows_types_and_frames_and_no_message(form: str) -> None:
+def test_exception_is_logged_without_its_message(form: Form) -> None:
     code = (
         "def fails():\n    raise ValueError('CANARY')\n"
         "try:\n    try:\n        fails()\n    except ValueError as e:\n        raise KeyError('CANARY2') from e\n"
@@ -72,9 +77,22 @@ def test_an_exception_shows_types_and_frames_and_no_message(form: str) -> None:
     assert "fails" in text
 
 
-def test_a_full_disk_behind_the_log_fails_nobody() -> None:
+def test_full_disk_does_not_fail_logging() -> None:
     code = "import structlog; from aex_runtime.logs import configure_logging; configure_logging('test'); "
     code += "structlog.get_logger().warning('lost'); print('went on')"
     with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 a device
         done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=full, check=False)
     assert done.stdout.strip() == b"went on"
+
+
+def test_log_context_has_the_ids_of_subject_and_data() -> None:
+    assert log_context("ctr_1", {"attempt_id": "att_1"}) == {"contract_id": "ctr_1", "attempt_id": "att_1"}
+    assert log_context("att_1", {"contract_id": "ctr_1"}) == {"contract_id": "ctr_1", "attempt_id": "att_1"}
+    assert log_context("work_1") == {"work_id": "work_1"}
+    nested = {"outcome": {"contract_id": "ctr_1", "work_id": "work_1", "agent_id": "bot"}}
+    assert log_context("ctr_1", nested) == {"contract_id": "ctr_1", "work_id": "work_1"}
+
+
+def test_log_context_leaves_out_invalid_ids() -> None:
+    for subject in ("", "ctr_", "ctr_a b", "ctr_" + "x" * 10_000, "ctr_1\n", "canary"):
+        assert log_context(subject, {"contract_id": 5, "attempt_id": ["att_1"]}) == {}

@@ -1,5 +1,3 @@
-"""Steps, the trace that a subject has of its own, and the spans of messages."""
-
 from collections.abc import Iterator
 
 import pytest
@@ -11,10 +9,9 @@ from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_tra
 from aex_models.events import Event, WorkChecked
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.errors import Conflict
-from aex_runtime.telemetry import as_asked_or_in_trace_of, continue_trace, current_trace, in_trace_of, step
-from aex_runtime.tracing.messages import MessageSpans
-from aex_runtime.tracing.recording import recording_tracers
-from aex_runtime.tracing.subjects import about, about_message
+from aex_runtime.telemetry import caller_or_subject_trace, continue_trace, current_trace, step, subject_trace
+from aex_runtime.tracing.sdk import recording_tracers
+from aex_runtime.tracing.spans import MessageSpans, about, about_message
 from tests.libs.runtime.background import START
 
 OWN, OF_CALLER = "1" * 32, "2" * 32
@@ -23,8 +20,6 @@ SUBJECT, CALLER = f"00-{OWN}-{SPAN}-01", f"00-{OF_CALLER}-{SPAN}-01"
 
 
 class Recorded:
-    """Tracers, and what they recorded."""
-
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
         self.tracers: TracerProvider = recording_tracers("verification", [SimpleSpanProcessor(self.exporter)])
@@ -63,7 +58,7 @@ def running_trace() -> str:
     return current_trace()["traceparent"].split("-")[1]
 
 
-def test_a_step_is_a_span_below_the_one_that_runs(recorded: Recorded) -> None:
+def test_step_is_a_child_of_the_running_span(recorded: Recorded) -> None:
     with continue_trace(CALLER, None, "request", recorded.tracers), step("verify candidate", {"aex.verdict": "passed"}):
         assert running_trace() == OF_CALLER
     inner, outer = recorded.named("verify candidate"), recorded.named("request")
@@ -71,7 +66,7 @@ def test_a_step_is_a_span_below_the_one_that_runs(recorded: Recorded) -> None:
     assert (inner.kind, dict(inner.attributes or {})) == (SpanKind.INTERNAL, {"aex.verdict": "passed"})
 
 
-def test_where_nothing_is_recorded_a_step_is_none() -> None:
+def test_step_makes_no_span_without_a_recorded_trace() -> None:
     with step("alone"):
         assert current_trace() == {}
     with continue_trace(CALLER, None, "request"):
@@ -80,7 +75,7 @@ def test_where_nothing_is_recorded_a_step_is_none() -> None:
             assert current_trace() == before
 
 
-def test_a_refusal_is_no_error_and_a_crash_is_told_by_its_kind_alone(recorded: Recorded) -> None:
+def test_refusal_is_no_error_and_crash_has_its_type_alone(recorded: Recorded) -> None:
     for name, error in (("refused", Conflict("contract_closed", "CANARY")), ("crashed", KeyError("CANARY"))):
         with pytest.raises(type(error)), continue_trace(CALLER, None, name, recorded.tracers):
             raise error
@@ -90,10 +85,10 @@ def test_a_refusal_is_no_error_and_a_crash_is_told_by_its_kind_alone(recorded: R
     assert "CANARY" not in refused.to_json() + crashed.to_json()
 
 
-def test_a_request_without_a_trace_does_its_work_in_its_subjects(recorded: Recorded) -> None:
+def test_request_without_a_trace_continues_its_subjects(recorded: Recorded) -> None:
     with (
         continue_trace(None, None, "request", recorded.tracers),
-        as_asked_or_in_trace_of(SUBJECT, "submit output"),
+        caller_or_subject_trace(SUBJECT, "submit output"),
         step("inside"),
     ):
         assert running_trace() == OWN
@@ -104,40 +99,37 @@ def test_a_request_without_a_trace_does_its_work_in_its_subjects(recorded: Recor
     assert trace_of(recorded.named("inside")) == OWN
 
 
-def test_a_trace_that_the_caller_named_goes_on_and_is_linked(recorded: Recorded) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), as_asked_or_in_trace_of(SUBJECT, "submit output"):
+def test_callers_trace_continues_and_is_linked(recorded: Recorded) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), caller_or_subject_trace(SUBJECT, "submit output"):
         assert running_trace() == OF_CALLER
     assert trace_of(recorded.named("submit output")) == OF_CALLER
     assert (linked(recorded.named("request")), linked(recorded.named("submit output"))) == ([OWN], [])
 
 
-def test_a_trace_that_a_front_end_named_is_left_for_the_subjects(recorded: Recorded) -> None:
+def test_front_ends_trace_is_left_for_the_subjects(recorded: Recorded) -> None:
     with (
         continue_trace(CALLER, None, "request", recorded.tracers, joins=False),
-        as_asked_or_in_trace_of(SUBJECT, "submit output"),
+        caller_or_subject_trace(SUBJECT, "submit output"),
     ):
         assert running_trace() == OWN
     assert trace_of(recorded.named("request")) == OF_CALLER
     assert linked(recorded.named("submit output")) == [OF_CALLER]
-
-
-def test_what_begins_a_subjects_trace_belongs_there_whatever_the_caller_named(recorded: Recorded) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), in_trace_of(SUBJECT, "open contract"):
+    with continue_trace(CALLER, None, "request", recorded.tracers), subject_trace(SUBJECT, "open contract"):
         assert running_trace() == OWN
 
 
 @pytest.mark.parametrize("none", [None, "", "nonsense"])
-def test_a_subject_without_a_trace_changes_nothing(recorded: Recorded, none: str | None) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), in_trace_of(none, "submit output"):
+def test_subject_without_a_trace_uses_the_running_one(recorded: Recorded, none: str | None) -> None:
+    with continue_trace(CALLER, None, "request", recorded.tracers), subject_trace(none, "submit output"):
         assert running_trace() == OF_CALLER
     assert recorded.names() == ["submit output", "request"]
 
 
-@pytest.mark.parametrize(("caller", "wanted"), [(None, OWN), (CALLER, OF_CALLER)])
-def test_unrecorded_the_context_goes_the_same_ways(caller: str | None, wanted: str) -> None:
-    with continue_trace(caller, None, "request"), as_asked_or_in_trace_of(SUBJECT, "submit output"):
-        assert running_trace() == wanted
-    with as_asked_or_in_trace_of(SUBJECT, "submit output"):
+@pytest.mark.parametrize(("caller", "expected"), [(None, OWN), (CALLER, OF_CALLER)])
+def test_unrecorded_context_continues_the_same_trace(caller: str | None, expected: str) -> None:
+    with continue_trace(caller, None, "request"), caller_or_subject_trace(SUBJECT, "submit output"):
+        assert running_trace() == expected
+    with caller_or_subject_trace(SUBJECT, "submit output"):
         assert running_trace() == OWN
 
 
@@ -149,7 +141,7 @@ def checked(traceparent: str | None) -> Event:
     )  # fmt: skip
 
 
-def test_a_message_carries_the_span_that_published_it(recorded: Recorded) -> None:
+def test_message_continues_the_span_of_its_publication(recorded: Recorded) -> None:
     spans = MessageSpans("verification", recorded.tracers, "gcp_pubsub")
     with spans.publishing([checked(SUBJECT)]) as [sent]:
         pass
@@ -160,13 +152,13 @@ def test_a_message_carries_the_span_that_published_it(recorded: Recorded) -> Non
     assert parent_of(processing) == format_span_id(publishing.get_span_context().span_id)  # type: ignore[union-attr]
     assert (publishing.kind, processing.kind) == (SpanKind.PRODUCER, SpanKind.CONSUMER)
     assert sent.tracestate == "vendor=1"
-    said = {"messaging.destination.name": "work.checked", "messaging.message.id": "evt_1", "aex.work_id": "work_1"}
+    shared = {"messaging.destination.name": "work.checked", "messaging.message.id": "evt_1", "aex.work_id": "work_1"}
     for span in (publishing, processing):
-        assert said.items() <= dict(span.attributes or {}).items()
+        assert shared.items() <= dict(span.attributes or {}).items()
 
 
 @pytest.mark.parametrize("parent", [None, SUBJECT.removesuffix("01") + "00"])
-def test_a_message_outside_of_recorded_traces_goes_out_as_it_is(recorded: Recorded, parent: str | None) -> None:
+def test_message_outside_of_recorded_traces_is_unchanged(recorded: Recorded, parent: str | None) -> None:
     event = checked(parent)
     with MessageSpans("verification", recorded.tracers).publishing([event]) as sent:
         assert sent == [event]
@@ -175,7 +167,7 @@ def test_a_message_outside_of_recorded_traces_goes_out_as_it_is(recorded: Record
     assert recorded.names() == []
 
 
-def test_publishing_that_fails_is_a_failed_span_of_each_message(recorded: Recorded) -> None:
+def test_failed_publishing_fails_the_span_of_each_message(recorded: Recorded) -> None:
     with (
         pytest.raises(BusUnavailable),
         MessageSpans("verification", recorded.tracers).publishing([checked(SUBJECT), checked(CALLER)]),
@@ -185,11 +177,11 @@ def test_publishing_that_fails_is_a_failed_span_of_each_message(recorded: Record
     assert [(each.status_code, each.description) for each in statuses] == [(StatusCode.ERROR, None)] * 2
 
 
-def test_a_span_is_about_ids_of_ours_and_nothing_else_that_looks_like_one() -> None:
+def test_span_has_valid_ids_alone() -> None:
     assert about("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
         "aex.contract_id": "ctr_1",
         "aex.attempt_id": "att_2",
     }
     nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
-    wanted = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
-    assert about_message("ctr_1", nested) == wanted
+    expected = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
+    assert about_message("ctr_1", nested) == expected

@@ -1,28 +1,25 @@
-"""A process that sets timers and fires them, and handlers that tell what fired."""
+"""A process that sets and fires timers, and handlers that record them."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from aex_models.backoff import Backoff
 from aex_runtime.clock import Clock
-from aex_runtime.handlers import TimerHandler
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
+from aex_runtime.records import Timer, TimerHandler, timer_key, timers_table
 from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import Timer, timer_key, timers_table
 from aex_runtime.timers import TimerPolicy, TimerSweeper
-from aex_runtime.unit_of_work import Committed, Unit, UnitOfWork
+from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.libs.runtime.background import SERVICE
 
 KIND = "deadline"
 POLICY = TimerPolicy(backoff=Backoff(timedelta(seconds=1), timedelta(minutes=5)))
 RARE_POLL = TimerPolicy(poll=timedelta(minutes=10))
-"""Whatever fires in time was not found by the poll."""
+"""Policy whose poll is so rare that it finds no timer of a test."""
 
 
 class Firings:
-    """A handler that remembers what fired, and first does what it is told."""
-
     def __init__(self, then: TimerHandler | None = None) -> None:
         self.fired: list[Timer] = []
         self.running = 0
@@ -55,18 +52,13 @@ def fail_with(error: Exception) -> TimerHandler:
 
 
 class Process:
-    """One process of a service: its unit of work and its sweeper, on a store that outlives it."""
-
     def __init__(
         self, store: Store, clock: Clock, handler: TimerHandler, name: str = "a", policy: TimerPolicy = POLICY
     ) -> None:
         leases = Leases(SERVICE, store, clock, name)
         self.store = store
         self.sweeper = TimerSweeper(SERVICE, store, leases, clock, {KIND: handler}, SeededIds(1), policy)
-        self.unit_of_work = UnitOfWork(SERVICE, store, clock, self._committed)
-
-    def _committed(self, committed: Committed) -> None:
-        self.sweeper.notify(committed.timers)
+        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.sweeper.notify(committed.timers))
 
     async def set(self, subject: str, due_at: datetime, kind: str = KIND) -> None:
         await self.run(lambda unit: unit.set_timer(kind, subject, due_at))

@@ -1,9 +1,9 @@
-"""A timer fires once, when it is due, unless it is cancelled or set anew."""
+import pytest
 
 from aex_runtime.clock import SetClock
+from aex_runtime.records import Timer
 from aex_runtime.store.port import Store
 from aex_runtime.telemetry import continue_trace, current_trace
-from aex_runtime.timer_entry import Timer
 from tests.libs.runtime.background import START, later
 from tests.libs.runtime.timers.process import Firings, Process
 
@@ -20,13 +20,13 @@ async def test_timer_fires_once_when_it_is_due_and_not_before(each_store: Store)
     assert firings.subjects == ["ctr_1"]
 
 
-async def test_timer_fires_in_the_trace_of_what_set_it(each_store: Store) -> None:
+async def test_timer_fires_in_the_trace_of_its_cause(store: Store) -> None:
     traces: list[str] = []
 
-    async def look(_: Timer) -> None:
+    async def note_trace(_: Timer) -> None:
         traces.append(current_trace()["traceparent"].split("-")[1])
 
-    process = Process(each_store, SetClock(START), look)
+    process = Process(store, SetClock(START), note_trace)
     with continue_trace(f"00-{TRACE}-00f067aa0ba902b7-01", "vendor=1", "award"):
         await process.set("ctr_1", later(seconds=1))
     await process.set("ctr_2", later(seconds=2))
@@ -44,29 +44,27 @@ async def test_due_timers_fire_oldest_first(each_store: Store) -> None:
     assert firings.subjects == ["ctr_1", "ctr_2", "ctr_3"]
 
 
-async def test_timer_set_again_fires_at_its_new_time_alone(each_store: Store) -> None:
+async def test_moved_timer_fires_at_its_new_time_and_cancelled_timer_never(each_store: Store) -> None:
     firings = Firings()
     process = Process(each_store, SetClock(START), firings)
     await process.set("ctr_1", later(seconds=1))
     await process.set("ctr_1", later(seconds=5))
     assert await process.sweeper.fire_due(later(seconds=2)) == 0
+    await process.set("ctr_2", later(seconds=1))
+    await process.cancel("ctr_2")
     assert await process.sweeper.fire_due(later(seconds=5)) == 1
 
 
-async def test_cancelled_timer_does_not_fire(each_store: Store) -> None:
-    process = Process(each_store, SetClock(START), Firings())
-    await process.set("ctr_1", later(seconds=1))
-    await process.cancel("ctr_1")
-    assert await process.sweeper.fire_due(later(seconds=2)) == 0
-
-
-async def test_timer_set_anew_while_it_fires_is_not_lost(each_store: Store) -> None:
-    async def set_anew(_: Timer) -> None:
+@pytest.mark.parametrize("cancels", [True, False])
+async def test_timer_set_while_it_fires_is_kept(store: Store, cancels: bool) -> None:
+    async def set_timer_in_handler(_: Timer) -> None:
         if len(firings.fired) == 1:
+            if cancels:
+                await process.cancel("ctr_1")
             await process.set("ctr_1", later(seconds=9))
 
-    firings = Firings(set_anew)
-    process = Process(each_store, SetClock(START), firings)
+    firings = Firings(set_timer_in_handler)
+    process = Process(store, SetClock(START), firings)
     await process.set("ctr_1", later(seconds=1))
     await process.sweeper.fire_due(later(seconds=1))
     assert await process.sweeper.fire_due(later(seconds=9)) == 1
@@ -74,21 +72,8 @@ async def test_timer_set_anew_while_it_fires_is_not_lost(each_store: Store) -> N
     assert await process.timer("ctr_1") is None
 
 
-async def test_timer_cancelled_and_set_anew_while_it_fires_is_not_lost(each_store: Store) -> None:
-    async def set_anew(_: Timer) -> None:
-        await process.cancel("ctr_1")
-        await process.set("ctr_1", later(seconds=9))
-
-    process = Process(each_store, SetClock(START), Firings(set_anew))
-    await process.set("ctr_1", later(seconds=1))
-    await process.sweeper.fire_due(later(seconds=1))
-    timer = await process.timer("ctr_1")
-    assert timer is not None
-    assert timer.due_at == later(seconds=9)
-
-
-async def test_next_due_tells_how_long_to_sleep(each_store: Store) -> None:
-    process = Process(each_store, SetClock(START), Firings())
+async def test_next_due_is_the_first_timer_not_firing(store: Store) -> None:
+    process = Process(store, SetClock(START), Firings())
     assert await process.sweeper.next_due() is None
     await process.set("ctr_2", later(seconds=2))
     await process.set("ctr_1", later(seconds=1))

@@ -1,49 +1,37 @@
-"""Where a look for due timers begins, and that it passes none."""
-
 import asyncio
 from datetime import timedelta
 from functools import partial
 
+import pytest
+
 from aex_runtime.clock import SetClock, WallClock, epoch_micros
-from aex_runtime.seen_clean import FULL_EVERY, MARGIN
+from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
+from aex_runtime.records import Timer
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
-from aex_runtime.timer_entry import Timer
 from aex_runtime.timers import TimerPolicy
 from aex_runtime.unit_of_work import Unit
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import START, AskedStore, FailingStore, begins, running
+from tests.libs.runtime.background import START, FailingStore, RecordingStore, lower_bound, running
 from tests.libs.runtime.timers.process import KIND, Firings, Process
 
 
-async def test_look_begins_where_the_last_one_ended_and_goes_no_further_than_it_must() -> None:
-    store, clock, firings = AskedStore(MemoryStore()), WallClock(), Firings()
+async def test_query_begins_at_the_end_of_the_last_one() -> None:
+    store, clock, firings = RecordingStore(MemoryStore()), WallClock(), Firings()
     process = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=20)))
     async with running(process.sweeper.run()):
-        for number in range(5):
+        for number in range(3):
             await process.set(f"ctr_{number}", clock.now())
             await process.set(f"cancelled_{number}", clock.now() + timedelta(seconds=5))
             await eventually(partial(firings.are, number + 1))
-        await eventually(lambda: len(store.asked) >= 20)
-    first, *others = store.took()
-    assert begins(first) is None
-    for look in others:
-        floor = begins(look)
+        await eventually(lambda: len(store.queries) >= 20)
+    first, *others = store.take_queries()
+    assert lower_bound(first) is None
+    for query in others:
+        floor = lower_bound(query)
         assert isinstance(floor, int)
         assert floor >= epoch_micros(clock.now() - MARGIN - timedelta(seconds=30))
-        assert any(bound.comparison == "<=" for bound in look.bounds)
-
-
-async def test_timer_set_for_the_past_is_due_now(each_store: Store) -> None:
-    clock, firings = SetClock(START), Firings()
-    process = Process(each_store, clock, firings)
-    other = Process(each_store, clock, firings, "b")
-    for _ in range(3):
-        assert await process.sweeper.fire_due(clock.now()) == 0
-        await other.set("ctr_1", clock.now() - timedelta(days=1))
-        assert await process.sweeper.fire_due(clock.now()) == 1
-        assert firings.fired[-1].due_at == clock.now()
-        clock.advance(timedelta(seconds=10))
+        assert any(bound.comparison == "<=" for bound in query.bounds)
 
 
 async def test_timer_that_another_process_commits_late_fires_at_once(each_store: Store) -> None:
@@ -58,9 +46,9 @@ async def test_timer_that_another_process_commits_late_fires_at_once(each_store:
         clock.advance(timedelta(seconds=1))
 
 
-async def test_timer_that_the_same_process_commits_late_fires_at_once(each_store: Store) -> None:
+async def test_timer_that_the_same_process_commits_late_fires_at_once(store: Store) -> None:
     clock, firings = SetClock(START), Firings()
-    process = Process(each_store, clock, firings)
+    process = Process(store, clock, firings)
 
     async def slowly(unit: Unit) -> None:
         unit.set_timer(KIND, "ctr_1", unit.now)
@@ -72,29 +60,34 @@ async def test_timer_that_the_same_process_commits_late_fires_at_once(each_store
     assert await process.sweeper.fire_due(clock.now()) == 1
 
 
-async def test_timer_from_long_ago_fires_within_the_minute(each_store: Store) -> None:
+async def test_timer_from_long_ago_fires_within_the_minute(store: Store) -> None:
     clock, firings = SetClock(START), Firings()
-    process = Process(each_store, clock, firings)
+    process = Process(store, clock, firings)
     assert await process.sweeper.fire_due(clock.now()) == 0
-    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN)
-    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_2", START - MARGIN * 2)
+    await Process(store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN)
+    await Process(store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_2", START - MARGIN * 2)
     assert await process.sweeper.fire_due(clock.now()) == 1
-    clock.advance(FULL_EVERY)
+    clock.advance(FULL_SCAN_INTERVAL)
     assert await process.sweeper.fire_due(clock.now()) == 1
     assert firings.subjects == ["ctr_1", "ctr_2"]
 
 
-async def test_timer_set_after_the_clock_was_set_back_fires_at_once(each_store: Store) -> None:
+@pytest.mark.parametrize(("moved", "due"), [(timedelta(), -timedelta(days=1)), (-timedelta(days=1), timedelta())])
+async def test_timer_for_the_past_or_after_a_clock_change_fires_at_once(
+    store: Store, moved: timedelta, due: timedelta
+) -> None:
     clock, firings = SetClock(START), Firings()
-    process, other = Process(each_store, clock, firings), Process(each_store, clock, firings, "b")
-    assert await process.sweeper.fire_due(clock.now()) == 0
-    clock.advance(-timedelta(days=1))
-    await other.set("ctr_1", clock.now())
-    assert await process.sweeper.fire_due(clock.now()) == 1
+    process, other = Process(store, clock, firings), Process(store, clock, firings, "b")
+    for _ in range(3):
+        assert await process.sweeper.fire_due(clock.now()) == 0
+        clock.advance(moved)
+        await other.set("ctr_1", clock.now() + due)
+        assert await process.sweeper.fire_due(clock.now()) == 1
+        assert firings.fired[-1].due_at == clock.now()
+        clock.advance(timedelta(seconds=10))
 
 
-async def test_timer_under_way_is_not_passed_and_fires_again_if_it_was_not_forgotten() -> None:
-    """Its handler takes longer than the margin; what was set meanwhile fires meanwhile."""
+async def test_watermark_does_not_pass_a_firing_timer() -> None:
     store, clock, gate = FailingStore(MemoryStore()), SetClock(START), asyncio.Event()
 
     async def wait_for_gate(timer: Timer) -> None:
@@ -118,10 +111,10 @@ async def test_timer_under_way_is_not_passed_and_fires_again_if_it_was_not_forgo
         await eventually(lambda: firings.subjects.count("slow") == 2)
 
 
-async def test_who_takes_the_lease_looks_from_the_beginning(each_store: Store) -> None:
+async def test_new_leader_queries_from_the_beginning(store: Store) -> None:
     clock, firings = SetClock(START), Firings()
-    process = Process(each_store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=10)))
+    process = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=10)))
     assert await process.sweeper.fire_due(clock.now()) == 0
-    await Process(each_store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN * 2)
+    await Process(store, SetClock(START - timedelta(hours=1)), firings, "b").set("ctr_1", START - MARGIN * 2)
     async with running(process.sweeper.run()):
         await eventually(lambda: firings.subjects == ["ctr_1"])

@@ -1,5 +1,3 @@
-"""A sweeper that runs: woken, polling, one of several, patient."""
-
 import asyncio
 from datetime import timedelta
 
@@ -7,17 +5,17 @@ import pytest
 
 from aex_runtime.clock import WallClock
 from aex_runtime.leases import Leases
+from aex_runtime.records import Timer, timer_key, timers_table
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store, Transaction
 from aex_runtime.store.table import RecordOfNewerVersion
-from aex_runtime.timer_entry import Timer, timer_key, timers_table
 from aex_runtime.timers import TimerPolicy
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import SERVICE, FailingStore, eventually_async, running
+from tests.libs.runtime.background import SERVICE, FailingStore, running
 from tests.libs.runtime.timers.process import KIND, RARE_POLL, Firings, Process
 
 
-async def test_running_sweeper_wakes_for_a_timer_it_is_told_of(each_store: Store) -> None:
+async def test_running_sweeper_wakes_for_a_notified_timer(each_store: Store) -> None:
     clock, firings = WallClock(), Firings()
     process = Process(each_store, clock, firings, policy=RARE_POLL)
     async with running(process.sweeper.run()):
@@ -28,19 +26,19 @@ async def test_running_sweeper_wakes_for_a_timer_it_is_told_of(each_store: Store
     assert [timer.failures for timer in firings.fired] == [0, 0]
 
 
-async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll(each_store: Store) -> None:
+async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll(store: Store) -> None:
     clock, firings = WallClock(), Firings()
-    sweeping = Process(each_store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=50)))
-    other = Process(each_store, clock, Firings(), "b")
+    sweeping = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=50)))
+    other = Process(store, clock, Firings(), "b")
     async with running(sweeping.sweeper.run()):
         await asyncio.sleep(0.05)
         await other.set("ctr_1", clock.now())
         await eventually(lambda: firings.subjects == ["ctr_1"])
 
 
-async def test_only_one_of_two_running_sweepers_fires(each_store: Store) -> None:
+async def test_only_one_of_two_running_sweepers_fires(store: Store) -> None:
     clock, first, second = WallClock(), Firings(), Firings()
-    processes = Process(each_store, clock, first, "a"), Process(each_store, clock, second, "b")
+    processes = Process(store, clock, first, "a"), Process(store, clock, second, "b")
     async with running(processes[0].sweeper.run()), running(processes[1].sweeper.run()):
         for number in range(20):
             await processes[number % 2].set(f"ctr_{number}", clock.now())
@@ -49,7 +47,7 @@ async def test_only_one_of_two_running_sweepers_fires(each_store: Store) -> None
     assert sorted([len(first.fired), len(second.fired)]) == [0, 20]
 
 
-async def test_slow_timer_holds_up_no_other_and_fires_once() -> None:
+async def test_slow_timer_delays_no_other_and_fires_once() -> None:
     clock, gate = WallClock(), asyncio.Event()
 
     async def wait_for_gate(timer: Timer) -> None:
@@ -65,7 +63,8 @@ async def test_slow_timer_holds_up_no_other_and_fires_once() -> None:
             await process.set(str(number), clock.now())
         await eventually(lambda: len(firings.fired) == 31)
         gate.set()
-        await eventually_async(lambda: _nothing_left(process))
+        while await process.sweeper.next_due() is not None:  # noqa: ASYNC110 the store reports no change
+            await asyncio.sleep(0.005)
     assert len(set(firings.subjects)) == 31
 
 
@@ -92,11 +91,7 @@ async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
         await eventually(lambda: firings.subjects == ["ctr_1"])
 
 
-async def _nothing_left(process: Process) -> bool:
-    return await process.sweeper.next_due() is None
-
-
-async def test_sweeper_that_cannot_read_a_timer_of_a_newer_version_leaves_the_lease_to_others() -> None:
+async def test_timer_of_a_newer_version_ends_the_sweeper_and_its_lease() -> None:
     store, clock, firings = MemoryStore(), WallClock(), Firings()
     older, newer = Process(store, clock, firings), Leases(SERVICE, store, clock, "b")
     await older.set("ctr_1", clock.now())

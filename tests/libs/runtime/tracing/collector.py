@@ -1,4 +1,4 @@
-"""A collector that takes OTLP over real HTTP, and what the tests ask of it."""
+"""A collector of OTLP over HTTP."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,17 +11,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 @dataclass
 class Collector:
-    """Where it listens, and what it was sent."""
-
     url: str = ""
     status: int = 200
     bodies: list[bytes] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     tokens: int = 0
-    """How often it was asked for one: it grants them, too."""
 
     def names(self) -> list[str]:
-        """Of all spans that came."""
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         return [
             span.name
@@ -34,7 +30,6 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector, up for as long as the block."""
     made = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,7 +51,7 @@ def collecting() -> Iterator[Collector]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the server's signature
-            """Tests' output is not for it."""
+            """Write nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.url = f"http://127.0.0.1:{server.server_port}"

@@ -1,5 +1,3 @@
-"""Spans get out: to a file that several processes share, to a collector; and what takes none delays nobody."""
-
 import json
 import re
 import resource
@@ -14,17 +12,16 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind
 from structlog.testing import capture_logs
 
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
-from aex_runtime.telemetry import Attributes, continue_trace, current_trace, describe_span, failed
-from aex_runtime.tracing.batches import Batches, BatchPolicy
-from aex_runtime.tracing.factory import OpenTracers, open_tracers
+from aex_runtime.telemetry import Attributes, continue_trace, current_trace, describe_span, mark_failed
+from aex_runtime.tracing.exporters import open_tracers
 from aex_runtime.tracing.google_otlp import google_cloud
-from aex_runtime.tracing.recording import recording_tracers
+from aex_runtime.tracing.sdk import BatchExporter, BatchPolicy, recording_tracers
 from tests.libs.runtime.tracing.collector import collecting
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -32,7 +29,7 @@ CALLER = f"00-{TRACE}-{SPAN}-01"
 INSTANT = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z"
 
 
-def opened(url: str, **values: Any) -> OpenTracers:
+def opened(url: str, **values: Any) -> TracerProvider:
     tracers = open_tracers(RuntimeSettings(traces_url=url, **values), "settlement")
     assert tracers is not None
     return tracers
@@ -42,9 +39,9 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_without_a_url_nothing_is_recorded_and_no_sdk_is_loaded() -> None:
+def test_missing_url_loads_no_sdk() -> None:
     code = (
-        "import sys; from aex_runtime.settings import RuntimeSettings; from aex_runtime.tracing.factory import *\n"
+        "import sys; from aex_runtime.settings import RuntimeSettings; from aex_runtime.tracing.exporters import *\n"
         "print(open_tracers(RuntimeSettings(), 'settlement'), 'opentelemetry.sdk' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -54,47 +51,36 @@ def test_without_a_url_nothing_is_recorded_and_no_sdk_is_loaded() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "file://",
-        "file:///",
-        "http://",
-        "https:///v1/traces",
-        "http://who:secret@127.0.0.1/v1/traces",
-        "http://127.0.0.1:port/v1/traces",
-        "http://127.0.0.1:0/v1/traces",
-        "http://127.0.0.1:70000/v1/traces",
+        "file://", "file:///", "http://", "https:///v1/traces", "http://user:secret@127.0.0.1/v1/traces",
+        "http://127.0.0.1:port/v1/traces", "http://127.0.0.1:0/v1/traces", "http://127.0.0.1:70000/v1/traces",
     ],
-)
-def test_a_url_that_names_no_place_for_spans_is_bad_configuration(url: str) -> None:
+)  # fmt: skip
+def test_invalid_traces_url_is_bad_configuration(url: str) -> None:
     with pytest.raises(BadConfiguration, match="AEX_TRACES_URL") as refused:
         opened(url)
     assert "secret" not in str(refused.value)
 
 
-def test_an_unknown_scheme_is_refused() -> None:
-    with pytest.raises(ValueError, match="AEX_TRACES_URL: unknown scheme"):
-        RuntimeSettings(traces_url="zipkin://127.0.0.1")
+@pytest.mark.parametrize("values", [{"traces_url": "zipkin://x"}, {"traces_ratio": -0.1}, {"traces_ratio": 1.1}])
+def test_invalid_settings_are_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"AEX_TRACES_URL: unknown scheme|traces_ratio"):
+        RuntimeSettings.model_validate(values)
 
 
-@pytest.mark.parametrize("ratio", [-0.1, 1.1])
-def test_a_ratio_is_a_share(ratio: float) -> None:
-    with pytest.raises(ValueError, match="traces_ratio"):
-        RuntimeSettings(traces_ratio=ratio)
-
-
-def fail_in_a_span(tracers: OpenTracers) -> None:
-    with continue_trace(CALLER, None, "process outcome.verified", tracers.provider) as span:
+def fail_in_a_span(tracers: TracerProvider) -> None:
+    with continue_trace(CALLER, None, "process outcome.verified", tracers) as span:
         describe_span({"aex.contract_id": "ctr_1", "url.path": "/CANARY", "url.query": "CANARY"})
         span.add_link(span.get_span_context())
         raise ValueError("CANARY")
 
 
-def test_a_span_is_one_line_with_its_ids_times_and_links_but_no_text_of_its_error(tmp_path: Path) -> None:
+def test_span_is_one_line_without_the_text_of_its_error(tmp_path: Path) -> None:
     file = tmp_path / "new" / "spans.jsonl"
     tracers = opened(f"file:///{file}")
     assert not file.parent.exists()
     with pytest.raises(ValueError, match="CANARY"):
         fail_in_a_span(tracers)
-    tracers.close()
+    tracers.shutdown()
     [line] = lines_of(file)
     own = {"trace_id": TRACE, "span_id": line["span_id"]}
     assert re.fullmatch(INSTANT, line.pop("start"))
@@ -111,15 +97,15 @@ def test_a_span_is_one_line_with_its_ids_times_and_links_but_no_text_of_its_erro
     }
 
 
-def test_processes_that_share_a_file_write_whole_lines(tmp_path: Path) -> None:
-    file, many = tmp_path / "spans.jsonl", 2_000
+def test_processes_that_share_a_file_write_complete_lines(tmp_path: Path) -> None:
+    file, many = tmp_path / "spans.jsonl", 500
     code = (
         "import sys; from aex_runtime.settings import RuntimeSettings\n"
-        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.factory import open_tracers\n"
+        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.exporters import open_tracers\n"
         "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), sys.argv[2])\n"
         f"for number in range({many}):\n"
-        "    with continue_trace(None, None, f'span {number} ' + 'x' * 500, tracers.provider): pass\n"
-        "tracers.close()\n"
+        "    with continue_trace(None, None, f'span {number} ' + 'x' * 500, tracers): pass\n"
+        "tracers.shutdown()\n"
     )
     names = ("work-publisher", "verification", "governance")
     running = [subprocess.Popen([sys.executable, "-c", code, f"file:///{file}", name]) for name in names]
@@ -129,18 +115,17 @@ def test_processes_that_share_a_file_write_whole_lines(tmp_path: Path) -> None:
         assert len({line["span_id"] for line in lines if line["service"] == f"aex-{name}"}) == many
 
 
-def test_a_full_disk_costs_spans_and_leaves_no_half_line(tmp_path: Path) -> None:
-    """The limit on the size of files stands for the disk: a write beyond it is cut, then refused."""
+def test_full_disk_loses_complete_lines(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     code = (
         "import resource, signal, sys; from aex_runtime.settings import RuntimeSettings\n"
-        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.factory import open_tracers\n"
+        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.exporters import open_tracers\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))\n"
         "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), 'settlement')\n"
         "for size in (1, 10_000, 1):\n"
-        "    with continue_trace(None, None, 'x' * size, tracers.provider): pass\n"
-        "    tracers.provider.force_flush()\n"
-        "tracers.close()\n"
+        "    with continue_trace(None, None, 'x' * size, tracers): pass\n"
+        "    tracers.force_flush()\n"
+        "tracers.shutdown()\n"
     )
     done = subprocess.run([sys.executable, "-c", code, f"file:///{file}"], capture_output=True, text=True, check=True)
     assert [line["name"] for line in lines_of(file)] == ["x", "x"]
@@ -148,51 +133,51 @@ def test_a_full_disk_costs_spans_and_leaves_no_half_line(tmp_path: Path) -> None
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY  # of this process
 
 
-def test_spans_go_to_a_collector_and_what_it_refuses_is_lost_with_a_line() -> None:
+def test_refused_spans_are_logged_as_lost() -> None:
     with collecting() as collector:
         tracers = opened(f"{collector.url}/v1/traces", google_project="some-project")
-        with continue_trace(CALLER, None, "fire deadline", tracers.provider):
+        with continue_trace(CALLER, None, "fire deadline", tracers):
             describe_span({"url.path": "/CANARY"})
-        tracers.provider.force_flush()  # type: ignore[attr-defined]
+        tracers.force_flush()
         assert collector.names() == ["fire deadline"]
         assert b"CANARY" not in collector.bodies[0]
         assert b"some-project" in collector.bodies[0]
         collector.status = 400
         with capture_logs() as lines:
-            with continue_trace(CALLER, None, "refused", tracers.provider):
+            with continue_trace(CALLER, None, "refused", tracers):
                 pass
-            tracers.close()
+            tracers.shutdown()
     assert [(line["event"], line["spans"]) for line in lines if line["event"] == "spans_lost"] == [("spans_lost", 1)]
 
 
-def test_a_trace_state_that_a_caller_made_up_goes_on_and_not_out() -> None:
+def test_callers_trace_state_is_not_exported() -> None:
     state = ",".join(f"canary{number}={'x' * 250}" for number in range(30))
     with collecting() as collector:
         tracers = opened(f"{collector.url}/v1/traces")
-        with continue_trace(CALLER, state, "process outcome.verified", tracers.provider) as span:
+        with continue_trace(CALLER, state, "process outcome.verified", tracers) as span:
             span.add_link(span.get_span_context())
             assert "canary29" in current_trace()["tracestate"]
-        tracers.close()
+        tracers.shutdown()
     assert collector.names() == ["process outcome.verified"]
     assert len(collector.bodies[0]) < 1_000
     assert b"canary" not in collector.bodies[0]
 
 
-def test_the_host_that_a_request_names_stays_in_and_that_of_a_service_called_goes_out(tmp_path: Path) -> None:
+def test_host_of_a_called_service_alone_is_exported(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     tracers = opened(f"file:///{file}")
     for kind in (SpanKind.SERVER, SpanKind.CLIENT):
         host: Attributes = {"server.address": "127.0.0.1", "server.port": 8083, "http.request.method": "POST"}
-        with continue_trace(CALLER, None, "POST", tracers.provider, kind=kind, attributes=host):
+        with continue_trace(CALLER, None, "POST", tracers, kind=kind, attributes=host):
             pass
-    tracers.close()
+    tracers.shutdown()
     assert {line["kind"]: set(line["attributes"]) for line in lines_of(file)} == {
         "server": {"http.request.method"},
         "client": {"http.request.method", "server.address", "server.port"},
     }
 
 
-def test_google_is_sent_a_token_of_whoever_the_process_runs_as(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_google_gets_a_token_of_the_process_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector:
         key = rsa.generate_private_key(65537, 2048)
         account = {
@@ -207,7 +192,7 @@ def test_google_is_sent_a_token_of_whoever_the_process_runs_as(tmp_path: Path, m
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
         exporter = google_cloud(f"{collector.url}/v1/traces", "some-project")
         assert collector.tokens == 0
-        tracers = recording_tracers("settlement", [Batches(exporter)])
+        tracers = recording_tracers("settlement", [BatchExporter(exporter)])
         for name in ("one", "two"):
             with continue_trace(CALLER, None, name, tracers):
                 pass
@@ -219,19 +204,16 @@ def test_google_is_sent_a_token_of_whoever_the_process_runs_as(tmp_path: Path, m
 
 
 class Hanging(SpanExporter):
-    """Takes a batch and does not come back until it is let."""
-
     def __init__(self) -> None:
-        self.let, self.took = threading.Event(), 0
+        self.released, self.took = threading.Event(), 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.let.wait(30)
+        self.released.wait(30)
         self.took += len(spans)
         return SpanExportResult.SUCCESS
 
 
-def end_spans(number: int, batches: Batches) -> float:
-    """How long the longest of them took to end, in seconds."""
+def end_spans(number: int, batches: BatchExporter) -> float:
     tracers, longest = recording_tracers("settlement", [batches]), 0.0
     for _ in range(number):
         started = time.perf_counter()
@@ -241,38 +223,28 @@ def end_spans(number: int, batches: Batches) -> float:
     return longest
 
 
-def test_an_exporter_that_hangs_delays_no_work_and_the_end_of_the_process_for_seconds_at_most() -> None:
+def test_hanging_exporter_delays_no_work_and_loses_spans_above_the_limit() -> None:
     exporter = Hanging()
-    batches = Batches(exporter, BatchPolicy(batch=10, max_waiting=100, stop_s=0.2))
-    assert end_spans(1_000, batches) < 1
-    started = time.perf_counter()
-    batches.shutdown()
-    assert time.perf_counter() - started < 5
-    exporter.let.set()
-    batches.force_flush()  # its thread is done with it: nothing of it is logged during another test
-
-
-def test_spans_beyond_those_that_may_wait_are_lost_and_counted() -> None:
-    exporter = Hanging()
-    batches = Batches(exporter, BatchPolicy(batch=10, max_waiting=100))
+    batches = BatchExporter(exporter, BatchPolicy(batch=10, max_waiting=100, stop_s=0.2))
     with capture_logs() as lines:
-        end_spans(1_000, batches)
-        exporter.let.set()
+        assert end_spans(1_000, batches) < 1
+        started = time.perf_counter()
         batches.shutdown()
+        assert time.perf_counter() - started < 5
+        exporter.released.set()
+        batches.force_flush()
     lost = sum(line["spans"] for line in lines if line["event"] == "spans_lost")
     assert 0 < exporter.took <= 200
     assert lost + exporter.took == 1_000
 
 
 class Broken(SpanExporter):
-    """Raises, with a message that quotes something."""
-
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         raise RuntimeError(f"CANARY {len(spans)}")
 
 
-def test_an_exporter_that_breaks_is_a_log_line_without_its_words() -> None:
-    batches = Batches(Broken())
+def test_failed_export_is_logged_without_its_message() -> None:
+    batches = BatchExporter(Broken())
     with capture_logs() as lines:
         end_spans(3, batches)
         batches.shutdown()
@@ -281,25 +253,20 @@ def test_an_exporter_that_breaks_is_a_log_line_without_its_words() -> None:
 
 
 def recorded(tmp_path: Path, parents: Sequence[str | None], **values: Any) -> int:
-    """How many of these works were recorded."""
     file = tmp_path / "spans.jsonl"
     tracers = opened(f"file:///{file}", **values)
     for parent in parents:
-        with continue_trace(parent, None, "work", tracers.provider):
-            failed("whatever")
-    tracers.close()
+        with continue_trace(parent, None, "work", tracers):
+            mark_failed("whatever")
+    tracers.shutdown()
     return len(lines_of(file)) if file.exists() else 0
 
 
-def test_the_ratio_is_of_new_traces_and_a_callers_decision_comes_first(tmp_path: Path) -> None:
+def test_ratio_is_of_new_traces_or_of_all_linked_ones(tmp_path: Path) -> None:
+    unsampled = CALLER.removesuffix("01") + "00"
+    callers = [CALLER, unsampled]
     assert recorded(tmp_path / "none", [None] * 50, traces_ratio=0.0) == 0
-    assert 50 < recorded(tmp_path / "some", [None] * 400, traces_ratio=0.3) < 200
-    unwanted = CALLER.removesuffix("01") + "00"
-    assert recorded(tmp_path / "asked", [CALLER, unwanted], traces_ratio=0.0) == 1
-    assert recorded(tmp_path / "unasked", [CALLER, unwanted], traces_ratio=1.0) == 1
-
-
-def test_where_callers_are_only_linked_with_the_ratio_alone_decides(tmp_path: Path) -> None:
-    unwanted = CALLER.removesuffix("01") + "00"
-    assert recorded(tmp_path / "all", [CALLER, unwanted], traces_callers="linked") == 2
-    assert recorded(tmp_path / "none", [CALLER, unwanted], traces_callers="linked", traces_ratio=0.0) == 0
+    assert 25 < recorded(tmp_path / "some", [None] * 200, traces_ratio=0.3) < 100
+    assert [recorded(tmp_path / str(ratio), callers, traces_ratio=ratio) for ratio in (0.0, 1.0)] == [1, 1]
+    assert recorded(tmp_path / "linked", callers, traces_callers="linked") == 2
+    assert recorded(tmp_path / "none linked", callers, traces_callers="linked", traces_ratio=0.0) == 0

@@ -1,4 +1,4 @@
-"""`aex profiles rebuild`: what the rules remember is made anew from the log, beside whatever runs."""
+"""The command `aex profiles rebuild`, beside a running service and after kills."""
 
 import asyncio
 import json
@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 
 from aex_cli.main import call
-from aex_governance.handlers.rebuild.rebuild_projections import LEASE
-from aex_governance.repository.projections import read_head
+from aex_governance.repository import read_head
 from aex_runtime.clock import WallClock
+from aex_runtime.generations import LEASE
 from aex_runtime.leases import Leases
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
 from tests.e2e.live import clean_environment
 from tests.services.governance.commands.conftest import CONTRACTS, on_the_store, store_file
-from tests.services.governance.kit import desk_over
+from tests.services.governance.process import open_process
 from tests.services.governance.rebuild.live import live_through
-from tests.services.governance.rebuild.recount import check_whole
+from tests.services.governance.rebuild.recount import check_complete
 
 
 def rebuild(data_dir: Path, *more: str) -> int:
@@ -37,30 +37,30 @@ def spoil(data_dir: Path) -> None:
         connection.execute("DELETE FROM documents WHERE collection IN ('governance-profiles', 'governance-bands')")
 
 
-def test_what_was_spoilt_is_made_anew(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deleted_projections_are_rebuilt(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spoil(data_dir)
     assert rebuild(data_dir) == 0
     header, *rows, last = capsys.readouterr().out.splitlines()
     assert header == "log\tread\tcounted\tcounted_before"
     assert rows == [f"{log}\t{CONTRACTS}\t{CONTRACTS}\t0" for log in ("validations", "outcomes")]
-    assert re.fullmatch(r"made anew in \d+\.\d s; \d+ documents of before removed", last)
-    on_the_store(data_dir, check_whole)
+    assert re.fullmatch(r"rebuilt in \d+\.\d s; \d+ old documents removed", last)
+    on_the_store(data_dir, check_complete)
 
 
-def test_as_json_it_is_one_object(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_is_one_object(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rebuild(data_dir, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     row = {"read": CONTRACTS, "counted": CONTRACTS, "counted_before": 0}
-    assert told.pop("seconds") > 0
-    assert told.pop("removed") > 0
-    assert told == {
+    assert report.pop("seconds") > 0
+    assert report.pop("removed") > 0
+    assert report == {
         "generation": 2,
         "logs": [{"log": "validations", **row}, {"log": "outcomes", **row}],
         "resumed": False,
     }
 
 
-def test_on_a_terminal_a_bar_tells_how_far_it_is(
+def test_terminal_has_a_progress_bar(
     data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -72,7 +72,6 @@ def test_on_a_terminal_a_bar_tells_how_far_it_is(
 
 
 def refused(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """The exit code and the one line on stderr."""
     code = rebuild(data_dir)
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -80,9 +79,9 @@ def refused(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, st
     return code, captured.err
 
 
-def test_another_rebuild_under_way_is_told(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_rebuild_is_refused(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def begin(store: Store) -> None:
-        assert await Leases("governance", store, WallClock(), "somebody").acquire(LEASE, timedelta(minutes=5))
+        assert await Leases("governance", store, WallClock(), "other").acquire(LEASE, timedelta(minutes=5))
 
     on_the_store(data_dir, begin)
     code, line = refused(data_dir, capsys)
@@ -90,9 +89,7 @@ def test_another_rebuild_under_way_is_told(data_dir: Path, capsys: pytest.Captur
     assert "another rebuild" in line
 
 
-def test_where_there_is_nothing_that_is_said_and_nothing_is_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_data_is_refused_and_no_file_is_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(tmp_path / "nowhere", capsys)[0] == 2
     code, line = refused(tmp_path, capsys)
     assert code == 2
@@ -100,7 +97,7 @@ def test_where_there_is_nothing_that_is_said_and_nothing_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_that_does_not_answer_is_told(
+def test_unreadable_store_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "store.sqlite3").write_text("this is no database")
@@ -111,39 +108,37 @@ def test_a_store_that_does_not_answer_is_told(
 
 
 @pytest.mark.slow
-def test_beside_a_service_that_goes_on_killed_and_begun_again_it_leaves_nothing_out(data_dir: Path) -> None:
-    """The command as a process of its own, killed at odd moments, while another one writes to the same file."""
-    asyncio.run(_killed_again_and_again(data_dir))
+def test_killed_rebuild_is_resumed_beside_a_running_service(data_dir: Path) -> None:
+    asyncio.run(_kill_repeatedly(data_dir))
 
 
-async def _killed_again_and_again(data_dir: Path) -> None:
+async def _kill_repeatedly(data_dir: Path) -> None:
     store = SQLiteStore(store_file(data_dir))
-    service = desk_over(store)
+    service = open_process(store)
     await live_through(service, 100, 200)
     writing = asyncio.create_task(live_through(service, 1_000, 1_200))
     kills = 0
     for pause_s in (0.0, 0.02, 0.05, 0.1):
-        process = _begun(data_dir)
+        process = _start_rebuild(data_dir)
         while (await read_head(store)).building is None and process.poll() is None:  # noqa: ASYNC110 another process
             await asyncio.sleep(0.002)
         await asyncio.sleep(pause_s)
         process.kill()
         kills += await asyncio.to_thread(process.wait) == -signal.SIGKILL
-        _let_the_lease_end(data_dir)
+        _expire_lease(data_dir)
     await writing
-    assert await asyncio.to_thread(_begun(data_dir).wait) == 0
-    await check_whole(store)
+    assert await asyncio.to_thread(_start_rebuild(data_dir).wait) == 0
+    await check_complete(store)
     assert kills > 0
     await store.close()
 
 
-def _begun(data_dir: Path) -> "subprocess.Popen[bytes]":
+def _start_rebuild(data_dir: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "aex_cli", "profiles", "rebuild", "--data-dir", str(data_dir)]
     return subprocess.Popen(command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _let_the_lease_end(data_dir: Path) -> None:
-    """As half a minute would."""
+def _expire_lease(data_dir: Path) -> None:
     with closing(sqlite3.connect(store_file(data_dir), timeout=30)) as connection, connection:
         connection.execute(
             "UPDATE documents SET body ="
@@ -152,7 +147,7 @@ def _let_the_lease_end(data_dir: Path) -> None:
         )
 
 
-def test_the_command_is_an_entry_point_and_its_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_is_an_entry_point_with_help(capsys: pytest.CaptureFixture[str]) -> None:
     named = {each.name: each.value for each in entry_points(group="aex.commands")}
     assert named["profiles"] == "aex_governance.commands.profiles:app"
     assert call(["profiles", "rebuild", "--help"]) == 0
@@ -160,11 +155,11 @@ def test_the_command_is_an_entry_point_and_its_help_says_what_it_does(capsys: py
 
 
 @pytest.mark.slow
-def test_the_service_runs_without_what_the_command_line_needs() -> None:
-    told = subprocess.run(
+def test_service_does_not_import_the_command_line() -> None:
+    completed = subprocess.run(
         [sys.executable, "-c", "import sys, aex_governance.main; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert not {"typer", "aex_runtime.commandline", "aex_governance.commands"} & set(told.stdout.split())
+    assert not {"typer", "aex_runtime.commandline", "aex_governance.commands"} & set(completed.stdout.split())

@@ -1,4 +1,4 @@
-"""A desk on every store: memory, SQLite, and Firestore where its emulator is."""
+"""A kit on every store: memory, SQLite, and Firestore where its emulator is."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,14 +10,14 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
 from tests.emulators.emulators import Emulators, new_project
-from tests.services.governance.kit import Desk, desk_over
+from tests.services.governance.process import Process, open_process
 
 
 @pytest.fixture(params=["memory", "sqlite", pytest.param("firestore", marks=pytest.mark.emulator)])
-async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Process]:
     store = _opened(request, tmp_path)
     try:
-        yield desk_over(store)
+        yield open_process(store)
     finally:
         await store.close()
 

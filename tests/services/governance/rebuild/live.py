@@ -4,28 +4,28 @@ import random
 from datetime import timedelta
 from typing import Any
 
-from aex_governance.handlers.log_outcome import log_outcome
+from aex_governance.handlers.history import log_outcome
 from aex_models.canonical import sha256_hex
 from aex_models.contract import ContractStatus, Terms
 from aex_models.events import OutcomeVerified
 from aex_models.governance import ValidationRequest
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from tests.benchmarks.governance.drawing import Drawing
-from tests.services.governance.asking import NOW, asked
-from tests.services.governance.kit import Desk
+from tests.services.governance.process import Process
+from tests.services.governance.requests import NOW, validation_request
 
 _DRAWING = Drawing(1_000)
 _ENDS = (ContractStatus.PASSED, ContractStatus.EXHAUSTED, ContractStatus.EXPIRED)
 
 
 def a_request(number: int) -> ValidationRequest:
-    """A question about one of a few agents: every third output is prose, and some of it copied."""
+    """Return a request of one of a few agents: every third output is prose, and some of it copied."""
     chance = random.Random(number)
     if number % 3:
         text = chance.choice(("positive", "negative"))
     else:
         text = _DRAWING.original(chance.randrange(6)) if chance.random() < 0.5 else _DRAWING.fresh(number)
-    return asked(
+    return validation_request(
         attempt_id=f"att_{number}",
         contract_id=f"ctr_{number}",
         work_id=f"work_{number}",
@@ -40,12 +40,10 @@ def a_request(number: int) -> ValidationRequest:
 
 
 def _metrics(chance: random.Random) -> dict[str, Any]:
-    """Now and then one that is impossible, which is rejected."""
     return {"rougeL": chance.random() if chance.random() < 0.9 else 7.0, "latency_ms": chance.lognormvariate(7, 1)}
 
 
 def an_outcome(number: int) -> OutcomeVerified:
-    """How the contract of that question ended."""
     request = a_request(number)
     nothing = BillingImpact(base=0, bonus=0, penalty=0, total=0)
     record = OutcomeRecord(
@@ -64,9 +62,9 @@ def an_outcome(number: int) -> OutcomeVerified:
     return OutcomeVerified(outcome=record)
 
 
-async def live_through(desk: Desk, first: int, end: int) -> None:
-    """Some contracts, one after the other: validated, and half a minute later over."""
+async def live_through(kit: Process, first: int, end: int) -> None:
+    """Validate some contracts one after the other, each with an outcome half a minute later."""
     for number in range(first, end):
-        await desk.asked(a_request(number))
-        desk.clock.advance(timedelta(seconds=30))
-        await log_outcome(desk.deps, an_outcome(number))
+        await kit.validate(a_request(number))
+        kit.clock.advance(timedelta(seconds=30))
+        await log_outcome(kit.deps, an_outcome(number))

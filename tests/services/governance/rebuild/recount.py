@@ -1,14 +1,10 @@
-"""The projections added up anew: out of the log itself, record by record, and held against what is stored."""
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aex_governance.repository.log import OUTCOMES, VALIDATIONS
-from aex_governance.repository.projections import TABLES, read_head
-from aex_governance.rules.projection.documents import ProfileShard
-from aex_governance.rules.projection.increments import apply, increments
-from aex_governance.rules.projection.records import LogRecord, OutcomeEntry
+from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS, read_head
+from aex_governance.rules.projection_documents import LogRecord, OutcomeEntry, ProfileShard
+from aex_governance.rules.projection_increments import apply_increment, record_increments
 from aex_runtime.store.port import Query, Store
 from aex_runtime.store.table import Table
 
@@ -17,33 +13,29 @@ Projections = Mapping[tuple[str, str], Any]
 
 
 def recounted(records: Iterable[LogRecord]) -> Projections:
-    """What the records come to, in this order."""
     found: dict[tuple[str, str], Any] = {}
     for record in records:
-        for each in increments(record):
-            place = (TABLES[each.kind].collection.name, each.place)
-            found[place] = apply(found.get(place), each)
+        for each in record_increments(record):
+            position = (TABLES[each.kind].collection.name, each.key)
+            found[position] = apply_increment(found.get(position), each)
     return found
 
 
 async def logged(store: Store) -> list[LogRecord]:
-    """All records of both logs."""
     tables: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES)
     return [stored.record for table in tables for stored in await _all(store, table)]
 
 
 async def stored(store: Store) -> Mapping[int, Projections]:
-    """All projected documents that there are, by generation."""
     found: dict[int, dict[tuple[str, str], Any]] = {}
     for table in TABLES.values():
         for each in await _all(store, table):
-            generation, _, place = each.document.key.partition("-")
-            found.setdefault(int(generation), {})[table.collection.name, place] = each.record
+            generation, _, position = each.document.key.partition("-")
+            found.setdefault(int(generation), {})[table.collection.name, position] = each.record
     return found
 
 
-async def check_whole(store: Store) -> None:
-    """Raise `AssertionError` where what is read is not what the log comes to, or anything is there beside it."""
+async def check_complete(store: Store) -> None:
     head = await read_head(store)
     assert head.building is None
     records, documents = await logged(store), await stored(store)
@@ -53,29 +45,31 @@ async def check_whole(store: Store) -> None:
 
 
 async def check_read(store: Store) -> None:
-    """The same of what is read alone: another generation may be in the making, or on its way out."""
+    """Check the generation that is read; another one may exist."""
     reading = (await read_head(store)).reading
     records, documents = await logged(store), (await stored(store)).get(reading, {})
-    assert documents == recounted(records), "what is read is not what the log comes to"
+    assert documents == recounted(records), "governance's projections are not what the log comes to"
     _check_by_hand(records, documents)
 
 
 def _check_by_hand(records: Iterable[LogRecord], documents: Projections) -> None:
-    """Outcomes, successes and decisions of each agent, counted with nothing that the product counts with."""
-    wanted: Counter[tuple[str, str]] = Counter()
+    """Compare outcomes, successes and decisions of each agent, counted without the code of the product."""
+    expected_values: Counter[tuple[str, str]] = Counter()
     for record in records:
         if isinstance(record, OutcomeEntry):
-            wanted[record.agent_id, "outcomes"] += 1
-            wanted[record.agent_id, "successes"] += record.success
+            expected_values[record.agent_id, "outcomes"] += 1
+            expected_values[record.agent_id, "successes"] += record.success
         else:
-            wanted[record.request.agent.id, record.decision.action.value] += 1
-    told: Counter[tuple[str, str]] = Counter()
+            expected_values[record.request.agent.id, record.decision.action.value] += 1
+    logged_line: Counter[tuple[str, str]] = Counter()
     for shard in documents.values():
         if isinstance(shard, ProfileShard):
             tally = shard.tally
-            told.update({(shard.agent_id, "outcomes"): tally.outcomes, (shard.agent_id, "successes"): tally.successes})
-            told.update({(shard.agent_id, action): number for action, number in tally.decisions.items()})
-    assert told == wanted, "a profile is not what its agent's records come to"
+            logged_line.update(
+                {(shard.agent_id, "outcomes"): tally.outcomes, (shard.agent_id, "successes"): tally.successes}
+            )
+            logged_line.update({(shard.agent_id, action): number for action, number in tally.decisions.items()})
+    assert logged_line == expected_values
 
 
 async def _all(store: Store, table: Table[Any]) -> list[Any]:

@@ -1,15 +1,14 @@
-"""A bureau for each test."""
+"""A client for each test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.governance.review.bureau import Bureau, open_bureau
+from tests.services.governance.client import Client, open_client
 
 
 @pytest.fixture
-async def bureau(tmp_path: Path) -> AsyncIterator[Bureau]:
-    """The service over a store in memory."""
-    async with open_bureau(tmp_path / "data") as opened:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with open_client(tmp_path / "data") as opened:
         yield opened

@@ -1,18 +1,15 @@
-"""What the science gate recomputed decides; what it cannot tell is no pass."""
+"""Claimed values compared with the recomputed ones."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_governance.rules.claimed_value_mismatch import RULE
 from aex_governance.rules.config import load_rules
 from aex_models.governance import Action, Flag, Severity
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
-ORDER = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 
 
 def flag_of(*mismatches: dict[str, Any]) -> Flag | None:
@@ -28,7 +25,7 @@ def severity(**mismatch: Any) -> Severity:
 @pytest.mark.parametrize(
     ("stated", "action"), [("minor", Action.ALLOW), ("major", Action.HOLD), ("critical", Action.HOLD)]
 )
-def test_the_science_gates_severity_decides(stated: str, action: Action) -> None:
+def test_severity_of_the_science_gate_is_used(stated: str, action: Action) -> None:
     assert RULE.actions[severity(severity=stated, claimed=1.0, recomputed=1.02)] is action
     assert severity(severity=stated.upper()).value == stated
 
@@ -37,7 +34,7 @@ def test_the_science_gates_severity_decides(stated: str, action: Action) -> None
     ("figures", "expected"),
     [
         ({"claimed": 1.03, "recomputed": 1.0}, Severity.MINOR),
-        ({"claimed": 1.05, "recomputed": 1.0}, Severity.MINOR),  # 5 %, and a hair more in binary
+        ({"claimed": 1.05, "recomputed": 1.0}, Severity.MINOR),  # 5 %, and slightly more in binary
         ({"claimed": "1.4", "recomputed": "1"}, Severity.MAJOR),
         ({"claimed": "-1e0", "recomputed": 1}, Severity.CRITICAL),
         ({"claimed": 1.4, "recomputed": 1.0}, Severity.MAJOR),
@@ -52,40 +49,32 @@ def test_the_science_gates_severity_decides(stated: str, action: Action) -> None
     ],
 )
 @pytest.mark.parametrize("stated", [{}, {"severity": None}, {"severity": "terrible"}, {"severity": 3}])
-def test_without_a_severity_that_is_known_the_figures_decide(
-    figures: dict[str, Any], expected: Severity, stated: dict[str, Any]
-) -> None:
+def test_figures_give_an_unknown_severity(figures: dict[str, Any], expected: Severity, stated: dict[str, Any]) -> None:
     assert severity(**figures, **stated) is expected
 
 
-def test_the_worse_of_severity_and_figures_counts() -> None:
+def test_worse_of_severity_and_figures_is_used() -> None:
     assert severity(severity="minor", claimed=3.0, recomputed=1.0) is Severity.CRITICAL
     assert severity(severity="critical", claimed=1.01, recomputed=1.0) is Severity.CRITICAL
     assert severity(severity="minor", relative_error=0.3) is Severity.MAJOR
 
 
 @pytest.mark.parametrize(
-    "mismatch",
-    [{}, {"claimed": 1.0}, {"claimed": "eleven", "recomputed": [1]}, {"claimed": True, "recomputed": False}],
+    "mismatch", [{}, {"claimed": 1.0}, {"claimed": "eleven", "recomputed": [1]}, {"claimed": True, "recomputed": False}]
 )
-def test_without_figures_it_is_major(mismatch: dict[str, Any]) -> None:
+def test_mismatch_without_figures_is_major(mismatch: dict[str, Any]) -> None:
     assert severity(**mismatch) is Severity.MAJOR
 
 
 @pytest.mark.parametrize("science", [None, {}, {"violations": ["x"]}])
-def test_without_mismatches_there_is_nothing(science: dict[str, Any] | None) -> None:
+def test_no_mismatch_raises_no_flag(science: dict[str, Any] | None) -> None:
     assert RULE.check(case(science=science), THRESHOLDS) is None
 
 
-def test_the_worst_comes_first_and_all_are_counted() -> None:
+def test_worst_mismatch_comes_first() -> None:
     flag = flag_of(*[{"name": f"m{n}", "severity": "minor"} for n in range(30)], {"name": "std", "severity": "major"})
     assert flag is not None
     assert flag.severity is Severity.MAJOR
     assert flag.evidence["mismatches"][0] == {"name": "std", "severity": "major"}
     assert (len(flag.evidence["mismatches"]), flag.evidence["count"]) == (20, 31)
     assert "std" in flag.message
-
-
-@given(st.floats(0, 1e9), st.floats(0, 1e9))
-def test_a_greater_error_is_never_milder(error: float, more: float) -> None:
-    assert ORDER.index(severity(relative_error=error + more)) >= ORDER.index(severity(relative_error=error))

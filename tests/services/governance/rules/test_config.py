@@ -1,58 +1,58 @@
-"""Switches and thresholds from YAML: what is wrong with a file is told with its place and the fix."""
+"""Switches and thresholds from YAML: problems have their path and the fix."""
 
 from pathlib import Path
 
 import pytest
 import yaml
 
+from aex_governance.rules.case import FraudRule
 from aex_governance.rules.config import BadRuleConfig, load_rules
-from aex_governance.rules.decide import decide
-from aex_governance.rules.table import RULES
-from tests.services.governance.asking import case
+from aex_governance.rules.table import RULES, decide
+from tests.services.governance.requests import case
 
 
-def loaded(tmp_path: Path, text: str) -> Path:
+def write_rules(tmp_path: Path, text: str) -> Path:
     own = tmp_path / "rules.yaml"
     own.write_text(text, encoding="utf-8")
     return own
 
 
-def test_a_rule_can_be_switched_off_and_its_thresholds_moved(tmp_path: Path) -> None:
+def test_file_disables_rules_and_sets_thresholds(tmp_path: Path) -> None:
     own = "self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.15}}\n"
     request = case(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5})
-    assert decide(request, load_rules(loaded(tmp_path, own))).flags == ()
+    assert decide(request, load_rules(write_rules(tmp_path, own))).flags == ()
     assert len(decide(request, load_rules()).flags) == 2
 
 
-def test_bounds_of_ones_own_leave_the_others_as_they_are(tmp_path: Path) -> None:
+def test_bounds_are_merged_into_the_defaults(tmp_path: Path) -> None:
     own = "metric_out_of_bounds: {thresholds: {bounds: {custom.share: [0, 1], latency_ms: [null, null]}}}"
-    rules = load_rules(loaded(tmp_path, own))
+    rules = load_rules(write_rules(tmp_path, own))
     bounds = rules["metric_out_of_bounds"].thresholds["bounds"]
     assert (bounds["custom.share"], bounds["latency_ms"], bounds["accuracy"]) == ([0, 1], [None, None], [0, 1])
 
 
-def test_a_window_may_be_as_long_as_it_is_read(tmp_path: Path) -> None:
-    rules = load_rules(loaded(tmp_path, "velocity: {thresholds: {window_s: 86400}}"))
+def test_longest_window_is_accepted(tmp_path: Path) -> None:
+    rules = load_rules(write_rules(tmp_path, "velocity: {thresholds: {window_s: 86400}}"))
     assert rules["velocity"].thresholds["window_s"] == 86_400
 
 
 @pytest.mark.parametrize("written", ["1e3", "1E+3", "1.0e3", "1000", "1000.0"])
-def test_numbers_may_be_written_with_an_exponent(tmp_path: Path, written: str) -> None:
+def test_numbers_have_exponents(tmp_path: Path, written: str) -> None:
     own = "latency_impossible: {thresholds: {slack_ms: 0}}\nvelocity: {thresholds: {max_agent_outcomes: 0}}"
     own = own.replace("0}}", f"{written}}}}}")
-    rules = load_rules(loaded(tmp_path, own))
+    rules = load_rules(write_rules(tmp_path, own))
     assert rules["latency_impossible"].thresholds["slack_ms"] == 1000
     limit = rules["velocity"].thresholds["max_agent_outcomes"]
     assert (limit, type(limit)) == (1000, int)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "self_dealing: {}"])
-def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
-    assert load_rules(loaded(tmp_path, text)) == load_rules()
+def test_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
+    assert load_rules(write_rules(tmp_path, text)) == load_rules()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         ("no_such_rule: {}", r"no_such_rule: no such rule; the rules are claimed_metric_mismatch, "),
         ("3: {}", "3: no such rule"),
@@ -60,7 +60,6 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
         ("self_dealing: {on: true}", "self_dealing.True: no such setting; a rule has `enabled` and `thresholds`"),
         ("self_dealing: {severity: fatal}", "self_dealing.severity: no such setting"),
         ("self_dealing: {enabled: maybe}", "self_dealing.enabled: expected true or false, not 'maybe'"),
-        ("self_dealing: {enabled: 1}", "self_dealing.enabled: expected true or false, not 1"),
         ("self_dealing: {thresholds: [1]}", r"self_dealing.thresholds: expected `name: value` under it, not \[1\]"),
         ("self_dealing: {thresholds: {x: 1}}", "self_dealing.thresholds.x: no such threshold; the rule has none"),
         (
@@ -69,25 +68,15 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
         ),
         ("latency_impossible: {thresholds: {slack_ms: much}}", "slack_ms: expected a number that is not negative"),
         ("latency_impossible: {thresholds: {slack_ms: true}}", "slack_ms: .* not True"),
-        ("latency_impossible: {thresholds: {slack_ms: -1}}", "slack_ms: .* not -1"),
         ("latency_impossible: {thresholds: {slack_ms: .nan}}", "slack_ms: .* not nan"),
-        ("latency_impossible: {thresholds: {slack_ms: .inf}}", "slack_ms: .* not inf"),
-        ("latency_impossible: {thresholds: {slack_ms: null}}", "slack_ms: .* not None"),
         ("latency_impossible: {thresholds: {slack_ms: 2026-01-01}}", "slack_ms: .* not datetime"),
         ("duplicate_output: {thresholds: {min_tokens: 49}}", "min_tokens: expected at least 50: .*, not 49"),
-        ("near_duplicate_output: {thresholds: {min_tokens: 10}}", "min_tokens: expected at least 50: .*, not 10"),
         ("velocity: {thresholds: {window_s: 90000}}", "window_s: expected at most 86400, .*, not 90000"),
         ("latency_impossible: {thresholds: {slack_ms: '1e3'}}", "slack_ms: .* not '1e3'"),
-        ("latency_impossible: {thresholds: {slack_ms: 1e999}}", "slack_ms: .* not inf"),
         ("velocity: {thresholds: {max_agent_outcomes: 2.5}}", "max_agent_outcomes: expected a whole number, 1 or more"),
-        ("velocity: {thresholds: {max_pair_outcomes: 0}}", "max_pair_outcomes: expected a whole number, 1 or more"),
         ("velocity: {thresholds: {window_s: 59}}", "window_s: expected whole seconds, from 60 to 86400, not 59"),
-        ("velocity: {thresholds: {window_s: 90.5}}", "window_s: expected whole seconds, from 60 to 86400, not 90.5"),
-        ("velocity: {thresholds: {window_s: 86401}}", "window_s: expected whole seconds, from 60 to 86400"),
         ("statistical_outlier: {thresholds: {min_outcomes: 0}}", "min_outcomes: expected a whole number, 1 or more"),
         ("statistical_outlier: {thresholds: {max_robust_z: 0}}", "max_robust_z: expected a number greater than 0"),
-        ("score_probing: {thresholds: {min_climbs: 0}}", "min_climbs: expected a whole number, 1 or more"),
-        ("judge_injection: {thresholds: {max_characters: 0}}", "max_characters: expected a whole number, 1 or more"),
         ("claimed_metric_mismatch: {thresholds: {critical_factor: 1}}", "critical_factor: expected .* greater than 1"),
         (
             "claimed_metric_mismatch: {thresholds: {minor_relative: 0.2}}",
@@ -98,17 +87,12 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
             "minor_relative: expected less than major_relative, which is 0.5, not 0.6",
         ),
         ("reference_copy: {thresholds: {min_likeness: 85}}", "min_likeness: expected a share, from 0 to 1, not 85"),
-        ("reference_copy: {thresholds: {min_rouge_l: 90}}", "min_rouge_l: expected a share, from 0 to 1, not 90"),
         ("score_probing: {thresholds: {open_metrics: accuracy}}", "open_metrics: expected a list of names"),
-        ("score_probing: {thresholds: {open_metrics: [1]}}", "open_metrics: expected a list of names"),
         ("metric_out_of_bounds: {thresholds: {bounds: [0, 1]}}", r"bounds: expected `metric: \[least, most\]`"),
         ("metric_out_of_bounds: {thresholds: {bounds: {x: 1}}}", "bounds.x: expected .*least ≤ most, not 1"),
         ("metric_out_of_bounds: {thresholds: {bounds: {x: [1, 0]}}}", r"bounds.x: .* not \[1, 0\]"),
-        ("metric_out_of_bounds: {thresholds: {bounds: {x: [0]}}}", r"bounds.x: .* not \[0\]"),
         ("metric_out_of_bounds: {thresholds: {bounds: {x: [.nan, 1]}}}", "bounds.x: .* not"),
-        ("metric_out_of_bounds: {thresholds: {bounds: {x: [no, yes]}}}", "bounds.x: .* not"),
         ("[1, 2]", "expected a mapping of rule names, such as `self_dealing: {enabled: false}`"),
-        ("self_dealing", "expected a mapping of rule names"),
         ("self_dealing: {enabled: false", "line 1, column 30: not readable as YAML"),
         ("self_dealing: !!python/name:os.system x", "line 1, column 15: not readable as YAML"),
         ("self_dealing: {}\nself_dealing: {}", "line 2, column 1: .* the key self_dealing stands twice"),
@@ -116,40 +100,40 @@ def test_a_file_that_changes_nothing_is_fine(tmp_path: Path, text: str) -> None:
         ("[" * 400, "not readable as YAML"),
     ],
 )
-def test_a_bad_file_is_refused_with_the_path_and_the_fix(tmp_path: Path, text: str, told: str) -> None:
-    own = loaded(tmp_path, text)
-    with pytest.raises(BadRuleConfig, match=told) as refused:
+def test_invalid_file_is_refused_with_path_and_fix(tmp_path: Path, text: str, problem: str) -> None:
+    own = write_rules(tmp_path, text)
+    with pytest.raises(BadRuleConfig, match=problem) as refused:
         load_rules(own)
     assert str(refused.value).startswith(str(own))
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_reported(tmp_path: Path) -> None:
     own = "nothing: {}\nself_dealing: {enabled: 3, thresholds: {x: 1}}\nlatency_impossible: {enabled: 4}\n"
     with pytest.raises(BadRuleConfig) as refused:
-        load_rules(loaded(tmp_path, own))
-    for place in ("nothing:", "self_dealing.enabled:", "self_dealing.thresholds.x:", "latency_impossible.enabled:"):
-        assert place in str(refused.value)
+        load_rules(write_rules(tmp_path, own))
+    for path in ("nothing:", "self_dealing.enabled:", "self_dealing.thresholds.x:", "latency_impossible.enabled:"):
+        assert path in str(refused.value)
 
 
-def test_another_encoding_is_refused_with_the_fix(tmp_path: Path) -> None:
+def test_other_encoding_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "rules.yaml"
     own.write_bytes("self_dealing: {} # für".encode("latin-1"))
     with pytest.raises(BadRuleConfig, match="save the file in that encoding"):
         load_rules(own)
 
 
-def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load_rules(tmp_path / "none.yaml")
 
 
-def test_what_the_packaged_file_says_could_be_an_operators_own(tmp_path: Path) -> None:
+def test_packaged_values_are_valid(tmp_path: Path) -> None:
     text = yaml.safe_dump({name: config.model_dump() for name, config in load_rules().items()})
-    assert load_rules(loaded(tmp_path, text)) == load_rules()
+    assert load_rules(write_rules(tmp_path, text)) == load_rules()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_threshold_has_a_note_and_every_note_a_threshold(rule: object) -> None:
+def test_thresholds_and_notes_match(rule: FraudRule) -> None:
     [known] = [each for each in RULES if each is rule]
     assert set(load_rules()[known.name].thresholds) == set(known.threshold_notes)
     assert all(known.threshold_notes.values())

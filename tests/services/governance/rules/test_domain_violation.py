@@ -1,4 +1,4 @@
-"""Any violation of the domain is held."""
+"""Violations of the domain are held."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import pytest
 
 from aex_governance.rules.domain_violation import RULE
 from aex_models.governance import Action
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 
 @pytest.mark.parametrize(
     "violation", ["mean_fitness = 11.17 is above 2", "", {"name": "p_value", "value": -1, "min": 0, "max": 1}, {}]
 )
-def test_a_violation_is_held_and_shown_in_whichever_form_it_comes(violation: Any) -> None:
+def test_violation_of_any_form_is_held(violation: Any) -> None:
     flag = RULE.check(case(domain="bioinformatics/DMS", science={"violations": [violation]}), {})
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.HOLD
@@ -20,7 +20,7 @@ def test_a_violation_is_held_and_shown_in_whichever_form_it_comes(violation: Any
     assert "bioinformatics/DMS" in flag.message
 
 
-def test_many_are_counted_and_long_ones_cut() -> None:
+def test_violations_are_counted_and_bounded() -> None:
     flag = RULE.check(case(science={"violations": ["x" * 999] * 50}), {})
     assert flag is not None
     assert (len(flag.evidence["violations"]), flag.evidence["count"]) == (20, 50)
@@ -28,5 +28,5 @@ def test_many_are_counted_and_long_ones_cut() -> None:
 
 
 @pytest.mark.parametrize("science", [None, {}, {"mismatches": [{"severity": "critical"}]}])
-def test_without_one_there_is_nothing(science: dict[str, Any] | None) -> None:
+def test_no_violation_raises_no_flag(science: dict[str, Any] | None) -> None:
     assert RULE.check(case(science=science), {}) is None

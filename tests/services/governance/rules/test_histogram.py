@@ -1,4 +1,4 @@
-"""Histograms of a metric: medians and reaches to the width of a bucket, and none of what nobody has seen."""
+"""Histograms and profiles: medians and quantiles to the width of a bucket."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.rules.histogram import Histogram, weighted_median
+from aex_governance.rules.histogram import (
+    Histogram,
+    agent_profile,
+    bucket_of,
+    domain_profile,
+    metric_profile,
+    weighted_median,
+)
+from aex_governance.rules.projection_documents import Buckets, ProfileTally
 
 counts = st.dictionaries(st.integers(-500, 500), st.integers(1, 9), min_size=1, max_size=12)
 
@@ -14,33 +22,51 @@ counts = st.dictionaries(st.integers(-500, 500), st.integers(1, 9), min_size=1, 
 @pytest.mark.parametrize(
     "figure",
     [
-        Histogram.median,
-        Histogram.deviation,
-        Histogram.median_value,
-        Histogram.deviation_value,
-        lambda empty: empty.reach(0.9, above=True),
-        lambda empty: empty.reach_value(0.9, above=False),
+        lambda empty: empty.buckets.median(),
+        lambda empty: empty.values.deviation(),
+        lambda empty: empty.buckets.reach(0.9, above=True),
     ],
-    ids=["median", "deviation", "median value", "deviation value", "reach", "reach value"],
+    ids=["median", "deviation", "reach"],
 )
 @pytest.mark.parametrize("empty", [Histogram(), Histogram({3: 0})], ids=["no bucket", "a bucket of nothing"])
-def test_an_empty_histogram_has_no_figures(figure: Callable[[Histogram], float], empty: Histogram) -> None:
+def test_empty_histogram_has_no_figures(figure: Callable[[Histogram], float], empty: Histogram) -> None:
     assert empty.total == 0
     with pytest.raises(ValueError, match="empty histogram"):
         figure(empty)
 
 
-def test_an_even_total_has_its_median_half_way() -> None:
+def test_even_total_has_the_mean_of_the_middle() -> None:
     assert weighted_median([(1.0, 2), (4.0, 2)]) == 2.5
     assert weighted_median([(1.0, 2), (4.0, 3)]) == 4.0
 
 
 @given(counts, st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.booleans())
-def test_the_share_asked_for_lies_within_the_reach(given: dict[int, int], share: float, above: bool) -> None:
+def test_reach_covers_the_share(given: dict[int, int], share: float, above: bool) -> None:
     histogram = Histogram(given)
-    median, reach = histogram.median(), histogram.reach(share, above)
+    median, reach = histogram.buckets.median(), histogram.buckets.reach(share, above)
     gaps = [bucket - median if above else median - bucket for bucket, count in given.items() for _ in range(count)]
     side = [gap for gap in gaps if gap >= 0]
     assert reach in side
     assert sum(gap <= reach for gap in side) >= share * len(side)
     assert sum(gap < reach for gap in side) <= share * len(side)
+
+
+def test_metric_without_values_has_no_profile() -> None:
+    assert metric_profile(Buckets()) is None
+    profile = domain_profile("general", ProfileTally(histograms={"rougeL": Buckets(), "bleu": Buckets(counts={0: 1})}))
+    assert set(profile.metrics) == {"bleu"}
+
+
+@pytest.mark.parametrize(("level", "width"), [(0, 0.02), (3, 0.16)])
+def test_median_and_deviation_are_in_the_unit_of_the_metric(level: int, width: float) -> None:
+    counts = {bucket_of(value) >> level: 1 for value in (0.2, 0.4, 0.9)}
+    found = metric_profile(Buckets(level=level, counts=counts))
+    assert found is not None
+    assert found.count == 3
+    assert found.median == pytest.approx(0.4, rel=width)
+    assert found.mad == pytest.approx(0.2, abs=0.4 * width + 0.2 * width)
+
+
+def test_no_outcome_has_no_success_rate() -> None:
+    assert domain_profile("general", ProfileTally()).success_rate is None
+    assert agent_profile("bot", ProfileTally(outcomes=4, successes=1), ()).success_rate == 0.25

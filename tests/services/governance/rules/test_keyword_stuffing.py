@@ -1,23 +1,21 @@
-"""Required terms that are there to be found are held; prose, headings, figures and short answers are not."""
+"""Stuffed terms are held; prose, headings, figures and short answers are not."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.keyword_stuffing import RULE
-from aex_governance.rules.text import FreeText, read_text
+from aex_governance.text.free_text import read_text
 from aex_models.governance import Action, Flag
-from aex_outcomes.kernels.keywords import standing
-from tests.services.governance.asking import case
+from aex_outcomes.kernels.keywords import keyword_layout
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 TERMS = ("revenue", "gross margin", "guidance", "cash flow", "inventory", "headcount")
 MORE = ("dividend", "capex")
 OTHER = (
     "The company had a calm quarter and says so at length. It opened two offices, closed one, and moved to the "
-    "city's north, where rents are lower. The board thanked everybody for their patience during the move. Nothing "
-    "else of note was told to the press, and the questions that followed were short and friendly."
+    "city's north, where rents are lower. The board thanked everyone for their patience during the move. Nothing "
+    "else of note reached the press, and the questions that followed were short and friendly."
 )
 PROSE = (
     "Revenue rose by four percent against last year, which is less than the guidance had promised in spring. The gross "
@@ -40,8 +38,8 @@ FIGURES = "Key figures of the quarter:\n" + "\n".join(f"{term.title()}: {n}.5" f
 
 
 def flag_of(text: str, terms: tuple[str, ...] = TERMS) -> Flag | None:
-    stood = standing(text, terms)
-    stats = {"found": stood.found, "density": stood.density, "list_share": stood.list_share}
+    layout = keyword_layout(text, terms)
+    stats = {"found": layout.found, "density": layout.density, "list_share": layout.list_share}
     return RULE.check(case(history={"text": read_text(text)}, output_text=text, keyword_stats=stats), THRESHOLDS)
 
 
@@ -86,12 +84,12 @@ def test_terms_without_prose_are_held(text: str) -> None:
 
 @pytest.mark.parametrize("times", [1, 4, 40])
 @pytest.mark.parametrize("joint", [", ", " ", "\n", " #"])
-def test_four_terms_behind_prose_of_any_length_that_has_none_are_held(times: int, joint: str) -> None:
-    told = "\n".join(f"{OTHER} That was week {week}." for week in range(times))
-    flag = flag_of(f"{told}\n\n{joint.join(TERMS[:4])}")
+def test_list_behind_prose_of_any_length_is_held(times: int, joint: str) -> None:
+    prose = "\n".join(f"{OTHER} That was week {week}." for week in range(times))
+    flag = flag_of(f"{prose}\n\n{joint.join(TERMS[:4])}")
     assert flag is not None
     assert flag.evidence["list_share"] == 1
-    assert flag_of(f"{told}\n\n{PROSE}\n\n{joint.join(TERMS[:4])}") is None
+    assert flag_of(f"{prose}\n\n{PROSE}\n\n{joint.join(TERMS[:4])}") is None
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_four_terms_behind_prose_of_any_length_that_has_none_are_held(times: int
         *("label", "short-list", "five", "recipe", "short", "yes"),
     ],
 )
-def test_honest_texts_are_left_alone(text: str) -> None:
+def test_honest_texts_are_allowed(text: str) -> None:
     assert flag_of(text) is None
 
 
@@ -135,28 +133,10 @@ def test_honest_texts_are_left_alone(text: str) -> None:
         (0, 0.0, 0.0, False),
     ],
 )
-def test_stats_of_a_text_that_is_not_told_are_no_pass(
-    found: int, density: float, list_share: float, held: bool
-) -> None:
+def test_statistics_without_a_text_are_judged(found: int, density: float, list_share: float, held: bool) -> None:
     stats = {"found": found, "density": density, "list_share": list_share}
     assert (RULE.check(case(keyword_stats=stats), THRESHOLDS) is not None) is held
 
 
-def test_where_no_terms_are_required_there_is_nothing() -> None:
+def test_no_required_terms_raise_no_flag() -> None:
     assert RULE.check(case(output_text="a, b, c"), THRESHOLDS) is None
-
-
-SHARE = st.floats(0, 1)
-
-
-@given(st.integers(0, 30), SHARE, SHARE, SHARE, SHARE, st.integers(0, 200))
-def test_a_denser_text_or_more_of_a_list_never_helps(
-    found: int, density: float, denser: float, share: float, more: float, tokens: int
-) -> None:
-    def held(density: float, share: float) -> bool:
-        stats = {"found": found, "density": density, "list_share": share}
-        read = FreeText(tokens, is_free=False, sketch=None)
-        return RULE.check(case(history={"text": read}, keyword_stats=stats), THRESHOLDS) is not None
-
-    if held(density, share):
-        assert held(min(density + denser, 1), min(share + more, 1))

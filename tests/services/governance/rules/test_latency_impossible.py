@@ -1,4 +1,4 @@
-"""Times that cannot be are held; slow agents are honest."""
+"""Impossible times are held; slow agents are honest."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.latency_impossible import RULE
 from aex_models.governance import Action, Flag
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 TIMES = st.floats(0, 1e7)
@@ -33,7 +33,7 @@ def flag_of(platform_ms: float | None, **metadata: Any) -> Flag | None:
         (None, {"duration_ms": 900, "processing_ms": 5000}, "processing_ms exceeds duration_ms"),
     ],
 )
-def test_times_that_cannot_be_are_held(platform_ms: float | None, metadata: dict[str, Any], problem: str) -> None:
+def test_impossible_times_are_held(platform_ms: float | None, metadata: dict[str, Any], problem: str) -> None:
     flag = flag_of(platform_ms, **metadata)
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.HOLD
@@ -47,7 +47,7 @@ def test_times_that_cannot_be_are_held(platform_ms: float | None, metadata: dict
     [
         (2000.0, {"duration_ms": 3000}),  # exactly the slack
         (86_400_000.0, {"duration_ms": 86_000_000, "ttfb_ms": 80_000_000}),  # slow
-        (None, {"duration_ms": 1e12}),  # nobody measured
+        (None, {"duration_ms": 1e12}),  # not measured
         (500.0, {"duration_ms": 400.2, "ttfb_ms": 400.9}),  # rounded
         (500.0, {"duration_ms": 0, "ttfb_ms": 0}),
         (500.0, {"duration_ms": 300, "processing_ms": 900}),  # on several cores
@@ -55,28 +55,28 @@ def test_times_that_cannot_be_are_held(platform_ms: float | None, metadata: dict
         (500.0, {"model": "large", "ttfb_ms": 40}),
     ],
 )
-def test_honest_times_are_left_alone(platform_ms: float | None, metadata: dict[str, Any]) -> None:
+def test_possible_times_are_allowed(platform_ms: float | None, metadata: dict[str, Any]) -> None:
     assert flag_of(platform_ms, **metadata) is None
 
 
 @pytest.mark.parametrize(
-    "odd", ["nine", "", "0x9", "9 s", None, True, [9e9], {"ms": 9e9}, float("nan"), float("inf"), 10**400]
+    "value", ["nine", "", "0x9", "9 s", None, True, [9e9], {"ms": 9e9}, float("nan"), float("inf"), 10**400]
 )
-def test_what_is_no_number_tells_nothing(odd: Any) -> None:
-    assert flag_of(10.0, duration_ms=odd, ttfb_ms=odd, processing_ms=odd) is None
-    assert flag_of(10.0, duration_ms=5, ttfb_ms=odd) is None
+def test_invalid_numbers_are_not_compared(value: Any) -> None:
+    assert flag_of(10.0, duration_ms=value, ttfb_ms=value, processing_ms=value) is None
+    assert flag_of(10.0, duration_ms=5, ttfb_ms=value) is None
 
 
-@pytest.mark.parametrize("place", ["extracted_metrics", "claimed_metrics", "execution_metadata"])
+@pytest.mark.parametrize("source", ["extracted_metrics", "claimed_metrics", "execution_metadata"])
 @pytest.mark.parametrize("name", ["latency_ms", "time_to_first_byte", "processing_time"])
-def test_times_among_the_metrics_are_looked_at_where_the_metadata_have_none(place: str, name: str) -> None:
-    told = {"extracted_metrics": {}, "claimed_metrics": {}, place: {name: 60_000.0}}
-    flag = RULE.check(case(**told, platform_latency_ms=2000.0), THRESHOLDS)
+def test_metrics_supply_times_that_metadata_lack(source: str, name: str) -> None:
+    fields = {"extracted_metrics": {}, "claimed_metrics": {}, source: {name: 60_000.0}}
+    flag = RULE.check(case(**fields, platform_latency_ms=2000.0), THRESHOLDS)
     assert flag is not None
-    assert (flag.evidence["reported"], flag.evidence["reported_in"]) == ({name: 60_000.0}, {name: place})
-    told["execution_metadata"] = {"duration_ms": 1000, "ttfb_ms": 20, "processing_ms": 900}
-    if place != "execution_metadata":
-        assert RULE.check(case(**told, platform_latency_ms=2000.0), THRESHOLDS) is None
+    assert (flag.evidence["reported"], flag.evidence["reported_in"]) == ({name: 60_000.0}, {name: source})
+    fields["execution_metadata"] = {"duration_ms": 1000, "ttfb_ms": 20, "processing_ms": 900}
+    if source != "execution_metadata":
+        assert RULE.check(case(**fields, platform_latency_ms=2000.0), THRESHOLDS) is None
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,11 @@ def test_times_among_the_metrics_are_looked_at_where_the_metadata_have_none(plac
         {"duration_ms": "100", "time_to_first_byte": "101.5"},
     ],
 )
-def test_other_names_and_numbers_in_quotes_are_read(metadata: dict[str, Any]) -> None:
+def test_other_names_and_text_numbers_are_read(metadata: dict[str, Any]) -> None:
     assert flag_of(2000.0, **metadata) is not None
 
 
-@given(TIMES, TIMES, TIMES)
-def test_a_longer_claim_never_helps(platform_ms: float, duration: float, more: float) -> None:
-    if flag_of(platform_ms, duration_ms=duration) is not None:
-        assert flag_of(platform_ms, duration_ms=duration + more) is not None
-
-
 @given(TIMES, st.floats(0, 1), st.floats(0, 1))
-def test_parts_within_a_whole_within_what_was_measured_are_honest(platform_ms: float, one: float, other: float) -> None:
+def test_consistent_times_are_honest(platform_ms: float, one: float, other: float) -> None:
     duration = platform_ms * one
     assert flag_of(platform_ms, duration_ms=duration, ttfb_ms=duration * other, processing_ms=duration * other) is None

@@ -1,4 +1,4 @@
-"""What messages tell: consumers and finance read them, and they are nobody else's business but the outcome's."""
+"""Messages of flags, which consumers and finance read, have no secret of other parties."""
 
 from typing import Any
 
@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.rules.case import Case, Likeness, Pace
+from aex_governance.rules.case import FraudRule, NearCopy, RecentCounts, RuleCase
 from aex_governance.rules.config import load_rules
-from aex_governance.rules.decide import raised
 from aex_governance.rules.histogram import Histogram, bucket_of
-from aex_governance.rules.rule import FraudRule
-from aex_governance.rules.table import RULES
+from aex_governance.rules.table import RULES, raise_flags
 from aex_models.governance import Flag
-from tests.services.governance.asking import case
-from tests.services.governance.rules.sightings import FREE, seen
+from tests.services.governance.requests import case
+from tests.services.governance.rules.histories import FREE, sighting
 from tests.services.governance.texts import PROSE
 
 CONFIGS = load_rules()
@@ -26,7 +24,7 @@ FOREIGN = {
     "attempt_id": "secret-attempt",
 }
 STUFFED = {"found": 8, "density": 0.73519, "list_share": 0.91357}
-CASES: dict[str, Case] = {
+CASES: dict[str, RuleCase] = {
     "metric_out_of_bounds": case(extracted_metrics={"accuracy": 3.0}),
     "claimed_metric_mismatch": case(claimed_metrics={"rougeL": 0.97351}, extracted_metrics={"rougeL": 0.42713}),
     "claimed_value_mismatch": case(
@@ -34,9 +32,9 @@ CASES: dict[str, Case] = {
     ),
     "domain_violation": case(science={"violations": ["temperature"]}),
     "latency_impossible": case(execution_metadata={"duration_ms": 90_000}, platform_latency_ms=1_000),
-    "duplicate_output": case(history={"text": FREE, "copies": (seen(**FOREIGN),)}),
+    "duplicate_output": case(history={"text": FREE, "copies": (sighting(**FOREIGN),)}),
     "near_duplicate_output": case(
-        history={"text": FREE, "likenesses": (Likeness(seen(**FOREIGN, output_hash="1" * 64), 0.93715),)}
+        history={"text": FREE, "near_copies": (NearCopy(sighting(**FOREIGN, output_hash="1" * 64), 0.93715),)}
     ),
     "reference_copy": case(
         history={"text": FREE},
@@ -56,43 +54,40 @@ CASES: dict[str, Case] = {
     "statistical_outlier": case(
         history={"domain": {"rougeL": Histogram({bucket_of(0.42713): 60})}}, extracted_metrics={"rougeL": 0.99}
     ),
-    "velocity": case(history={"pace": Pace(73_519, 73_519)}),
+    "velocity": case(history={"recent": RecentCounts(73_519, 73_519)}),
 }
-"""For each rule one that it is raised for. What must not be told is called secret, or a figure of five digits."""
+"""A case for each rule; secrets are named `secret`, or are figures of five digits."""
 
 
-def flag_of(rule: FraudRule, seen_case: Case) -> Flag:
-    [flag] = raised(seen_case, CONFIGS, [rule])
+def flag_of(rule: FraudRule, current: RuleCase) -> Flag:
+    [flag] = raise_flags(current, CONFIGS, [rule])
     return flag
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_message_names_no_other_party_and_no_figure_that_readers_may_not_know(rule: FraudRule) -> None:
+def test_message_has_no_secret_party_or_figure(rule: FraudRule) -> None:
     message = flag_of(rule, CASES[rule.name]).message
     assert message
-    told = message.lower()
-    assert "secret" not in told
+    text = message.lower()
+    assert "secret" not in text
     hidden = ("42713", "73519", "91357", "93715", "94713", "97351", "95317", "98573", "98317", "735", "937", "974")
-    assert not [figure for figure in hidden if figure in told]
+    assert not [figure for figure in hidden if figure in text]
 
 
 @pytest.mark.parametrize("rule", ["duplicate_output", "near_duplicate_output"])
-def test_the_evidence_does_name_them(rule: str) -> None:
+def test_evidence_names_the_other_party(rule: str) -> None:
     [known] = [each for each in RULES if each.name == rule]
-    told = repr(flag_of(known, CASES[rule]).evidence)
-    assert all(value in told for value in FOREIGN.values())
+    evidence = repr(flag_of(known, CASES[rule]).evidence)
+    assert all(value in evidence for value in FOREIGN.values())
 
 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=9).map(lambda name: f"x-{name}")
 
 
-@given(
-    st.lists(st.fixed_dictionaries(dict.fromkeys(FOREIGN, NAMES)), min_size=1, max_size=4),
-    st.booleans(),
-)
-def test_no_id_of_a_sighting_stands_in_a_message(others: list[dict[str, Any]], is_own: bool) -> None:
-    sightings = [seen(**other | ({"agent_id": "bot"} if is_own else {})) for other in others]
-    near = tuple(Likeness(each.model_copy(update={"output_hash": "1" * 64}), 0.9) for each in sightings)
-    flags = raised(case(history={"text": FREE, "copies": tuple(sightings), "likenesses": near}), CONFIGS, RULES)
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(FOREIGN, NAMES)), min_size=1, max_size=4), st.booleans())
+def test_message_has_no_id_of_a_sighting(others: list[dict[str, Any]], is_own: bool) -> None:
+    sightings = [sighting(**other | ({"agent_id": "bot"} if is_own else {})) for other in others]
+    near = tuple(NearCopy(each.model_copy(update={"output_hash": "1" * 64}), 0.9) for each in sightings)
+    flags = raise_flags(case(history={"text": FREE, "copies": tuple(sightings), "near_copies": near}), CONFIGS, RULES)
     assert flags
     assert not [name for flag in flags for other in others for name in other.values() if name in flag.message]

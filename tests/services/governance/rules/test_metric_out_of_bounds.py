@@ -1,17 +1,14 @@
-"""Impossible values are rejected; possible ones, a hair of rounding included, are left alone."""
+"""Impossible values are rejected; possible ones, with rounding, are allowed."""
 
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_governance.rules.config import load_rules
-from aex_governance.rules.metric_bounds import MetricBounds
-from aex_governance.rules.metric_out_of_bounds import RULE
+from aex_governance.rules.metric_out_of_bounds import RULE, MetricBounds
 from aex_models.governance import Action, Severity
 from aex_outcomes.catalog import Catalog
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 BOUNDS: dict[str, tuple[float | None, float | None]] = THRESHOLDS["bounds"]
@@ -58,7 +55,7 @@ def raised(metrics: dict[str, Any]) -> bool:
         {"custom.profit": None},
     ],
 )
-def test_impossible_values_are_rejected_with_the_value_and_its_bounds(metrics: dict[str, Any]) -> None:
+def test_impossible_value_is_rejected(metrics: dict[str, Any]) -> None:
     flag = RULE.check(case(extracted_metrics={"accuracy": 0.5, **metrics}), THRESHOLDS)
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.REJECT
@@ -84,12 +81,12 @@ def test_impossible_values_are_rejected_with_the_value_and_its_bounds(metrics: d
         {"values_plausible": False},
     ],
 )
-def test_possible_values_are_left_alone(metrics: dict[str, Any]) -> None:
+def test_possible_values_are_allowed(metrics: dict[str, Any]) -> None:
     assert not raised(metrics)
 
 
 @pytest.mark.parametrize(("name", "value"), IMPOSSIBLE.items())
-def test_names_whose_meaning_is_plain_have_bounds_by_their_pattern(name: str, value: float) -> None:
+def test_unambiguous_names_have_bounds_by_pattern(name: str, value: float) -> None:
     flag = RULE.check(case(extracted_metrics={name: value}), THRESHOLDS)
     assert flag is not None
     assert flag.evidence["metrics"][name]["source"] == "extracted"
@@ -100,14 +97,14 @@ def test_names_whose_meaning_is_plain_have_bounds_by_their_pattern(name: str, va
 
 
 @pytest.mark.parametrize(("name", "value"), HONEST.items())
-def test_names_that_may_mean_something_else_have_none(name: str, value: float) -> None:
+def test_ambiguous_names_have_no_bounds(name: str, value: float) -> None:
     assert not raised({name: value})
     assert RULE.check(case(claimed_metrics={name: value}), THRESHOLDS) is None
 
 
 @pytest.mark.parametrize("name", ["duration_ms", "ttfb_ms", "processing_ms", "time_to_first_byte"])
 @pytest.mark.parametrize("value", [-5, "-5"])
-def test_no_time_that_is_reported_or_measured_is_negative(name: str, value: float | str) -> None:
+def test_negative_times_are_rejected(name: str, value: float | str) -> None:
     flag = RULE.check(case(execution_metadata={name: value, "timezone_offset_ms": -5}), THRESHOLDS)
     assert flag is not None
     figures = flag.evidence["metrics"]
@@ -115,29 +112,21 @@ def test_no_time_that_is_reported_or_measured_is_negative(name: str, value: floa
     assert RULE.check(case(platform_latency_ms=-5), THRESHOLDS) is not None
 
 
-def test_a_name_comes_before_patterns_and_the_more_specific_pattern_before_others() -> None:
+def test_most_specific_bounds_apply() -> None:
     bounds: dict[str, list[float | None]] = {"*_ms": [0, None], "*_skip_ms": [None, None], "one_ms": [-9, None]}
     found = MetricBounds(bounds, (), ())
-    assert found.violated("a_ms", -5, 0) == {"least": 0, "most": None, "bounds_of": "*_ms"}
-    assert found.violated("a_skip_ms", -5, 0) is None
-    assert found.violated("one_ms", -5, 0) is None
-    assert found.violated("custom.a_ms", -5, 0) is None
+    assert found.find_violation("a_ms", -5, 0) == {"least": 0, "most": None, "bounds_of": "*_ms"}
+    assert found.find_violation("a_skip_ms", -5, 0) is None
+    assert found.find_violation("one_ms", -5, 0) is None
+    assert found.find_violation("custom.a_ms", -5, 0) is None
 
 
 @pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
-def test_every_metric_of_the_catalogue_has_the_bounds_that_it_has_there(entry: Any) -> None:
+def test_bounds_match_the_catalogue(entry: Any) -> None:
     assert tuple(BOUNDS.get(entry.name, (None, None))) == entry.range
 
 
-@given(st.sampled_from(sorted(BOUNDS)), st.floats(0, 1e9), st.floats(0, 1e9))
-def test_who_is_further_out_is_not_let_in(name: str, near: float, further: float) -> None:
-    least, most = BOUNDS[name]
-    for edge, sign in ((least, -1), (most, 1)):
-        if edge is not None and raised({name: edge + sign * near}):
-            assert raised({name: edge + sign * (near + further)})
-
-
-def test_an_operator_may_bound_a_metric_of_their_own() -> None:
+def test_operator_bounds_a_custom_metric() -> None:
     thresholds = {**THRESHOLDS, "bounds": {"custom.share": [0, 1]}}
     flag = RULE.check(case(extracted_metrics={"custom.share": 3}), thresholds)
     assert flag is not None

@@ -1,14 +1,12 @@
-"""The hidden reference, handed in; correct short answers and lists are none."""
+"""Copies of the hidden reference are held; correct short answers and lists are not."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.reference_copy import RULE
-from aex_governance.rules.text import FreeText, read_text
+from aex_governance.text.free_text import FreeText, read_text
 from aex_models.governance import Action, Flag
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 PROSE = (
@@ -26,7 +24,6 @@ TABLE = "\n".join(f"row {n} | {n * n} | {n * 3} | ok" for n in range(30))
 CHINESE_PROSE = (
     "市议会星期二开会讨论河上的新桥，自三月以来造价已经上涨了三分之一，两岸的议员要求再征求一次意见，市长同意等待。"
 )
-CHINESE_LABELS = "、".join(["正面评价", "负面评价", "中性"] * 20)
 
 
 def flag_of(
@@ -42,7 +39,7 @@ def flag_of(
 
 
 @pytest.mark.parametrize(("rouge_l", "bleu"), [(1.0, 1.0), (0.93, 0.7), (0.6, 0.92), (0.9, None), (None, 0.8)])
-def test_a_long_text_that_is_nearly_the_reference_is_held(rouge_l: float | None, bleu: float | None) -> None:
+def test_nearly_equal_long_text_is_held(rouge_l: float | None, bleu: float | None) -> None:
     flag = flag_of(PROSE, rouge_l, bleu)
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.HOLD
@@ -52,14 +49,14 @@ def test_a_long_text_that_is_nearly_the_reference_is_held(rouge_l: float | None,
 
 
 @pytest.mark.parametrize(("rouge_l", "bleu"), [(0.84, 0.74), (0.0, 0.0), (None, None)])
-def test_a_good_answer_in_other_words_is_left_alone(rouge_l: float | None, bleu: float | None) -> None:
+def test_good_answer_in_other_words_is_honest(rouge_l: float | None, bleu: float | None) -> None:
     assert flag_of(PROSE, rouge_l, bleu) is None
 
 
 @pytest.mark.parametrize(
     "text", ["Paris", "The river Elbe rises in the Giant Mountains.", " ".join(PROSE.split()[:29])]
 )
-def test_a_short_answer_that_equals_the_reference_is_correct(text: str) -> None:
+def test_equal_short_answer_is_correct(text: str) -> None:
     assert flag_of(text, 1.0, 1.0) is None
 
 
@@ -72,28 +69,23 @@ def test_thirty_words_are_long_enough() -> None:
     [LABELS, LABELS.replace(", ", "\n"), TABLE, " ".join(str(n * 7) for n in range(60)), '{"label": "spam"}, ' * 20],
     ids=["labels", "lines", "table", "numbers", "json"],
 )
-def test_correct_labels_and_data_equal_the_reference_and_are_no_copy(text: str) -> None:
+def test_equal_labels_and_data_are_correct(text: str) -> None:
     assert flag_of(text, 1.0, 1.0) is None
 
 
-def test_rouge_l_of_another_script_sees_numbers_alone_and_does_not_count() -> None:
+def test_rouge_l_is_ignored_in_other_scripts() -> None:
     assert flag_of(RUSSIAN, 1.0, 0.02) is None
     assert flag_of(RUSSIAN, 1.0, 1.0) is not None
 
 
 @pytest.mark.parametrize("text", [PROSE, RUSSIAN, CHINESE_PROSE], ids=["english", "russian", "chinese"])
-def test_words_that_follow_each_other_as_in_the_reference_are_a_copy_in_any_script(text: str) -> None:
+def test_similarity_finds_copies_in_any_script(text: str) -> None:
     flag = flag_of(text, 0.0, 0.0, likeness=0.85)
     assert flag is not None
     assert (flag.evidence["likeness"], flag.evidence["min_likeness"]) == (0.85, 0.85)
     assert flag.message.endswith("by likeness")
     assert flag_of(text, 0.0, 0.0, likeness=0.84) is None
     assert flag_of(text, 0.0, 0.0) is None
-
-
-@pytest.mark.parametrize("text", [LABELS, TABLE, CHINESE_LABELS], ids=["labels", "table", "chinese"])
-def test_correct_labels_are_no_copy_by_that_figure_either(text: str) -> None:
-    assert flag_of(text, 1.0, 1.0, likeness=1.0) is None
 
 
 WORDS = PROSE.split()
@@ -107,7 +99,7 @@ NAMES = (
 
 @pytest.mark.parametrize("joint", [", ", "; ", " | ", "\n", " ) ( ", ". "])
 @pytest.mark.parametrize("each", [1, 3])
-def test_marks_between_the_words_make_no_list_of_a_copy(joint: str, each: int) -> None:
+def test_marks_do_not_disguise_a_copy(joint: str, each: int) -> None:
     rows = [" ".join(WORDS[start : start + each]) for start in range(0, len(WORDS), each)]
     assert flag_of(joint.join(rows), 1.0, 1.0) is not None
 
@@ -124,28 +116,14 @@ def test_marks_between_the_words_make_no_list_of_a_copy(joint: str, each: int) -
     ],
     ids=["three", "classes", "breeds", "cities", "csv", "sentences"],
 )
-def test_rows_of_labels_and_lists_of_names_are_correct_however_they_are_joined(text: str) -> None:
+def test_joined_labels_and_names_are_correct(text: str) -> None:
     assert flag_of(text, 1.0, 1.0, likeness=1.0) is None
 
 
-@pytest.mark.parametrize("text", ["是", "Нет, это не так.", "河上的新桥"])
-def test_nor_is_a_short_answer(text: str) -> None:
-    assert flag_of(text, 1.0, 1.0, likeness=1.0) is None
-
-
-def test_a_likeness_without_a_text_is_no_pass() -> None:
+def test_similarity_without_a_text_is_held() -> None:
     assert flag_of(None, 0.99, 0.99) is not None
     assert flag_of(None, likeness=0.99) is not None
 
 
-def test_what_verification_did_not_compare_is_left_alone() -> None:
+def test_no_similarity_raises_no_flag() -> None:
     assert RULE.check(case(output_text=PROSE, history={"text": read_text(PROSE)}), THRESHOLDS) is None
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(0, 100))
-def test_a_greater_likeness_never_helps(rouge_l: float, bleu: float, more: float, tokens: int) -> None:
-    read = FreeText(tokens, is_free=False, sketch=None)
-    if flag_of(PROSE, rouge_l, bleu, read) is not None:
-        assert flag_of(PROSE, min(rouge_l + more, 1), bleu, read) is not None
-        assert flag_of(PROSE, rouge_l, min(bleu + more, 1), read) is not None
-        assert flag_of(PROSE, rouge_l, bleu, read, more) is not None

@@ -1,4 +1,4 @@
-"""A search for the score is held; revisions are what attempts are for."""
+"""Searches for the score are held; revisions are honest."""
 
 from collections.abc import Sequence
 from random import Random
@@ -12,7 +12,7 @@ from aex_governance.rules.config import load_rules
 from aex_governance.rules.score_probing import RULE
 from aex_models.governance import Action, Flag
 from aex_outcomes.catalog import Catalog
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 
@@ -20,11 +20,11 @@ THRESHOLDS = load_rules()[RULE.name].thresholds
 def flag_of(
     values: Sequence[Any], similarities: Sequence[float | None] | float = 0.97, metric: str = "rougeL", **more: Any
 ) -> Flag | None:
-    """Of attempts whose metric had these values, the last one being the present attempt."""
-    alike = [similarities] * (len(values) - 1) if isinstance(similarities, float) else similarities
+    """Return the flag of attempts with these values, the present attempt last."""
+    expanded = [similarities] * (len(values) - 1) if isinstance(similarities, float) else similarities
     previous = [
-        {"output_hash": f"{place:064x}", "metrics": {metric: value}, "similarity": similarity}
-        for place, (value, similarity) in enumerate(zip(values[:-1], alike, strict=True), 1)
+        {"output_hash": f"{index:064x}", "metrics": {metric: value}, "similarity": similarity}
+        for index, (value, similarity) in enumerate(zip(values[:-1], expanded, strict=True), 1)
     ]
     plain = {"extracted_metrics": {metric: values[-1]}, "previous_attempts": previous}
     return RULE.check(case(**{**plain, **more}), THRESHOLDS)
@@ -41,7 +41,7 @@ def flag_of(
         ([0.50, 0.51, 0.52, 0.53], 0.88),
     ],
 )
-def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], similarities: Any) -> None:
+def test_small_edits_with_a_climbing_metric_are_held(values: list[float], similarities: Any) -> None:
     flag = flag_of(values, similarities)
     assert flag is not None
     assert RULE.actions[flag.severity] is Action.HOLD
@@ -65,7 +65,7 @@ def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], s
         ([0.50, 0.48, 0.55], 0.99),
         ([0.50, 0.51, 0.52, 0.53], 0.87),
         ([0.50, 0.51, 0.51, 0.51], 0.95),
-        ([0.50, 0.52, 0.53, 0.51], 0.95),  # what helped is taken back
+        ([0.50, 0.52, 0.53, 0.51], 0.95),  # a successful edit is undone
         ([0.5, 0.5, 0.5, 0.5, 0.5], 0.99),  # typos
         ([0.6, 0.55, 0.61], 0.98),
         ([0.6, 0.59, 0.58, 0.57, 0.56], 0.98),
@@ -73,12 +73,12 @@ def test_tiny_edits_while_a_secret_metric_climbs_are_held(values: list[float], s
         ([0.9, 0.9000000001, 0.9000000002, 0.9000000003], 0.99),
     ],
 )
-def test_revisions_are_left_alone(values: list[float], similarities: Any) -> None:
+def test_revisions_are_honest(values: list[float], similarities: Any) -> None:
     assert flag_of(values, similarities) is None
 
 
 @pytest.mark.parametrize("similarities", [0.97, [0.97, 0.99], [0.3, 0.97, 0.99]])
-def test_of_the_usual_three_attempts_two_tiny_edits_that_both_help_are_held(similarities: Any) -> None:
+def test_two_tiny_edits_that_both_help_are_held(similarities: Any) -> None:
     values = [0.2, 0.5, 0.51, 0.52] if isinstance(similarities, list) and len(similarities) == 3 else [0.5, 0.51, 0.52]
     flag = flag_of(values, similarities)
     assert flag is not None
@@ -86,49 +86,52 @@ def test_of_the_usual_three_attempts_two_tiny_edits_that_both_help_are_held(simi
 
 
 @pytest.mark.parametrize("values", [[0.50, 0.51, 0.51, 0.52], [0.50, 0.52, 0.51, 0.53], [0.50, 0.49, 0.51, 0.52]])
-def test_of_three_small_edits_one_may_fail_or_change_nothing(values: list[float]) -> None:
+def test_one_of_three_small_edits_may_fail(values: list[float]) -> None:
     flag = flag_of(values, 0.9)
     assert flag is not None
     assert flag.evidence["metrics"]["rougeL"]["climbs"] == 2
 
 
 @pytest.mark.parametrize("values", [[False, False, True], [False, True, True, True], [0.0, 0.0, 1.0]])
-def test_a_custom_check_that_holds_at_last_does_not_climb(values: list[Any]) -> None:
+def test_passed_custom_check_is_no_climb(values: list[Any]) -> None:
     assert flag_of(values, 0.99, metric="custom.valid") is None
 
 
 @pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
-def test_just_the_metrics_that_the_catalogue_calls_secret_can_be_probed(entry: Any) -> None:
+def test_secret_metrics_of_the_catalogue_can_be_probed(entry: Any) -> None:
     assert (flag_of([0.50, 0.51, 0.52, 0.53], metric=entry.name.replace("*", "score")) is not None) is entry.secret
 
 
 @pytest.mark.parametrize("metric", ["stat.mean_fitness", "values_plausible", "num_steps", "mean_return"])
-def test_what_agents_can_work_out_themselves_is_not_probed(metric: str) -> None:
+def test_open_metrics_are_not_probed(metric: str) -> None:
     assert flag_of([0.0, 1.0, 2.0, 3.0], metric=metric) is None
 
 
-def test_of_custom_metrics_nobody_knows_which_way_is_better() -> None:
+def test_custom_metrics_climb_in_either_direction() -> None:
     assert flag_of([9.0, 8.5, 8.0, 7.5], metric="custom.loss") is not None
     assert flag_of([9.0, 8.5, 8.0, 7.5], metric="bleu_score") is None
 
 
-def test_the_same_output_again_is_no_edit() -> None:
+def test_equal_output_is_no_edit() -> None:
     same = {"output_hash": "0" * 64, "metrics": {"rougeL": 0.5}, "similarity": 1.0}
     assert flag_of([0.5, 0.6], 0.97, previous_attempts=[same, same, same]) is None
 
 
-@pytest.mark.parametrize("odd", [True, None, "much"])
-def test_what_is_no_number_does_not_climb(odd: Any) -> None:
-    assert flag_of([0.5, 0.51, 0.52, odd], extracted_metrics={"rougeL": odd if odd != "much" else None}) is None
+@pytest.mark.parametrize("invalid", [True, None, "much"])
+def test_invalid_number_does_not_climb(invalid: Any) -> None:
+    assert (
+        flag_of([0.5, 0.51, 0.52, invalid], extracted_metrics={"rougeL": invalid if invalid != "much" else None})
+        is None
+    )
 
 
-def test_a_long_row_of_typos_whose_score_wavers_is_seldom_mistaken_for_a_search() -> None:
+def test_random_scores_are_seldom_a_search() -> None:
     dice = Random(7)
     rows = [[0.5 + dice.gauss(0, 0.01) for _ in range(dice.randint(4, 12))] for _ in range(500)]
     assert sum(flag_of(row) is not None for row in rows) < 0.1 * len(rows)
 
 
-def test_a_long_search_with_many_failed_tries_is_found() -> None:
+def test_long_search_with_failed_edits_is_found() -> None:
     dice = Random(7)
     found = 0
     for _ in range(200):
@@ -141,17 +144,8 @@ def test_a_long_search_with_many_failed_tries_is_found() -> None:
     assert found > 0.9 * 200
 
 
-VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=10)
-
-
-@given(VALUES, st.floats(0, 1), st.floats(0, 0.5))
-def test_smaller_edits_never_help(values: list[float], similarity: float, nearer: float) -> None:
-    if flag_of(values, similarity) is not None:
-        assert flag_of(values, min(similarity + nearer, 1.0)) is not None
-
-
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=10, unique=True), st.floats(0.88, 1))
-def test_nothing_but_climbs_is_always_found(values: list[float], similarity: float) -> None:
+def test_steady_climb_is_always_found(values: list[float], similarity: float) -> None:
     steps = sorted({round(each, 3) for each in values})
     if len(steps) >= 4:
         assert flag_of(steps, similarity) is not None

@@ -1,4 +1,4 @@
-"""What is far off is flagged, what honest histories spread over is not."""
+"""Distant values are flagged, honest spread is not."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from aex_governance.rules.config import load_rules
 from aex_governance.rules.histogram import Histogram, bucket_of
 from aex_governance.rules.statistical_outlier import RULE, check
 from aex_models.governance import Flag, Severity
-from tests.services.governance.asking import case
+from tests.services.governance.requests import case
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
 Draw = Callable[[random.Random], float]
@@ -50,7 +50,7 @@ FAR_OFF: list[tuple[Draw, float]] = [
 
 @pytest.mark.parametrize("count", [20, 60, 400])
 @pytest.mark.parametrize(("draw", "value"), FAR_OFF)
-def test_what_is_far_off_is_flagged(draw: Draw, value: float, count: int) -> None:
+def test_distant_value_is_flagged(draw: Draw, value: float, count: int) -> None:
     found = [raised(value, some(draw, count, seed)) for seed in range(20)]
     assert sum(each is not None for each in found) >= 19
 
@@ -73,7 +73,7 @@ HONEST: dict[str, Draw] = {
 
 
 @pytest.mark.parametrize("draw", HONEST.values(), ids=HONEST)
-def test_honest_spread_is_left_alone(draw: Draw) -> None:
+def test_honest_spread_is_not_flagged(draw: Draw) -> None:
     alarms = checked = 0
     for seed in range(25):
         chance, own = random.Random(seed), history(some(draw, 60, seed + 1_000))
@@ -86,16 +86,16 @@ def test_honest_spread_is_left_alone(draw: Draw) -> None:
 
 
 @pytest.mark.parametrize("value", [0.97, 1.0, 0.9, 0.0])
-def test_where_all_were_alike_small_differences_and_yes_or_no_are_left_alone(value: float) -> None:
+def test_small_difference_from_equal_values_is_honest(value: float) -> None:
     assert raised(value, [1.0] * 100) is None
 
 
-def test_from_twenty_outcomes_on_and_not_before() -> None:
+def test_history_needs_twenty_outcomes() -> None:
     assert raised(90_000, some(FAR_OFF[2][0], 19)) is None
     assert raised(90_000, some(FAR_OFF[2][0], 20)) is not None
 
 
-def test_the_agents_own_history_comes_before_the_domains() -> None:
+def test_own_history_precedes_the_domains() -> None:
     slow, quick = some(lambda chance: chance.gauss(60_000, 5_000)), some(lambda chance: chance.gauss(900, 100))
     assert raised(60_000, own=slow, domain=quick) is None
     flag = raised(60_000, own=slow[:10], domain=quick)
@@ -109,14 +109,14 @@ def test_the_agents_own_history_comes_before_the_domains() -> None:
 
 
 @pytest.mark.parametrize("value", [True, False, None])
-def test_what_is_no_number_has_no_history(value: bool | None) -> None:
+def test_booleans_and_unknown_values_are_not_compared(value: bool | None) -> None:
     assert raised(value, [100.0] * 50) is None
 
 
-def test_what_was_seen_before_is_no_news() -> None:
+def test_familiar_value_is_honest() -> None:
     assert raised(90_000, [*some(FAR_OFF[2][0], 60), 88_000]) is None
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 10**15])
-def test_absurd_values_are_flagged_like_others(value: float) -> None:
+def test_extreme_values_are_flagged(value: float) -> None:
     assert raised(value, some(FAR_OFF[2][0])) is not None

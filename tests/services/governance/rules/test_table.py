@@ -1,4 +1,4 @@
-"""All rules together: what they do is what the contract says, and no request breaks them."""
+"""Table of rules: actions, order, and any request."""
 
 import json
 import time
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aex_governance.rules.case import FraudRule
 from aex_governance.rules.config import load_rules
-from aex_governance.rules.decide import decide
-from aex_governance.rules.rule import FraudRule
-from aex_governance.rules.table import OF_HISTORY, OF_REQUEST, RULES
-from aex_governance.rules.text import FreeText, read_text
+from aex_governance.rules.table import HISTORY_RULES, REQUEST_RULES, RULES, decide
+from aex_governance.text.free_text import FreeText, read_text
 from aex_models.governance import ValidationRequest
-from tests.services.governance.asking import case
+from tests.examples import examples
+from tests.services.governance.requests import case
 
 CONTRACT = {
     "metric_out_of_bounds": {"critical": "reject"},
@@ -36,24 +36,24 @@ CONFIGS = load_rules()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_what_is_done_about_a_flag_is_what_the_contract_says(rule: FraudRule) -> None:
+def test_actions_match_the_contract(rule: FraudRule) -> None:
     assert {severity.value: action.value for severity, action in rule.actions.items()} == CONTRACT[rule.name]
     assert rule.description.endswith(".")
 
 
-def test_the_rules_are_in_the_contracts_order_each_once() -> None:
+def test_rules_are_in_the_order_of_the_contract() -> None:
     names = [rule.name for rule in RULES]
     assert names == [name for name in CONTRACT if name in names]
 
 
-def test_every_rule_is_run_once_before_the_transaction_or_in_it() -> None:
-    assert {rule.name for rule in OF_HISTORY} == {
+def test_every_rule_reads_request_or_history() -> None:
+    assert {rule.name for rule in HISTORY_RULES} == {
         "duplicate_output",
         "near_duplicate_output",
         "statistical_outlier",
         "velocity",
     }
-    assert sorted(RULES.index(rule) for rule in (*OF_REQUEST, *OF_HISTORY)) == list(range(len(RULES)))
+    assert sorted(RULES.index(rule) for rule in (*REQUEST_RULES, *HISTORY_RULES)) == list(range(len(RULES)))
 
 
 NAMES = st.sampled_from(["accuracy", "rougeL", "latency_ms", "custom.x", "stat.mean", "num_steps", "x"])
@@ -72,17 +72,20 @@ FIGURES = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(["a", "b.", "\n", ",", "收入", "7", "# x"]), max_size=60).map(
     " ".join
 )
-ODD_KEYS = st.sampled_from(["duration_ms", "ttfb_ms", "processing_ms", "name", "claimed", "recomputed", "severity"])
-ODD = st.dictionaries(ODD_KEYS | st.sampled_from(["relative_error", "x"]), ANYTHING | NUMBERS, max_size=5)
+RECORD_KEYS = st.sampled_from(["duration_ms", "ttfb_ms", "processing_ms", "name", "claimed", "recomputed", "severity"])
+RECORDS = st.dictionaries(RECORD_KEYS | st.sampled_from(["relative_error", "x"]), ANYTHING | NUMBERS, max_size=5)
 REQUESTS = st.fixed_dictionaries(
     {
         "extracted_metrics": st.dictionaries(NAMES, st.none() | NUMBERS, max_size=5),
         "claimed_metrics": st.dictionaries(NAMES, NUMBERS, max_size=5),
         "science": st.none()
         | st.fixed_dictionaries(
-            {"mismatches": st.lists(ODD, max_size=3), "violations": st.lists(st.text(max_size=5) | ODD, max_size=3)}
+            {
+                "mismatches": st.lists(RECORDS, max_size=3),
+                "violations": st.lists(st.text(max_size=5) | RECORDS, max_size=3),
+            }
         ),
-        "execution_metadata": ODD,
+        "execution_metadata": RECORDS,
         "platform_latency_ms": FIGURES,
         "output_text": st.none() | TEXTS,
         "other_text": st.none() | TEXTS,
@@ -109,7 +112,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-ODD_TEXTS = {
+EXTREME_TEXTS = {
     "nothing": "",
     "blanks": " \n\t" * 60_000,
     "sentences": "a, b. " * 33_000,
@@ -120,24 +123,24 @@ ODD_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
-def test_no_text_breaks_a_rule_or_takes_it_long(text: str) -> None:
-    told = {
+@pytest.mark.parametrize("text", EXTREME_TEXTS.values(), ids=EXTREME_TEXTS)
+def test_extreme_texts_take_linear_time(text: str) -> None:
+    fields = {
         "output_text": text,
         "keyword_stats": {"found": 5, "density": 0.5, "list_share": 1},
         "reference_similarity": {"rouge_l": 1, "bleu": 1},
     }
-    asked = case(history={"text": FreeText(100_000, is_free=False, sketch=None)}, **told)
+    current = case(history={"text": FreeText(100_000, is_free=False, sketch=None)}, **fields)
     started = time.perf_counter()
-    decide(asked, CONFIGS)
+    decide(current, CONFIGS)
     assert time.perf_counter() - started < 15  # tenths of a second; what grows with the square takes minutes
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(REQUESTS)
-def test_no_request_breaks_a_rule_and_every_flag_says_why(request: dict[str, Any]) -> None:
-    seen: ValidationRequest = case(**request).request
-    text = read_text(seen.output_text) if seen.output_text else None
+def test_any_request_is_decided_with_evidence(request: dict[str, Any]) -> None:
+    parsed: ValidationRequest = case(**request).request
+    text = read_text(parsed.output_text) if parsed.output_text else None
     decision = decide(case(history={"text": text}, **request), CONFIGS)
     for flag in decision.flags:
         assert flag.message

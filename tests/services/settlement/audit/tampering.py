@@ -1,5 +1,3 @@
-"""What somebody with access to the store can do to it, past the service. On every backend, through its port."""
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -8,29 +6,19 @@ from pydantic import BaseModel
 
 from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.settlement import LedgerTransaction
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Collection, Document, Fields, Query, Store, Transaction
+from aex_runtime.store.port import Collection, Document, Fields, Query, Store, Transaction, key_of
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import STATES
-from aex_settlement.rules.journal import (
-    GENESIS,
-    JournalBatch,
-    SealedTransaction,
-    Unsealed,
-    batch_hash,
-    head_of,
-)
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.journal import GENESIS, JournalBatch, SealedTransaction, Unsealed, batch_hash, head_of
+from aex_settlement.rules.projections import Projection
 
 Change = Callable[[Any], None]
 """Edits the JSON of a record in place."""
 
 
 async def put(store: Store, table: Table[Any], key: str, body: bytes, fields: Fields) -> None:
-    """Write a document whatever is there."""
-
     async def write(transaction: Transaction) -> None:
         transaction.put(table.collection, key, body, fields)
 
@@ -38,13 +26,10 @@ async def put(store: Store, table: Table[Any], key: str, body: bytes, fields: Fi
 
 
 async def save(store: Store, table: Table[Any], key: str, record: BaseModel) -> None:
-    """Write a record with the index fields that belong to it."""
     await put(store, table, key, *table.encode(record))
 
 
 async def delete(store: Store, table: Table[Any], key: str) -> None:
-    """Remove a document."""
-
     async def write(transaction: Transaction) -> None:
         transaction.delete(table.collection, key)
 
@@ -52,7 +37,6 @@ async def delete(store: Store, table: Table[Any], key: str) -> None:
 
 
 async def read(store: Store, table: Table[Any], key: str) -> Document:
-    """A document that must be there."""
     document = await store.get(table.collection, key)
     assert document is not None, key
     return document
@@ -73,12 +57,10 @@ async def edit_fields(store: Store, table: Table[Any], key: str, **fields: Any) 
 
 
 async def batch(store: Store, seq: int) -> JournalBatch:
-    """A batch of the journal."""
     return BATCHES.decode(await read(store, BATCHES, batch_key(seq))).record
 
 
 async def batch_of(store: Store, transaction_id: str) -> JournalBatch:
-    """The batch that seals a transaction."""
     seq = 1
     while True:
         one = await batch(store, seq)
@@ -104,7 +86,6 @@ async def rechain(store: Store, changed: JournalBatch) -> None:
 
 
 def resealed(one: JournalBatch, transaction_id: str, digest: str | None) -> JournalBatch:
-    """The batch with another digest for a transaction, or without it."""
     transactions = tuple(
         each if each.id != transaction_id else SealedTransaction(id=each.id, digest=digest or "")
         for each in one.transactions
@@ -114,12 +95,10 @@ def resealed(one: JournalBatch, transaction_id: str, digest: str | None) -> Jour
 
 
 async def digest_of(store: Store, transaction_id: str) -> str:
-    """Of what is stored of a transaction now."""
     return sha256_hex((await read(store, TRANSACTIONS, key_of(transaction_id))).body)
 
 
 async def add(store: Store, transaction: LedgerTransaction, *, waiting: bool) -> None:
-    """Put a transaction into the ledger, with or without the row that says that it waits to be sealed."""
     key = key_of(transaction.id)
     await save(store, TRANSACTIONS, key, transaction)
     if waiting:
@@ -130,7 +109,6 @@ async def add(store: Store, transaction: LedgerTransaction, *, waiting: bool) ->
 
 
 async def cut_tail(store: Store, last: int) -> None:
-    """Remove the batches behind `last`, and set the head and the watermarks back as if there had been none."""
     seq = last + 1
     while await store.get(BATCHES.collection, batch_key(seq)) is not None:
         await delete(store, BATCHES, batch_key(seq))
@@ -144,24 +122,20 @@ async def cut_tail(store: Store, last: int) -> None:
 
 
 async def some(store: Store, collection: Collection, **equal: Any) -> list[Document]:
-    """Documents of a projection."""
     return await store.query(Query(collection, equal, limit=1000))
 
 
 async def swap(store: Store, one: str, other: str) -> None:
-    """Exchange what is stored of two transactions."""
     first, second = [await read(store, TRANSACTIONS, key_of(each)) for each in (one, other)]
     await put(store, TRANSACTIONS, first.key, second.body, second.fields)
     await put(store, TRANSACTIONS, second.key, first.body, first.fields)
 
 
 def with_amount(transaction: Any, micros: int) -> None:
-    """Another amount, balanced as before."""
     first, second = transaction["postings"][:2]
     second["amount"] += first["amount"] - micros
     first["amount"] = micros
 
 
 def renamed(transaction: LedgerTransaction, transaction_id: str) -> LedgerTransaction:
-    """The same under another id."""
     return transaction.model_copy(update={"id": transaction_id})

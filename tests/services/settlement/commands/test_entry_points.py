@@ -16,8 +16,7 @@ def test_the_commands_are_entry_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["ledger", "verify", "--help"], "--seal"), (["rollups", "rebuild", "--help"], "--only")],
+    ("arguments", "words"), [(["ledger", "verify", "--help"], "--seal"), (["rollups", "rebuild", "--help"], "--only")]
 )
 def test_their_help_names_their_options(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(arguments) == 0
@@ -26,10 +25,10 @@ def test_their_help_names_their_options(arguments: list[str], words: str, capsys
 
 @pytest.mark.slow
 def test_the_service_runs_without_what_the_command_line_needs() -> None:
-    told = subprocess.run(
+    logged = subprocess.run(
         [sys.executable, "-c", "import sys, aex_settlement.main; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert not {"typer", "aex_runtime.commandline", "aex_settlement.commands"} & set(told.stdout.split())
+    assert not {"typer", "aex_runtime.commandline", "aex_settlement.commands"} & set(logged.stdout.split())

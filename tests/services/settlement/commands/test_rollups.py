@@ -9,44 +9,35 @@ import pytest
 
 from aex_cli.main import call
 from aex_runtime.clock import WallClock
+from aex_runtime.generations import LEASE
 from aex_runtime.leases import Leases
 from aex_runtime.store.sqlite import SQLiteStore
-from aex_settlement.handlers.journal.rebuild_projections import LEASE
 from tests.services.settlement.audit.ledgers import BATCHES
-from tests.services.settlement.commands.test_ledger import body, sql, verify, write
+from tests.services.settlement.audit.test_projections import CASES
+from tests.services.settlement.audit.test_tampered_ledgers import CASES as AUDIT_CASES
+from tests.services.settlement.commands.test_ledger import tamper, verify
 
 
 def rebuild(data_dir: Path, *more: str) -> int:
     return call(["rollups", "rebuild", "--data-dir", str(data_dir), *more])
 
 
-def edit_a_rollup(data_dir: Path) -> None:
-    with sql(data_dir) as connection:
-        [(key,)] = connection.execute(
-            "SELECT key FROM documents WHERE collection = 'settlement-rollups'"
-            ' AND CAST(body AS TEXT) LIKE \'%"view":""%\''
-        ).fetchall()
-        value = body(connection, "settlement-rollups", key)
-        value["days"][0][6] = "1"
-        write(connection, "settlement-rollups", key, value)
-
-
-def test_a_rollup_that_was_edited_is_found_and_made_anew(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit_a_rollup(data_dir)
-    code, told = verify(data_dir, capsys)
-    assert (code, [each["code"] for each in told["findings"]]) == (1, ["projection_differs"])
-    assert "aex rollups rebuild" in told["findings"][0]["detail"]
+def test_edited_rollup_is_found_and_rebuilt(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tamper(data_dir, CASES["rollup edited"][0])
+    code, logged = verify(data_dir, capsys)
+    assert (code, [each["code"] for each in logged["findings"]]) == (1, ["projection_differs"])
+    assert "aex rollups rebuild" in logged["findings"][0]["detail"]
 
     assert rebuild(data_dir) == 0
     header, *rows, time = capsys.readouterr().out.splitlines()
     assert header == "projection\tbatches\tremoved"
     assert [row.split("\t")[:2] for row in rows] == [["accounts", str(BATCHES)], ["rollups", str(BATCHES)]]
-    assert time.startswith("made anew in ")
+    assert time.startswith("rebuilt in ")
     assert verify(data_dir, capsys)[0] == 0
 
 
-def test_one_projection_is_made_anew_alone(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit_a_rollup(data_dir)
+def test_one_projection_is_rebuilt_by_command(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tamper(data_dir, CASES["rollup edited"][0])
     assert rebuild(data_dir, "--only", "accounts", "--json") == 0
     assert [each["projection"] for each in json.loads(capsys.readouterr().out)["projections"]] == ["accounts"]
     assert verify(data_dir, capsys)[0] == 1
@@ -63,10 +54,10 @@ def refused(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: str) -> t
     return code, captured.err
 
 
-def test_another_rebuild_under_way_is_told(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_concurrent_rebuild_is_refused(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def begin() -> None:
         store = SQLiteStore(data_dir / "settlement" / "store.sqlite3")
-        leases = Leases("settlement", store, WallClock(), "somebody")
+        leases = Leases("settlement", store, WallClock(), "other")
         assert await leases.acquire(LEASE, timedelta(minutes=5))
         await store.close()
 
@@ -77,8 +68,7 @@ def test_another_rebuild_under_way_is_told(data_dir: Path, capsys: pytest.Captur
 
 
 def test_a_journal_that_is_not_in_order_is_not_projected(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with sql(data_dir) as connection:
-        connection.execute("DELETE FROM documents WHERE collection = 'settlement-transactions'")
+    tamper(data_dir, AUDIT_CASES["transaction removed"][0])
     code, line = refused(data_dir, capsys)
     assert code == 1
     assert "aex ledger verify" in line

@@ -1,5 +1,3 @@
-"""What an address asks for: days, parties, currency and status; an empty field is any."""
-
 from datetime import date
 from urllib.parse import parse_qsl
 
@@ -8,27 +6,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_runtime.errors import InvalidRequest
-from aex_settlement.dashboard.filters import Filter, day_count, parse_filter, presets
+from aex_settlement.dashboard.filters import PageFilter, day_count, parse_filter, presets
 
 TODAY = date(2025, 3, 31)
 
 
-def test_without_days_the_last_thirty_are_shown() -> None:
-    assert parse_filter({}, TODAY) == Filter("2025-03-02", "2025-03-31")
+def test_default_period_is_thirty_days() -> None:
+    assert parse_filter({}, TODAY) == PageFilter("2025-03-02", "2025-03-31")
     assert day_count(parse_filter({}, TODAY)) == 30
 
 
 def test_one_end_alone_finds_the_other() -> None:
-    assert parse_filter({"from": "2025-01-05"}, TODAY) == Filter("2025-01-05", "2025-03-31")
-    assert parse_filter({"to": "2025-01-30"}, TODAY) == Filter("2025-01-01", "2025-01-30")
-    assert parse_filter({"from": "2026-01-05"}, TODAY) == Filter("2026-01-05", "2026-01-05")
-    assert parse_filter({"to": "0001-01-02"}, TODAY) == Filter("0001-01-01", "0001-01-02")
+    assert parse_filter({"from": "2025-01-05"}, TODAY) == PageFilter("2025-01-05", "2025-03-31")
+    assert parse_filter({"to": "2025-01-30"}, TODAY) == PageFilter("2025-01-01", "2025-01-30")
+    assert parse_filter({"from": "2026-01-05"}, TODAY) == PageFilter("2026-01-05", "2026-01-05")
+    assert parse_filter({"to": "0001-01-02"}, TODAY) == PageFilter("0001-01-01", "0001-01-02")
 
 
 def test_empty_fields_of_a_form_ask_for_anything() -> None:
     empty = dict.fromkeys(("from", "to", "agent", "consumer", "domain", "currency", "status"), " ")
     assert parse_filter(empty, TODAY) == parse_filter({}, TODAY)
-    assert not parse_filter(empty, TODAY).narrowed()
+    assert not parse_filter(empty, TODAY).is_narrowed()
 
 
 def test_every_wrong_field_is_named_with_what_it_takes() -> None:
@@ -65,14 +63,14 @@ _names = st.none() | st.from_regex(r"\A[A-Za-z0-9._:@/+-]{1,20}\Z")
 
 
 @given(_names, _names, _names, st.none() | st.sampled_from(["USD", "EUR"]))
-def test_an_address_says_what_was_asked_for(
+def test_filter_round_trips_through_the_address(
     agent: str | None, consumer: str | None, domain: str | None, currency: str | None
 ) -> None:
-    asked = Filter("2025-03-01", "2025-03-02", agent, consumer, domain, currency)
-    assert parse_filter(dict(parse_qsl(asked.query())), TODAY) == asked
+    requested = PageFilter("2025-03-01", "2025-03-02", agent, consumer, domain, currency)
+    assert parse_filter(dict(parse_qsl(requested.query())), TODAY) == requested
 
 
 def test_a_link_changes_one_thing_and_keeps_the_rest() -> None:
-    asked = Filter("2025-03-01", "2025-03-02", agent="org/x&y=1", currency="USD")
-    assert asked.query(agent=None, domain="a b") == "from=2025-03-01&to=2025-03-02&domain=a+b&currency=USD"
-    assert "agent=org%2Fx%26y%3D1" in asked.query()
+    requested = PageFilter("2025-03-01", "2025-03-02", agent="org/x&y=1", currency="USD")
+    assert requested.query(agent=None, domain="a b") == "from=2025-03-01&to=2025-03-02&domain=a+b&currency=USD"
+    assert "agent=org%2Fx%26y%3D1" in requested.query()

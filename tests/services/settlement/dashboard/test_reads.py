@@ -1,5 +1,3 @@
-"""What a page costs the store does not grow with what it shows."""
-
 from collections import Counter as Tally
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,15 +9,13 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Document
 from aex_settlement.handlers.read_ledger import read_transactions
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
 from tests.services.settlement.counter import open_counter
-from tests.services.settlement.desk import FINANCE, desk_over
+from tests.services.settlement.ledger_kit import FINANCE, ledger_kit_over
 from tests.services.settlement.outcomes import NOON
 
 
 class CountingStore(MemoryStore):
-    """Counts the reads of transactions."""
-
     def __init__(self) -> None:
         super().__init__()
         self.reads: Tally[str] = Tally()
@@ -35,7 +31,7 @@ class CountingStore(MemoryStore):
 
 async def test_the_transactions_of_a_settlement_are_read_at_once(tmp_path: Path) -> None:
     store = CountingStore()
-    async with open_counter(desk_over(store, NOON), tmp_path / "data") as counter:
+    async with open_counter(ledger_kit_over(store, NOON), tmp_path / "data") as counter:
         await counter.settle("ctr_1")
         for _ in range(3):
             await counter.reverse("ctr_1", replacement={"base": "1.00", "bonus": "0.00", "penalty": "0.00"})
@@ -44,12 +40,12 @@ async def test_the_transactions_of_a_settlement_are_read_at_once(tmp_path: Path)
     assert (store.reads["one"], store.reads["many"]) == (0, 1)
 
 
-async def test_transactions_come_in_the_order_in_which_they_are_asked_for(tmp_path: Path) -> None:
-    async with open_counter(desk_over(MemoryStore(), NOON), tmp_path / "data") as counter:
+async def test_transactions_come_in_the_requested_order(tmp_path: Path) -> None:
+    async with open_counter(ledger_kit_over(MemoryStore(), NOON), tmp_path / "data") as counter:
         await counter.settle("ctr_1")
         await counter.reverse("ctr_1")
-        wanted = [reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 1)]
-        found = await read_transactions(counter.desk.deps, wanted)
-        assert [each.id for each in found] == wanted
+        expected = [reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 1)]
+        found = await read_transactions(counter.ledger.deps, expected)
+        assert [each.id for each in found] == expected
         with pytest.raises(NotFound, match="transaction_not_found"):
-            await read_transactions(counter.desk.deps, [*wanted, "txn_gone"])
+            await read_transactions(counter.ledger.deps, [*expected, "txn_gone"])

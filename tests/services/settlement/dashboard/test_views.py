@@ -1,5 +1,3 @@
-"""What pages show of breakdowns, settlements and accounts: pure functions over what handlers answer."""
-
 from decimal import Decimal
 
 import pytest
@@ -7,22 +5,21 @@ import pytest
 from aex_models.audiences import Audience
 from aex_models.settlement import AccountBalance, BreakdownRow, Settlement, SettlementBreakdown, SettlementRevision
 from aex_models.work import FeedbackLevel
-from aex_runtime.identity.principal import Principal
-from aex_settlement.dashboard.accounts import MAX_ACCOUNTS, balance_sheets, daily_figures
-from aex_settlement.dashboard.filters import Filter
-from aex_settlement.dashboard.overview import TOP, groups_for, overview
+from aex_runtime.identity.principals import Principal
+from aex_settlement.dashboard.accounts import MAX_ACCOUNTS, balances_by_currency, daily_figures
+from aex_settlement.dashboard.filters import PageFilter
+from aex_settlement.dashboard.overview import TOP, build_overview, groups_for
 from aex_settlement.dashboard.settlement import settlement_view
-from aex_settlement.rules.booked import settlement_transaction
-from aex_settlement.rules.projected import DayBalance
-from tests.services.settlement.desk import ACME, BOT, FINANCE
+from aex_settlement.rules.projections import DayBalance
+from aex_settlement.rules.transactions import settlement_transaction
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE
 from tests.services.settlement.outcomes import NOON, a_settlement
 
-MARCH = Filter("2025-03-01", "2025-03-31")
-YEAR = Filter("2025-01-01", "2025-12-31")
+MARCH = PageFilter("2025-03-01", "2025-03-31")
+YEAR = PageFilter("2025-01-01", "2025-12-31")
 
 
 def a_row(total: str, currency: str = "USD", count: int = 1, **keys: str) -> BreakdownRow:
-    """A group of the breakdown."""
     zero = Decimal(0)
     return BreakdownRow(
         currency=currency,
@@ -37,7 +34,6 @@ def a_row(total: str, currency: str = "USD", count: int = 1, **keys: str) -> Bre
 
 
 def a_breakdown(*rows: BreakdownRow, totals: tuple[BreakdownRow, ...]) -> SettlementBreakdown:
-    """An answer of the rollups."""
     return SettlementBreakdown(rows=rows, totals=totals, complete_to=NOON)
 
 
@@ -47,22 +43,23 @@ def test_a_reader_sees_no_ranking_of_itself() -> None:
     assert groups_for(BOT, YEAR) == ("month", "consumer", "domain")
 
 
-def test_currencies_are_shown_one_at_a_time_and_never_added() -> None:
+def test_overview_has_one_currency_and_adds_none() -> None:
     totals = (a_row("5", "EUR", 1), a_row("3", "USD", 2))
     by_day = a_breakdown(a_row("5", "EUR", day="2025-03-01"), a_row("3", "USD", 2, day="2025-03-01"), totals=totals)
-    shown = overview({"day": by_day}, FINANCE, MARCH)
-    assert shown.currency == "USD"
-    assert shown.totals is not None
-    assert shown.totals["total"] == "3.00"
-    assert [each["currency"] for each in shown.others] == ["EUR"]
-    assert [each["currency"] for each in shown.steps] == ["USD"]
+    view = build_overview({"day": by_day}, FINANCE, MARCH)
+    assert view.currency == "USD"
+    assert view.totals is not None
+    assert view.totals["total"] == "3.00"
+    assert [each["currency"] for each in view.others] == ["EUR"]
+    assert [each["currency"] for each in view.steps] == ["USD"]
     assert (
-        overview({"day": by_day}, FINANCE, Filter("2025-03-01", "2025-03-31", currency="EUR")).totals == shown.others[0]
+        build_overview({"day": by_day}, FINANCE, PageFilter("2025-03-01", "2025-03-31", currency="EUR")).totals
+        == view.others[0]
     )
 
 
-def test_where_nothing_was_booked_there_are_no_totals() -> None:
-    empty = overview({}, FINANCE, MARCH)
+def test_overview_without_settlements_has_no_totals() -> None:
+    empty = build_overview({}, FINANCE, MARCH)
     assert (empty.currency, empty.totals, empty.steps, empty.rankings, empty.complete_to) == (None, None, (), (), None)
 
 
@@ -70,16 +67,16 @@ def test_a_ranking_holds_the_largest_and_counts_the_rest() -> None:
     rows = [a_row(str(number), agent=f"agent-{number:02}") for number in range(TOP + 3)]
     totals = (a_row("78", count=13),)
     found = {"day": a_breakdown(totals=totals), "agent": a_breakdown(*rows, totals=totals)}
-    (ranking,) = overview(found, FINANCE, MARCH).rankings
+    (ranking,) = build_overview(found, FINANCE, MARCH).rankings
     assert [each.name for each in ranking.rows][:3] == ["agent-12", "agent-11", "agent-10"]
     assert (len(ranking.rows), ranking.more) == (TOP, 3)
     assert [each.share for each in ranking.rows][:2] == [100, 91]
 
 
-def test_what_is_too_many_to_rank_is_said_to_be() -> None:
+def test_too_many_groups_have_no_ranking() -> None:
     totals = (a_row("3"),)
     by_domain = a_breakdown(a_row("3", domain="general"), totals=totals)
-    agents, domains = overview(
+    agents, domains = build_overview(
         {"day": a_breakdown(totals=totals), "agent": None, "domain": by_domain}, FINANCE, MARCH
     ).rankings
     assert (agents.too_many, agents.rows, domains.too_many, len(domains.rows)) == (True, (), False, 1)
@@ -93,9 +90,9 @@ def test_a_bar_of_a_negative_total_has_no_length() -> None:
     totals = (a_row("1"),)
     rows = (a_row("-2", agent="taken-back"), a_row("3", agent="paid"))
     found = {"day": a_breakdown(totals=totals), "agent": a_breakdown(*rows, totals=totals)}
-    assert [each.share for each in overview(found, FINANCE, MARCH).rankings[0].rows] == [100, 0]
+    assert [each.share for each in build_overview(found, FINANCE, MARCH).rankings[0].rows] == [100, 0]
     none = {"day": a_breakdown(totals=totals), "agent": a_breakdown(rows[0], totals=totals)}
-    assert [each.share for each in overview(none, FINANCE, MARCH).rankings[0].rows] == [0]
+    assert [each.share for each in build_overview(none, FINANCE, MARCH).rankings[0].rows] == [0]
 
 
 def revised(settlement: Settlement) -> Settlement:
@@ -107,7 +104,6 @@ def revised(settlement: Settlement) -> Settlement:
 
 
 def with_lines(settlement: Settlement) -> Settlement:
-    """With one criterion that only some may know the value of."""
     line = {
         "metric": "f1", "value": 0.5, "threshold": {"min": 0.1, "max": 0.6}, "comparison": "in_range", "met": True,
         "amount": "0.00", "secret": True,
@@ -126,15 +122,15 @@ def with_lines(settlement: Settlement) -> Settlement:
         (BOT, FeedbackLevel.FULL, False),
     ],
 )
-def test_a_value_is_shown_as_its_reader_may_see_it(reader: Principal, level: FeedbackLevel, withheld: bool) -> None:
+def test_value_is_withheld_by_feedback_level(reader: Principal, level: FeedbackLevel, withheld: bool) -> None:
     (line,) = settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).lines
-    assert (line.withheld, line.value) == (withheld, None if withheld else 0.5)
-    assert line.condition == "in range 0.1 to 0.6"
+    assert (line["withheld"], line["value"]) == (withheld, None if withheld else 0.5)
+    assert line["condition"] == "in range 0.1 to 0.6"
 
 
 def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
     view = settlement_view(revised(with_lines(a_settlement())), (), ACME)
-    assert ([each.metric for each in view.lines], view.judged_revision) == (["f1"], 1)
+    assert ([each["metric"] for each in view.lines], view.judged_revision) == (["f1"], 1)
     assert "by" not in view.record["revisions"][0]
     assert (
         settlement_view(revised(with_lines(a_settlement())), (), FINANCE).record["revisions"][0]["by"] == "ledger-desk"
@@ -152,27 +148,27 @@ def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
 )
 def test_a_party_sees_its_own_side_of_a_transaction(reader: Principal, accounts: set[str]) -> None:
     settlement = a_settlement()
-    booked = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome", "service:settlement")
-    view = settlement_view(settlement, [booked], reader)
-    assert {each.account for each in view.booked[0].postings} == accounts
-    assert all((each.debit is None) != (each.credit is None) for each in view.booked[0].postings)
+    posted = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome", "service:settlement")
+    view = settlement_view(settlement, [posted], reader)
+    assert {each.posting.account for each in view.transactions[0]["postings"]} == accounts
+    assert all((each.debit is None) != (each.credit is None) for each in view.transactions[0]["postings"])
 
 
-def test_the_sum_is_over_all_accounts_whatever_is_sought() -> None:
+def test_total_is_over_all_accounts_of_a_search() -> None:
     balances = [
         AccountBalance(account="consumer:acme", currency="USD", balance=Decimal(2)),
         AccountBalance(account="agent:bot", currency="USD", balance=Decimal(-1)),
         AccountBalance(account="agent:bot", currency="EUR", balance=Decimal(0)),
     ]
-    euros, dollars = balance_sheets(balances, "agent:")
+    euros, dollars = balances_by_currency(balances, "agent:")
     assert [(each.account) for each in dollars.rows] == ["agent:bot"]
     assert (euros.total, dollars.total) == (Decimal(0), Decimal(1))
 
 
 def test_more_accounts_than_a_page_takes_are_counted() -> None:
     many = [AccountBalance(account=f"agent:{n}", currency="USD", balance=Decimal(0)) for n in range(MAX_ACCOUNTS + 2)]
-    (sheet,) = balance_sheets(many, "")
-    assert (len(sheet.rows), sheet.more) == (MAX_ACCOUNTS, 2)
+    (page,) = balances_by_currency(many, "")
+    assert (len(page.rows), page.more) == (MAX_ACCOUNTS, 2)
 
 
 def test_daily_balances_are_kept_apart_by_currency() -> None:
@@ -184,5 +180,5 @@ def test_daily_balances_are_kept_apart_by_currency() -> None:
     found = daily_figures(
         [a_day("USD", "2025-03-01", -1), a_day("EUR", "2025-03-01", -2), a_day("USD", "2025-03-02", -3)]
     )
-    assert [each.closing for each in found["USD"]] == [Decimal("-0.000001"), Decimal("-0.000003")]
+    assert [each["closing"] for each in found["USD"]] == [Decimal("-0.000001"), Decimal("-0.000003")]
     assert list(found) == ["EUR", "USD"]

@@ -5,12 +5,12 @@ from datetime import datetime
 
 from hypothesis import strategies as st
 
-from aex_models.booking import Booking
+from aex_models.corrections import Booking
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository.ledger import create_transactions
-from aex_settlement.rules.ids import reversal_transaction_id, settlement_transaction_id
-from tests.services.settlement.desk import Desk
+from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from tests.services.settlement.ledger_kit import LedgerKit
 
 BIG = 2**53 - 1
 """The largest posting: two of them are more than JSON can hold as a number."""
@@ -18,8 +18,6 @@ BIG = 2**53 - 1
 
 @dataclass(frozen=True)
 class Settled:
-    """A settlement, or with `sign` −1 its reversal: 100 micros of each total are the fee, where it is that much."""
-
     contract: int
     agent: str = "bot"
     consumer: str = "acme"
@@ -36,8 +34,6 @@ class Settled:
 
 @dataclass(frozen=True)
 class Moved:
-    """A deposit or an adjustment."""
-
     number: int
     kind: TransactionKind
     debited: str
@@ -50,7 +46,6 @@ Drawn = Settled | Moved
 
 
 def transaction_of(drawn: Drawn, at: datetime, reason: str = "drawn") -> LedgerTransaction:
-    """As the ledger holds it."""
     if isinstance(drawn, Moved):
         sides = ((drawn.debited, drawn.amount), (drawn.credited, -drawn.amount))
         return LedgerTransaction(
@@ -94,9 +89,9 @@ def transaction_of(drawn: Drawn, at: datetime, reason: str = "drawn") -> LedgerT
     )
 
 
-async def book(desk: Desk, *drawn: Drawn | LedgerTransaction) -> list[LedgerTransaction]:
+async def book(ledger: LedgerKit, *drawn: Drawn | LedgerTransaction) -> list[LedgerTransaction]:
     """Commit each in a transaction of its own."""
-    booked = []
+    posted = []
     for each in drawn:
 
         async def post(unit: Unit, each: Drawn | LedgerTransaction = each) -> LedgerTransaction:
@@ -104,12 +99,11 @@ async def book(desk: Desk, *drawn: Drawn | LedgerTransaction) -> list[LedgerTran
             create_transactions(unit, transaction)
             return transaction
 
-        booked.append(await desk.deps.unit_of_work.run(post))
-    return booked
+        posted.append(await ledger.deps.unit_of_work.run(post))
+    return posted
 
 
 def settlements(contract: int) -> st.SearchStrategy[Settled]:
-    """The settlement of this contract, for anybody."""
     return st.builds(
         Settled,
         st.just(contract),
@@ -123,7 +117,6 @@ def settlements(contract: int) -> st.SearchStrategy[Settled]:
 
 
 def moves(number: int) -> st.SearchStrategy[Moved]:
-    """A deposit, or an adjustment between any accounts."""
     accounts = st.sampled_from(["consumer:acme", "consumer:globex", "agent:bot", "platform:fees", "platform:cash"])
     kinds = st.sampled_from([TransactionKind.DEPOSIT, TransactionKind.ADJUSTMENT])
     amounts = st.sampled_from([1, 5_000_000, BIG])

@@ -1,5 +1,3 @@
-"""A full recount: what every projection must hold, worked out from batches and transactions in the plainest way."""
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -9,28 +7,27 @@ from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
 from aex_settlement.repository.projections import (
+    ACCOUNT_PAGES,
     BALANCES,
     DAYS,
     GENERATIONS,
     ROLLUPS,
-    SHEETS,
     STATES,
     TABLES,
     building_key,
     read_state,
 )
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.projections import Projection
 from tests.services.settlement.journal.wholeness import ALL, Journal
 
 DIMENSIONS = ("agent", "consumer", "domain")
 
 
 async def check_projections(store: Store, journal: Journal, *, at_head: bool = True) -> None:
-    """Both projections are what a recount of the batches that they say they have applied comes to."""
     for projection, tables in TABLES.items():
         state = await read_state(store, projection)
-        seq = state.record.seq if state else 0
-        generation = state.record.generation if state else ""
+        seq = state.seq if state else 0
+        generation = state.generation if state else ""
         assert not at_head or seq == len(journal.batches), f"{projection} is at {seq}"
         expected = _recount(journal, seq)
         for table in tables:
@@ -39,7 +36,6 @@ async def check_projections(store: Store, journal: Journal, *, at_head: bool = T
 
 
 async def check_gone(store: Store, projection: Projection, generation: str) -> None:
-    """Nothing is there of a generation that nobody reads any more."""
     for table in TABLES[projection]:
         assert not await _all(table, store, generation), f"{table.collection.name} still holds {generation}"
     assert await GENERATIONS.get(store, generation) is None
@@ -47,7 +43,6 @@ async def check_gone(store: Store, projection: Projection, generation: str) -> N
 
 
 def trial_balance(transactions: Iterable[LedgerTransaction]) -> dict[tuple[str, str], int]:
-    """Each account's balance in each currency."""
     sums: dict[tuple[str, str], int] = defaultdict(int)
     for each in transactions:
         for posting in each.postings:
@@ -56,10 +51,7 @@ def trial_balance(transactions: Iterable[LedgerTransaction]) -> dict[tuple[str, 
 
 
 def _recount(journal: Journal, seq: int) -> dict[str, list[Any]]:
-    return {
-        ROLLUPS.collection.name: _rollups(chain.from_iterable(journal.transactions[:seq])),
-        **_books(journal, seq),
-    }
+    return {ROLLUPS.collection.name: _rollups(chain.from_iterable(journal.transactions[:seq])), **_books(journal, seq)}
 
 
 def _rollups(transactions: Iterable[LedgerTransaction]) -> list[Any]:
@@ -79,37 +71,37 @@ def _rollups(transactions: Iterable[LedgerTransaction]) -> list[Any]:
             counted.total,
         )
         for mask in range(8):
-            kept = [name for place, name in enumerate(DIMENSIONS) if mask >> place & 1]
+            kept = [name for position, name in enumerate(DIMENSIONS) if mask >> position & 1]
             group = ("+".join(kept), *(str(who[name] if name in kept else None) for name in DIMENSIONS))
             sums = days[*group, each.postings[0].currency, day[:7]][day]
-            for place, figure in enumerate(figures):
-                sums[place] += figure
+            for position, figure in enumerate(figures):
+                sums[position] += figure
     return [[*key, sorted([day, *sums] for day, sums in by_day.items())] for key, by_day in days.items()]
 
 
 def _books(journal: Journal, seq: int) -> dict[str, list[Any]]:
     balances: dict[tuple[str, str], list[int]] = {}
     days: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    sheets = []
+    pages = []
     for batch, transactions in list(zip(journal.batches, journal.transactions, strict=True))[:seq]:
         lines: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
         for each in transactions:
             for posting in each.postings:
                 line = [each.id, each.kind.value, posting.amount, each.occurred_at.isoformat(), each.reason]
                 lines[posting.account, posting.currency].append(line)
-        for place, posted in lines.items():
-            opening = balances[place][0] if place in balances else 0
+        for position, posted in lines.items():
+            opening = balances[position][0] if position in balances else 0
             closing = opening + sum(line[2] for line in posted)
-            balances[place] = [closing, batch.seq]
-            sheets.append([*place, batch.seq, batch.sealed_at.isoformat(), opening, closing, posted])
-            day = days[*place, batch.sealed_at.date().isoformat()]
+            balances[position] = [closing, batch.seq]
+            pages.append([*position, batch.seq, batch.sealed_at.isoformat(), opening, closing, posted])
+            day = days[*position, batch.sealed_at.date().isoformat()]
             day[0] += sum(max(line[2], 0) for line in posted)
             day[1] -= sum(min(line[2], 0) for line in posted)
             day[2] = closing
     return {
-        BALANCES.collection.name: [[*place, *held] for place, held in balances.items()],
-        SHEETS.collection.name: sheets,
-        DAYS.collection.name: [[*place, *held] for place, held in days.items()],
+        BALANCES.collection.name: [[*position, *held] for position, held in balances.items()],
+        ACCOUNT_PAGES.collection.name: pages,
+        DAYS.collection.name: [[*position, *held] for position, held in days.items()],
     }
 
 
@@ -133,7 +125,7 @@ _PLAIN: Mapping[str, Callable[[Any], list[Any]]] = {
     ],
     "Balance": lambda b: [b.account, b.currency, b.balance, b.seq],
     "DayBalance": lambda d: [d.account, d.currency, d.day, d.debits, d.credits, d.closing],
-    "Sheet": lambda s: [
+    "AccountPage": lambda s: [
         s.account,
         s.currency,
         s.seq,

@@ -6,25 +6,25 @@ from hypothesis import strategies as st
 from aex_models.canonical import canonical_bytes
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.store.port import SPILL_BYTES
-from aex_settlement.rules.account_books import Books, Page, day_places_of, places_of
-from aex_settlement.rules.batching import MAX_TRANSACTIONS, MAX_WRITES, Candidate, cut
+from aex_settlement.rules.account_books import AccountUpdates, SealedBatch, account_keys, day_keys
+from aex_settlement.rules.batching import MAX_TRANSACTIONS, MAX_WRITES, SealableGroup, split_batches
 from aex_settlement.rules.journal import JournalHead, SealedTransaction, seal
 from aex_settlement.rules.rollups import groups_of
+from tests.examples import examples
 from tests.services.settlement.journal.booking import Settled, transaction_of
 from tests.services.settlement.outcomes import NOON
 
 
-def candidates(transactions: list[LedgerTransaction]) -> list[Candidate]:
+def candidates(transactions: list[LedgerTransaction]) -> list[SealableGroup]:
     return [together(each) for each in transactions]
 
 
-def together(*transactions: LedgerTransaction) -> Candidate:
-    """What was committed as one."""
+def together(*transactions: LedgerTransaction) -> SealableGroup:
     sealed = tuple(SealedTransaction(id=each.id, digest="0" * 64) for each in transactions)
-    return Candidate(transactions[0].id, sealed, transactions)
+    return SealableGroup(transactions[0].id, sealed, transactions)
 
 
-def members(batch: list[Candidate]) -> list[LedgerTransaction]:
+def members(batch: list[SealableGroup]) -> list[LedgerTransaction]:
     return [each for candidate in batch for each in candidate.transactions]
 
 
@@ -55,33 +55,36 @@ def drawn(ledger: list[tuple[str, int]], reason: str) -> list[LedgerTransaction]
     ]
 
 
-@settings(max_examples=30, deadline=None)
-@given(LEDGERS, REASONS)
-def test_every_batch_fits_and_nothing_is_left_out(ledger: list[tuple[str, int]], reason: str) -> None:
-    transactions = drawn(ledger, reason)
-    batches = list(cut(candidates(transactions)))
-    assert [each for batch in batches for each in members(batch)] == transactions
+def check_limits(batches: list[list[SealableGroup]]) -> None:
     for batch in batches:
-        page = Page(seal(JournalHead(seq=0), [], NOON), members(batch))
-        places = places_of(page.transactions)
-        assert len(batch) <= MAX_TRANSACTIONS
-        assert 2 * len(places) + len(day_places_of(page)) + 1 <= MAX_WRITES
+        page = SealedBatch(seal(JournalHead(seq=0), [], NOON), members(batch))
+        assert len(page.transactions) <= MAX_TRANSACTIONS
+        assert 2 * len(account_keys(page.transactions)) + len(day_keys(page)) + 1 <= MAX_WRITES
         assert len({group for each in page.transactions for group in groups_of(each)}) + 1 <= MAX_WRITES
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
+@given(LEDGERS, REASONS)
+def test_every_batch_fits_and_nothing_is_left_out(ledger: list[tuple[str, int]], reason: str) -> None:
+    transactions = drawn(ledger, reason)
+    batches = list(split_batches(candidates(transactions)))
+    assert [each for batch in batches for each in members(batch)] == transactions
+    check_limits(batches)
+
+
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(1, 250), REASONS)
-def test_no_sheet_of_settlements_grows_into_a_blob(count: int, reason: str) -> None:
+def test_account_page_of_settlements_stays_below_the_spill_limit(count: int, reason: str) -> None:
     transactions = [transaction_of(Settled(each), NOON, reason) for each in range(count)]
-    for batch in cut(candidates(transactions)):
-        books = Books("g", {}, {})
-        books.post(Page(seal(JournalHead(seq=10**9), [], NOON), members(batch)))
-        assert all(len(canonical_bytes(sheet)) <= SPILL_BYTES for sheet in books.sheets)
+    for batch in split_batches(candidates(transactions)):
+        books = AccountUpdates("g", {}, {})
+        books.post(SealedBatch(seal(JournalHead(seq=10**9), [], NOON), members(batch)))
+        assert all(len(canonical_bytes(account_page)) <= SPILL_BYTES for account_page in books.pages)
 
 
 def test_few_parties_fill_a_batch_with_transactions_and_many_with_documents() -> None:
-    few = [len(batch) for batch in cut(candidates([settled(each, 10) for each in range(450)]))]
-    many = [len(batch) for batch in cut(candidates([settled(each, 450) for each in range(450)]))]
+    few = [len(batch) for batch in split_batches(candidates([settled(each, 10) for each in range(450)]))]
+    many = [len(batch) for batch in split_batches(candidates([settled(each, 450) for each in range(450)]))]
     assert few == [200, 200, 50]
     assert max(many) < 120
     assert sum(many) == 450
@@ -90,23 +93,18 @@ def test_few_parties_fill_a_batch_with_transactions_and_many_with_documents() ->
 PAIRS = st.lists(st.tuples(st.integers(1, 2), st.sampled_from([1, 40, 300])), min_size=1, max_size=260)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(PAIRS)
-def test_what_was_committed_as_one_is_in_one_batch_and_counts_whole(rows: list[tuple[int, int]]) -> None:
+def test_group_stays_in_one_batch_within_its_limits(rows: list[tuple[int, int]]) -> None:
     waiting = [
         together(*(settled(1_000 * number + each * people, people) for each in range(size)))
         for number, (size, people) in enumerate(rows)
     ]
-    batches = list(cut(waiting))
+    batches = list(split_batches(waiting))
     assert [each for batch in batches for each in batch] == waiting
-    for batch in batches:
-        transactions = members(batch)
-        page = Page(seal(JournalHead(seq=0), [], NOON), transactions)
-        assert len(transactions) <= MAX_TRANSACTIONS
-        assert 2 * len(places_of(transactions)) + len(day_places_of(page)) + 1 <= MAX_WRITES
-        assert len({group for each in transactions for group in groups_of(each)}) + 1 <= MAX_WRITES
+    check_limits(batches)
 
 
-def test_two_that_belong_together_go_into_the_next_batch_where_there_is_room_for_one() -> None:
+def test_group_of_two_goes_into_the_next_batch_when_one_fits() -> None:
     waiting = [*candidates([settled(each, 10) for each in range(199)]), together(settled(900, 10), settled(901, 10))]
-    assert [len(members(batch)) for batch in cut(waiting)] == [199, 2]
+    assert [len(members(batch)) for batch in split_batches(waiting)] == [199, 2]

@@ -1,5 +1,3 @@
-"""Where batches are gone no others are sealed in their place: a second chain would hide the first."""
-
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,18 +10,18 @@ from structlog.testing import capture_logs
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
-from aex_settlement.handlers.journal.seal import Lookout, seal_waiting
+from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, batch_key, read_head
 from aex_settlement.repository.projections import STATES
-from aex_settlement.rules.broken import BrokenJournal
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.journal import BrokenJournal
+from aex_settlement.rules.projections import Projection
 from aex_settlement.sealer import SealerPolicy, catch_up
 from tests.libs.runtime.background import eventually_async, running
 from tests.services.settlement.audit.tampering import delete
-from tests.services.settlement.desk import Desk, desk_over, open_store
 from tests.services.settlement.journal.booking import Settled, book
 from tests.services.settlement.journal.test_sealer import process_over
 from tests.services.settlement.journal.test_sealing import tamper
+from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over, open_store
 from tests.services.settlement.outcomes import NOON
 
 WATERMARKS: Sequence[tuple[Table[Any], str]] = [(STATES, each.value) for each in Projection]
@@ -45,62 +43,60 @@ async def lose(store: Store, what: Sequence[tuple[Table[Any], str]]) -> None:
     ],
     ids=["journal", "and one watermark", "head, a batch and watermarks", "and all watermarks"],
 )
-async def test_no_second_chain_is_begun(desk: Desk, lost: Sequence[tuple[Table[Any], str]], trace: str) -> None:
-    await book(desk, Settled(1))
-    await desk.seal()
-    head = await read_head(desk.deps.store)
+async def test_no_second_chain_is_begun(ledger: LedgerKit, lost: Sequence[tuple[Table[Any], str]], trace: str) -> None:
+    await book(ledger, Settled(1))
+    await ledger.seal()
+    head = await read_head(ledger.deps.store)
     assert head is not None
-    assert head.record.seq == 2
-    desk.clock.advance(timedelta(seconds=1))
-    await book(desk, Settled(2))
-    await lose(desk.deps.store, lost)
+    assert head.seq == 2
+    ledger.clock.advance(timedelta(seconds=1))
+    await book(ledger, Settled(2))
+    await lose(ledger.deps.store, lost)
     for _ in range(2):
         with pytest.raises(BrokenJournal, match=f"batch 1: the journal's head is missing, and .*{trace}"):
-            await desk.seal()
-    assert await read_head(desk.deps.store) is None
+            await ledger.seal()
+    assert await read_head(ledger.deps.store) is None
 
 
-async def test_a_watermark_that_cannot_be_read_is_a_trace_and_keeps_nobody_from_sealing_behind_the_head(
-    desk: Desk,
-) -> None:
-    await desk.seal()
+async def test_unreadable_watermark_is_a_trace_of_a_journal(ledger: LedgerKit) -> None:
+    await ledger.seal()
     for table, key in WATERMARKS:
-        await tamper(desk, table.collection, key, b"{}")
-    await book(desk, Settled(1))
-    assert await seal_waiting(desk.deps) == 1
-    await lose(desk.deps.store, JOURNAL)
+        await tamper(ledger, table.collection, key, b"{}")
+    await book(ledger, Settled(1))
+    assert await seal_unsealed(ledger.deps) == 1
+    await lose(ledger.deps.store, JOURNAL)
     with pytest.raises(BrokenJournal, match="batch 1"):
-        await seal_waiting(desk.deps)
+        await seal_unsealed(ledger.deps)
 
 
-async def test_what_was_cut_off_is_not_sealed_anew(desk: Desk) -> None:
-    await book(desk, Settled(1))
-    await seal_waiting(desk.deps)
-    before = await desk.deps.store.get(HEAD.collection, HEAD_KEY)
-    await book(desk, Settled(2))
-    await desk.seal()
+async def test_removed_batches_are_not_sealed_twice(ledger: LedgerKit) -> None:
+    await book(ledger, Settled(1))
+    await seal_unsealed(ledger.deps)
+    before = await ledger.deps.store.get(HEAD.collection, HEAD_KEY)
+    await book(ledger, Settled(2))
+    await ledger.seal()
     assert before is not None
-    await tamper(desk, HEAD.collection, HEAD_KEY, before.body)
-    await delete(desk.deps.store, BATCHES, batch_key(3))
-    await book(desk, Settled(3))
+    await tamper(ledger, HEAD.collection, HEAD_KEY, before.body)
+    await delete(ledger.deps.store, BATCHES, batch_key(3))
+    await book(ledger, Settled(3))
     with pytest.raises(BrokenJournal, match="batch 3: it is missing, and a projection has applied batch 3"):
-        await desk.seal()
+        await ledger.seal()
 
 
-async def test_a_sealer_that_goes_on_sees_it_too_whenever_it_looks_from_the_beginning(tmp_path: Path) -> None:
+async def test_running_sealer_finds_lost_batches_in_a_full_run(tmp_path: Path) -> None:
     async with open_store("memory", tmp_path) as store:
-        desk, lookout = desk_over(store, NOON), Lookout()
-        await book(desk, Settled(1))
-        await seal_waiting(desk.deps, lookout=lookout)
+        ledger, state = ledger_kit_over(store, NOON), SealerState()
+        await book(ledger, Settled(1))
+        await seal_unsealed(ledger.deps, state=state)
         before = await store.get(HEAD.collection, HEAD_KEY)
-        await book(desk, Settled(2))
-        await catch_up(desk.deps, lookout=lookout)
+        await book(ledger, Settled(2))
+        await catch_up(ledger.deps, state=state)
         assert before is not None
-        await tamper(desk, HEAD.collection, HEAD_KEY, before.body)
+        await tamper(ledger, HEAD.collection, HEAD_KEY, before.body)
         await delete(store, BATCHES, batch_key(3))
-        desk.clock.advance(timedelta(minutes=1))
+        ledger.clock.advance(timedelta(minutes=1))
         with pytest.raises(BrokenJournal, match="batch 3"):
-            await catch_up(desk.deps, lookout=lookout)
+            await catch_up(ledger.deps, state=state)
 
 
 async def test_the_alarm_is_given_for_as_long_as_the_journal_is_lost() -> None:
@@ -112,15 +108,15 @@ async def test_the_alarm_is_given_for_as_long_as_the_journal_is_lost() -> None:
     with capture_logs() as lines:
         async with running(process.sealer.run()):
 
-            async def told_twice() -> bool:
+            async def logged_twice() -> bool:
                 return len([line for line in lines if line["event"] == "journal_broken"]) >= 2
 
-            await eventually_async(told_twice)
+            await eventually_async(logged_twice)
     alarm = next(line for line in lines if line["event"] == "journal_broken")
     assert (alarm["alarm"], alarm["batch"]) == (True, 1)
     assert await read_head(process.deps.store) is None
 
 
-async def test_sealers_that_begin_together_take_each_other_for_no_loss(desk: Desk) -> None:
-    await book(desk, Settled(1))
-    assert sum(await asyncio.gather(*(catch_up(desk.deps) for _ in range(4)))) == 1
+async def test_concurrent_first_sealers_report_no_loss(ledger: LedgerKit) -> None:
+    await book(ledger, Settled(1))
+    assert sum(await asyncio.gather(*(catch_up(ledger.deps) for _ in range(4)))) == 1

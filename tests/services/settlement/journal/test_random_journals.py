@@ -1,5 +1,3 @@
-"""Whatever is booked, sealed and broken off, in whatever order: the journal is whole, its projections are a recount."""
-
 import asyncio
 import tempfile
 from dataclasses import replace
@@ -14,15 +12,16 @@ from hypothesis import strategies as st
 
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import Store
-from aex_settlement.repository.projections import SHEETS, read_state
-from aex_settlement.rules.projected import Projection
+from aex_settlement.repository.projections import ACCOUNT_PAGES, read_state
+from aex_settlement.rules.projections import Projection
 from aex_settlement.sealer import catch_up
 from tests.emulators.emulators import Emulators, new_project
+from tests.examples import examples
 from tests.parts.crashing import Crash, CrashingStore
-from tests.services.settlement.desk import Desk, desk_over, open_store
 from tests.services.settlement.journal.booking import Moved, Settled, book, moves, settlements
 from tests.services.settlement.journal.recount import check_projections, trial_balance
 from tests.services.settlement.journal.wholeness import Journal, checked_journal
+from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over, open_store
 from tests.services.settlement.outcomes import NOON
 
 Step = tuple[str, Any]
@@ -31,7 +30,6 @@ FATES = st.lists(st.sampled_from([None, None, None, "before", "after"]), max_siz
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[Step]:
-    """Bookings, reversals, clocks that go and jump back, looks that crash, and two sealers at once."""
     taken: list[Step] = []
     settled: list[Settled] = []
     for number in range(draw(st.integers(1, 25))):
@@ -51,32 +49,29 @@ def steps(draw: st.DrawFn) -> list[Step]:
 
 
 class Story:
-    """Takes the steps over one store."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.desk = desk_over(store, NOON)
+        self.ledger = ledger_kit_over(store, NOON)
         self.balances: dict[int, Any] = {}
-        """Of each batch that was seen: a past answer never changes."""
+        """Balances by batch; a past answer never changes."""
 
     async def take(self, taken: list[Step]) -> None:
         for kind, what in taken:
             if isinstance(what, Settled | Moved):
-                await book(self.desk, what)
+                await book(self.ledger, what)
             elif kind == "wait":
-                self.desk.clock.advance(what)
+                self.ledger.clock.advance(what)
             elif kind == "seal":
                 await self._crashing(what[0])
             else:
                 await asyncio.gather(self._crashing(what[0]), self._crashing(what[1]))
             await self._check(await checked_journal(self.store), at_head=False)
-        await self.desk.seal()
+        await self.ledger.seal()
         await self._check(await checked_journal(self.store), at_head=True)
 
     async def _crashing(self, fates: list[str | None]) -> None:
-        """A process that looks once, if it lives so long."""
         try:
-            await catch_up(replace(self.desk.deps, store=CrashingStore(self.store, iter(fates))))
+            await catch_up(replace(self.ledger.deps, store=CrashingStore(self.store, iter(fates))))
         except Crash:
             return
 
@@ -86,22 +81,21 @@ class Story:
             balance = trial_balance(chain.from_iterable(journal.transactions[:seq]))
             assert not any(_by_currency(balance).values()), f"batch {seq} does not balance"
             assert self.balances.setdefault(seq, balance) == balance, f"the answer for batch {seq} has changed"
-        assert await sheets_balance(self.desk) == _closing(self.balances, await _watermark(self.desk))
+        assert await closing_balances(self.ledger) == _closing(self.balances, await _watermark(self.ledger))
 
 
-async def sheets_balance(desk: Desk) -> dict[tuple[str, str], int]:
-    """Each account's balance as its last sheet closes."""
-    state = await read_state(desk.deps.store, Projection.ACCOUNTS)
+async def closing_balances(ledger: LedgerKit) -> dict[tuple[str, str], int]:
+    state = await read_state(ledger.deps.store, Projection.ACCOUNTS)
     if state is None:
         return {}
-    found = await SHEETS.find(desk.deps.store, {"generation": state.record.generation}, limit=10_000)
-    sheets = sorted((each.record for each in found), key=lambda sheet: sheet.seq)
-    return {(sheet.account, sheet.currency): sheet.closing for sheet in sheets}
+    found = await ACCOUNT_PAGES.find(ledger.deps.store, {"generation": state.generation}, limit=10_000)
+    pages = sorted((each.record for each in found), key=lambda page: page.seq)
+    return {(page.account, page.currency): page.closing for page in pages}
 
 
-async def _watermark(desk: Desk) -> int:
-    state = await read_state(desk.deps.store, Projection.ACCOUNTS)
-    return state.record.seq if state else 0
+async def _watermark(ledger: LedgerKit) -> int:
+    state = await read_state(ledger.deps.store, Projection.ACCOUNTS)
+    return state.seq if state else 0
 
 
 def _closing(balances: dict[int, Any], seq: int) -> Any:
@@ -115,36 +109,36 @@ def _by_currency(balance: dict[tuple[str, str], int]) -> dict[str, int]:
     return sums
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(steps())
-def test_in_memory_the_books_are_a_recount_of_a_whole_journal(taken: list[Step]) -> None:
-    async def tell() -> None:
+def test_projections_in_memory_equal_a_recount(taken: list[Step]) -> None:
+    async def run_story() -> None:
         async with open_store("memory", Path()) as store:
             await Story(store).take(taken)
 
-    asyncio.run(tell())
+    asyncio.run(run_story())
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps())
-def test_in_sqlite_the_books_are_a_recount_of_a_whole_journal(taken: list[Step]) -> None:
-    async def tell() -> None:
+def test_projections_in_sqlite_equal_a_recount(taken: list[Step]) -> None:
+    async def run_story() -> None:
         with tempfile.TemporaryDirectory() as folder:
             async with open_store("sqlite", Path(folder)) as store:
                 await Story(store).take(taken)
 
-    asyncio.run(tell())
+    asyncio.run(run_story())
 
 
 @pytest.mark.emulator
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(taken=steps())
-def test_in_firestore_the_books_are_a_recount_of_a_whole_journal(emulators: Emulators, taken: list[Step]) -> None:
-    async def tell() -> None:
+def test_projections_in_firestore_equal_a_recount(emulators: Emulators, taken: list[Step]) -> None:
+    async def run_story() -> None:
         store = FirestoreStore(new_project(), emulator=emulators.firestore.host)
         try:
             await Story(store).take(taken)
         finally:
             await store.close()
 
-    asyncio.run(tell())
+    asyncio.run(run_story())

@@ -14,18 +14,16 @@ from aex_runtime.clock import WallClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.leases import LeaseRecord, Leases, leases_table
 from aex_runtime.service import Backends
-from aex_runtime.store.keys import key_of
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Transaction
+from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.unit_of_work import UnitOfWork
-from aex_settlement.bell import Bell
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.seal import seal_waiting
-from aex_settlement.handlers.settle_outcome import settle_outcome
+from aex_settlement.handlers.journal.seal import seal_unsealed
+from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.main import create_app
 from aex_settlement.repository.journal import read_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, catch_up
+from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, WakeupEvent, catch_up
 from aex_settlement.settings import Settings
 from tests.libs.runtime.background import FailingStore, eventually_async, running
 from tests.services.settlement.journal.recount import check_projections
@@ -37,8 +35,6 @@ NEVER = timedelta(hours=1)
 
 @dataclass
 class Process:
-    """One process of the service, with its sealer."""
-
     deps: Deps
     sealer: Sealer
     store: FailingStore
@@ -62,13 +58,13 @@ class Process:
 
 
 def process_over(store: MemoryStore, policy: SealerPolicy | None = None) -> Process:
-    failing, clock, ids, bell = FailingStore(store), WallClock(), RandomIds(), Bell()
-    deps = Deps(UnitOfWork("settlement", failing, clock, lambda _: None), failing, clock, ids, bell.ring)
+    failing, clock, ids, wakeup = FailingStore(store), WallClock(), RandomIds(), WakeupEvent()
+    deps = Deps(UnitOfWork("settlement", failing, clock, lambda _: None), failing, clock, ids, wakeup.set)
     leases = Leases("settlement", failing, clock, holder=ids.new("proc"), max_skew=timedelta(milliseconds=50))
-    return Process(deps, Sealer(deps, leases, bell, policy), failing)
+    return Process(deps, Sealer(deps, leases, wakeup, policy), failing)
 
 
-async def test_the_bell_wakes_the_sealer_and_a_burst_is_one_batch() -> None:
+async def test_wakeup_seals_a_burst_as_one_batch() -> None:
     process = process_over(MemoryStore(), SealerPolicy(gather=timedelta(milliseconds=50), poll=NEVER))
     async with running(process.sealer.run()):
         await eventually_async(process.has_sealed(0))
@@ -80,7 +76,7 @@ async def test_the_bell_wakes_the_sealer_and_a_burst_is_one_batch() -> None:
     await check_projections(process.deps.store, journal)
 
 
-async def test_what_comes_while_the_sealer_rests_is_one_batch_however_often_the_bell_rings() -> None:
+async def test_commits_during_the_rest_are_one_batch() -> None:
     process = process_over(
         MemoryStore(), SealerPolicy(gather=timedelta(0), rest=timedelta(milliseconds=400), poll=NEVER)
     )
@@ -103,7 +99,7 @@ def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
     return opened
 
 
-async def test_what_other_processes_commit_is_found_without_a_bell() -> None:
+async def test_commits_of_other_processes_are_polled() -> None:
     store = MemoryStore()
     process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20)))
     other = process_over(store)
@@ -112,7 +108,7 @@ async def test_what_other_processes_commit_is_found_without_a_bell() -> None:
         await eventually_async(process.has_sealed(1))
 
 
-async def test_an_outage_is_waited_out_and_told_of() -> None:
+async def test_sealing_resumes_after_an_outage() -> None:
     process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10), rest=timedelta(0)))
     await process.settle("ctr_1")
     with capture_logs() as lines:
@@ -123,8 +119,8 @@ async def test_an_outage_is_waited_out_and_told_of() -> None:
             process.store.down = False
             await process.settle("ctr_2")
             await eventually_async(process.has_sealed(2))
-    (told,) = [line for line in lines if line["event"] == "journal_not_sealed"]
-    assert told["retry_in_s"] > 0
+    (logged,) = [line for line in lines if line["event"] == "journal_not_sealed"]
+    assert logged["retry_in_s"] > 0
 
 
 async def test_when_one_process_ends_another_takes_over() -> None:
@@ -139,7 +135,7 @@ async def test_when_one_process_ends_another_takes_over() -> None:
         await eventually_async(one.has_sealed(2))
 
 
-async def test_a_sealer_that_was_fenced_off_tries_to_get_the_lease_again() -> None:
+async def test_fenced_sealer_acquires_the_lease_later() -> None:
     store = MemoryStore()
     process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300)))
     leases = leases_table("settlement")
@@ -166,13 +162,13 @@ async def test_a_sealer_that_was_fenced_off_tries_to_get_the_lease_again() -> No
     assert {line["event"] for line in lines} & {"sealer_fenced", "lease_lost"}
 
 
-async def test_a_broken_journal_is_told_of_with_an_alarm_and_sealing_goes_on() -> None:
+async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
     process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
     await process.settle("ctr_1")
     await catch_up(process.deps)
     await process.settle("ctr_2")
     (sealed,) = (await checked_journal(process.deps.store)).sealed
-    await seal_waiting(process.deps)
+    await seal_unsealed(process.deps)
     victim = (await checked_journal(process.deps.store)).sealed[-1]
     assert victim.id != sealed.id
     await remove(process, victim.id)
@@ -182,7 +178,7 @@ async def test_a_broken_journal_is_told_of_with_an_alarm_and_sealing_goes_on() -
 
             async def sealed_behind_it() -> bool:
                 head = await read_head(process.deps.store)
-                return head is not None and head.record.seq == 4
+                return head is not None and head.seq == 4
 
             await eventually_async(sealed_behind_it)
     alarm = next(line for line in lines if line["event"] == "journal_broken")
@@ -198,16 +194,14 @@ async def remove(process: Process, transaction_id: str) -> None:
     await process.deps.store.transact(write)
 
 
-async def test_gauges_tell_how_far_behind_the_journal_is() -> None:
+async def test_gauges_report_the_delay_of_the_journal() -> None:
     process = process_over(MemoryStore())
     names = ("aex_journal_unsealed_seconds", "aex_journal_refused", "aex_accounts_behind_batches")
     assert [await process.gauge(name) for name in names] == [0, 0, 0]
     await process.settle("ctr_1")
     await asyncio.sleep(0.01)
     assert 0 < await process.gauge("aex_journal_unsealed_seconds") < 10
-    ((transaction,),) = [
-        (await TRANSACTIONS.find(process.deps.store, order="occurred_at")),
-    ]
+    ((transaction,),) = [(await TRANSACTIONS.find(process.deps.store, order="occurred_at"))]
     await remove(process, transaction.record.id)
     async with running(process.sealer.run()):
 

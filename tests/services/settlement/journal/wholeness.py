@@ -6,8 +6,7 @@ from hashlib import sha256
 from itertools import chain
 
 from aex_models.settlement import LedgerTransaction
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Store
+from aex_runtime.store.port import Store, key_of
 from aex_settlement.repository.journal import HEAD, HEAD_KEY, UNSEALED, batches_after
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.rules.journal import GENESIS, JournalBatch
@@ -17,8 +16,6 @@ ALL = 100_000
 
 @dataclass
 class Journal:
-    """Batches in their order, each with its transactions."""
-
     batches: list[JournalBatch] = field(default_factory=list)
     transactions: list[list[LedgerTransaction]] = field(default_factory=list)
 
@@ -28,7 +25,6 @@ class Journal:
 
 
 async def checked_journal(store: Store) -> Journal:
-    """The journal, once it is seen to be whole: no gap, no broken link, each transaction sealed once or waiting."""
     journal, previous = Journal(), GENESIS
     for seq, batch in enumerate(await batches_after(store, 0, ALL), start=1):
         assert batch.seq == seq, f"batch {seq} is missing"
@@ -49,7 +45,6 @@ async def checked_journal(store: Store) -> Journal:
 
 
 def _hash_of(batch: JournalBatch, previous: str) -> str:
-    """Written out here and not taken from the product: the two are held against each other."""
     chained = {
         "previous_hash": previous,
         "sealed_at": batch.sealed_at.isoformat(),
@@ -65,5 +60,5 @@ async def _check_nothing_is_lost(store: Store, journal: Journal) -> None:
     rows = await UNSEALED.find(store, order="occurred_at", limit=ALL)
     waiting = [each.id for row in rows for each in row.record.transactions]
     assert not set(sealed) & set(waiting), "a sealed transaction still waits"
-    booked = [each.record.id for each in await TRANSACTIONS.find(store, order="occurred_at", limit=ALL)]
-    assert sorted(booked) == sorted(sealed + waiting), "a transaction is neither sealed nor waiting"
+    posted = [each.record.id for each in await TRANSACTIONS.find(store, order="occurred_at", limit=ALL)]
+    assert sorted(posted) == sorted(sealed + waiting), "a transaction is neither sealed nor waiting"

@@ -15,21 +15,20 @@ from aex_models.cost import cost
 from aex_models.settlement import BreakdownRow, LedgerTransaction, SettlementBreakdown, TransactionKind
 from aex_runtime.errors import InvalidRequest
 from aex_settlement.rules import breakdown
-from aex_settlement.rules.booked import reversal_transaction, settlement_transaction
 from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, dimensions_of, parse_groups
-from aex_settlement.rules.periods import DaySpan
-from aex_settlement.rules.projected import Rollup
-from aex_settlement.rules.rollups import changed, rollup_changes, view_of
+from aex_settlement.rules.projections import DaySpan, Rollup
+from aex_settlement.rules.rollups import rollup_changes, update_rollup, view_of
+from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
 from tests.libs.models.results import a_result, results, terms
 from tests.services.settlement.outcomes import NOON, a_settlement
 
 
-def booked(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
+def posted(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
     settlement = a_settlement(**changes)
     return settlement_transaction(settlement, 1, settlement.cost, at, "", "")
 
 
-def taken_back(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
+def reversal(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
     settlement = a_settlement(**changes)
     return reversal_transaction(settlement, 1, settlement.cost, at, "", "")
 
@@ -44,13 +43,13 @@ changes = st.fixed_dictionaries(
         "cost": st.builds(cost, terms, results()),
     }
 )
-bookings = st.builds(lambda make, at, given: make(at, **given), st.sampled_from([booked, taken_back]), moments, changes)
+bookings = st.builds(lambda make, at, given: make(at, **given), st.sampled_from([posted, reversal]), moments, changes)
 groups = st.lists(st.sampled_from(GROUPS), min_size=1, max_size=2, unique=True).map(tuple)
 
 
 def rollups_of(transactions: Iterable[LedgerTransaction], view: str) -> list[Rollup]:
     found = rollup_changes(transactions)
-    return [changed("g", group, None, days) for group, days in found.items() if group.view == view]
+    return [update_rollup("g", group, None, days) for group, days in found.items() if group.view == view]
 
 
 def broken_down(
@@ -70,7 +69,7 @@ def key(transaction: LedgerTransaction, group: str) -> str:
 
 @given(groups, st.lists(bookings, max_size=12), st.randoms())
 def test_rows_and_totals_are_exact_sums_in_any_order(
-    by: tuple[str, ...], given_: list[LedgerTransaction], dice: Any
+    by: tuple[str, ...], given_: list[LedgerTransaction], dice_value: Any
 ) -> None:
     found = broken_down(by, given_)
     for row in found.rows:
@@ -84,7 +83,7 @@ def test_rows_and_totals_are_exact_sums_in_any_order(
         assert_sums(total, [each for each in given_ if each.postings[0].currency == total.currency])
     assert len(found.rows) == len({(*(key(each, name) for name in by), each.postings[0].currency) for each in given_})
     shuffled = given_[:]
-    dice.shuffle(shuffled)
+    dice_value.shuffle(shuffled)
     assert broken_down(by, shuffled) == found
 
 
@@ -98,21 +97,13 @@ def assert_sums(row: BreakdownRow, members: list[LedgerTransaction]) -> None:
     assert row.cpc + row.cpa_bonus - row.cpa_penalty == row.total
 
 
-def test_what_was_booked_and_taken_back_is_a_row_of_zeros_and_what_was_not_booked_is_none() -> None:
+def test_reversed_group_is_a_row_of_zeros() -> None:
     later = NOON + timedelta(days=1)
-    given_ = [booked(), taken_back(), booked(later, agent_id="crew")]
+    given_ = [posted(), reversal(), posted(later, agent_id="crew")]
     by_agent = broken_down(("agent",), given_)
     assert [(row.agent, row.count, row.total) for row in by_agent.rows] == [("bot", 0, 0), ("crew", 1, Decimal("1.00"))]
     first_day = broken_down(("agent",), given_, DaySpan(last="2025-03-01"))
     assert [row.agent for row in first_day.rows] == ["bot"]
-
-
-def test_a_reversal_counts_on_its_own_day() -> None:
-    rows = broken_down(("day",), [booked(), taken_back(NOON + timedelta(days=31))]).rows
-    assert [(row.day, row.count, f"{row.total:.2f}") for row in rows] == [
-        ("2025-03-01", 1, "1.00"),
-        ("2025-04-01", -1, "-1.00"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -127,25 +118,25 @@ def test_a_reversal_counts_on_its_own_day() -> None:
     ],
 )
 def test_days_are_cut_out_of_their_month(first: str | None, last: str | None, counted: int) -> None:
-    given_ = [booked(NOON + timedelta(days=number)) for number in range(3)]
+    given_ = [posted(NOON + timedelta(days=number)) for number in range(3)]
     found = broken_down(("month",), given_, DaySpan(first, last))
     assert sum(row.count for row in found.rows) == counted
 
 
 def test_a_sum_may_exceed_the_largest_amount() -> None:
     rich = cost(Terms(cpc_rate=Decimal(1_000_000_000)), a_result())
-    assert broken_down(("agent",), [booked(cost=rich)] * 20).totals[0].total == 20_000_000_000
+    assert broken_down(("agent",), [posted(cost=rich)] * 20).totals[0].total == 20_000_000_000
 
 
 def test_days_and_months_are_utc() -> None:
     late = datetime(2025, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5))).astimezone(UTC)
-    rows = broken_down(("day", "month"), [booked(late)]).rows
+    rows = broken_down(("day", "month"), [posted(late)]).rows
     assert [(row.day, row.month) for row in rows] == [("2025-02-01", "2025-02")]
 
 
 def test_currencies_stand_in_rows_of_their_own() -> None:
     euros = cost(Terms(cpc_rate=Decimal(3), currency="EUR"), a_result())
-    given_ = [booked(), booked(cost=euros)]
+    given_ = [posted(), posted(cost=euros)]
     found = broken_down(("agent",), given_)
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.rows] == ["bot EUR 3.00", "bot USD 1.00"]
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.totals] == ["None EUR 3.00", "None USD 1.00"]
@@ -158,7 +149,7 @@ def test_nothing_settled_is_an_empty_breakdown() -> None:
 
 def test_more_rows_than_an_answer_takes_are_refused_with_the_way_out() -> None:
     fold = BreakdownFold(("agent",))
-    (rollup,) = rollups_of([booked()], "agent")
+    (rollup,) = rollups_of([posted()], "agent")
     for number in range(breakdown.MAX_ROWS):
         fold.add(rollup.model_copy(update={"agent": f"bot-{number}"}))
     fold.add(rollup.model_copy(update={"agent": "bot-0"}))
@@ -181,17 +172,9 @@ def test_a_readers_own_dimension_is_in_its_view(by: tuple[str, ...], own: dict[s
     assert view_of(dimensions_of(by, own)) == view
 
 
-@pytest.mark.parametrize(
-    ("given_as", "read"),
-    [
-        (["agent"], ("agent",)),
-        (["agent,day"], ("agent", "day")),
-        (["month", "domain"], ("month", "domain")),
-        (["consumer, day"], ("consumer", "day")),
-    ],
-)
-def test_groups_are_named_by_comma_or_repeated(given_as: list[str], read: tuple[str, ...]) -> None:
-    assert parse_groups(given_as) == read
+def test_groups_are_named_by_comma_or_repeated() -> None:
+    assert parse_groups(["agent"]) == ("agent",)
+    assert parse_groups(["agent,day"]) == parse_groups(["agent", "day"]) == parse_groups(["agent, day"])
 
 
 @pytest.mark.parametrize(
@@ -202,8 +185,6 @@ def test_groups_are_named_by_comma_or_repeated(given_as: list[str], read: tuple[
         ([""], "unknown_group"),
         (["Agent"], "unknown_group"),
         (["agent,day,domain"], "too_many_groups"),
-        (["agent", "day", "domain"], "too_many_groups"),
-        (["day,day"], "repeated_group"),
         (["day", "day"], "repeated_group"),
         ([], "no_group"),
     ],

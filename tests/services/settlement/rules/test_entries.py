@@ -7,31 +7,30 @@ from hypothesis import strategies as st
 
 from aex_models.money import from_micros
 from aex_models.settlement import AccountEntry, TransactionKind
-from aex_settlement.rules.entries import Place, each_line
-from aex_settlement.rules.projected import Sheet, SheetLine
+from aex_settlement.rules.account_books import EntryPosition, read_entries
+from aex_settlement.rules.projections import AccountPage, PageEntry
 from tests.services.settlement.outcomes import NOON
 
 amounts = st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=4)
 books = st.lists(st.dictionaries(st.sampled_from(["EUR", "USD", "XAU"]), amounts, min_size=1), max_size=5)
-"""What each batch posts in each currency."""
+"""Postings of each batch, by currency."""
 
 
-def sheets_of(book: Sequence[dict[str, list[int]]]) -> list[Sheet]:
-    """The sheets of a book, newest first."""
+def pages_of(book: Sequence[dict[str, list[int]]]) -> list[AccountPage]:
     held: dict[str, int] = {}
-    sheets = []
+    pages = []
     for seq, batch in enumerate(book, 1):
         for currency, posted in batch.items():
             opening = held.get(currency, 0)
             held[currency] = opening + sum(posted)
             lines = tuple(
-                SheetLine(
+                PageEntry(
                     transaction_id=f"txn_{seq}_{number}", kind=TransactionKind.DEPOSIT, amount=amount, occurred_at=NOON
                 )
                 for number, amount in enumerate(posted)
             )
-            sheets.append(
-                Sheet(
+            pages.append(
+                AccountPage(
                     generation="g",
                     account="platform:cash",
                     currency=currency,
@@ -42,15 +41,17 @@ def sheets_of(book: Sequence[dict[str, list[int]]]) -> list[Sheet]:
                     lines=lines,
                 )
             )
-    return sorted(sheets, key=lambda sheet: -sheet.seq)
+    return sorted(pages, key=lambda page: -page.seq)
 
 
-async def read(sheets: Sequence[Sheet], before: Place | None = None) -> list[tuple[Place, AccountEntry]]:
-    async def each() -> AsyncIterator[Sheet]:
-        for sheet in sheets:
-            yield sheet
+async def read(
+    pages: Sequence[AccountPage], before: EntryPosition | None = None
+) -> list[tuple[EntryPosition, AccountEntry]]:
+    async def each() -> AsyncIterator[AccountPage]:
+        for page in pages:
+            yield page
 
-    return [line async for line in each_line(each(), before)]
+    return [line async for line in read_entries(each(), before)]
 
 
 @given(books)
@@ -62,17 +63,17 @@ async def test_each_line_shows_what_was_held_after_it(book: list[dict[str, list[
             for amount in batch[currency]:
                 held[currency] = held.get(currency, 0) + amount
                 expected.append((currency, amount, from_micros(held[currency])))
-    found = await read(sheets_of(book))
+    found = await read(pages_of(book))
     assert [(entry.currency, entry.amount, entry.balance) for _, entry in found] == expected[::-1]
 
 
 @given(books, st.data())
 async def test_reading_goes_on_from_any_line(book: list[dict[str, list[int]]], data: st.DataObject) -> None:
-    sheets = sheets_of(book)
-    whole = await read(sheets)
-    assert [place for place, _ in whole] == sorted((place for place, _ in whole), reverse=True)
-    if whole:
-        cut = data.draw(st.integers(0, len(whole) - 1))
-        place = Place.at(whole[cut][0].position)
-        shuffled = sorted(sheets, key=lambda sheet: (-sheet.seq, sheet.closing))
-        assert await read([each for each in shuffled if each.seq <= place.seq], place) == whole[cut + 1 :]
+    pages = pages_of(book)
+    complete = await read(pages)
+    assert [position for position, _ in complete] == sorted((position for position, _ in complete), reverse=True)
+    if complete:
+        cut = data.draw(st.integers(0, len(complete) - 1))
+        position = EntryPosition.parse(complete[cut][0].cursor)
+        shuffled = sorted(pages, key=lambda page: (-page.seq, page.closing))
+        assert await read([each for each in shuffled if each.seq <= position.seq], position) == complete[cut + 1 :]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_settlement.rules.periods import even_end
+from aex_settlement.rules.projections import even_end
 
 
 @given(st.integers(0, 2**53))

@@ -3,12 +3,10 @@
 import pytest
 
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest
-from aex_settlement.rules.accounts import is_account, is_consumer_account
-from aex_settlement.rules.requested import transaction_problems
+from aex_settlement.rules.transactions import is_account, is_consumer_account, transaction_problems
 
 
 def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tuple[str, str]]:
-    """The problems' paths and codes."""
     postings = tuple(
         Posting(account=side[0], amount=side[1], currency=side[2] if len(side) > 2 else "USD") for side in sides
     )
@@ -16,24 +14,20 @@ def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tup
     return [(problem.path, problem.code) for problem in transaction_problems(request)]
 
 
-def test_a_deposit_debits_cash_and_credits_consumers() -> None:
-    assert found("deposit", ("platform:cash", 5), ("consumer:acme", -5)) == []
-    assert found("deposit", ("platform:cash", 5), ("consumer:acme", -3), ("consumer:globex", -2)) == []
-
-
-def test_a_deposit_the_wrong_way_round_is_refused() -> None:
-    assert found("deposit", ("platform:cash", -5), ("consumer:acme", 5)) == [
-        ("/postings/0/amount", "not_a_deposit"),
-        ("/postings/1/amount", "not_a_deposit"),
-    ]
-
-
-def test_a_deposit_pays_no_agent() -> None:
-    assert found("deposit", ("platform:cash", 5), ("agent:bot", -5)) == [("/postings/1/account", "not_a_deposit")]
-
-
-def test_an_adjustment_moves_money_between_any_accounts() -> None:
-    assert found("adjustment", ("agent:bot", 5), ("platform:fees", -4), ("consumer:acme", -1)) == []
+@pytest.mark.parametrize(
+    ("kind", "sides", "expected"),
+    [
+        ("deposit", [("platform:cash", 5), ("consumer:acme", -5)], []),
+        ("deposit", [("platform:cash", 5), ("consumer:acme", -3), ("consumer:globex", -2)], []),
+        ("deposit", [("platform:cash", -5), ("consumer:acme", 5)], ["0/amount", "1/amount"]),
+        ("deposit", [("platform:cash", 5), ("agent:bot", -5)], ["1/account"]),
+        ("adjustment", [("agent:bot", 5), ("platform:fees", -4), ("consumer:acme", -1)], []),
+    ],
+)
+def test_deposit_is_from_cash_to_consumers_and_an_adjustment_between_any(
+    kind: str, sides: list[tuple[str, int]], expected: list[str]
+) -> None:
+    assert found(kind, *sides) == [(f"/postings/{path}", "not_a_deposit") for path in expected]
 
 
 @pytest.mark.parametrize("account", ["consumer:acme/entries", "consumer:/entries", "consumer:a/entries/entries"])
@@ -52,7 +46,7 @@ def test_a_currency_is_one_of_iso_4217() -> None:
     assert found("adjustment", ("agent:bot", 5, "JPY"), ("consumer:acme", -5, "JPY")) == []
 
 
-def test_an_unbalanced_transaction_is_told_its_sum() -> None:
+def test_unbalanced_transaction_names_its_sum() -> None:
     request = TransactionRequest(
         kind=TransactionKind.ADJUSTMENT,
         postings=(

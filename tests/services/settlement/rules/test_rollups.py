@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from aex_models.settlement import TransactionKind
-from aex_settlement.rules.rollups import VIEWS, changed, groups_of, rollup_changes, view_of
+from aex_settlement.rules.rollups import VIEWS, groups_of, rollup_changes, update_rollup, view_of
 from tests.services.settlement.journal.booking import Moved, Settled, transaction_of
 from tests.services.settlement.outcomes import NOON
 
@@ -24,9 +24,9 @@ def test_a_booking_belongs_to_one_group_of_each_view_by_what_the_view_keeps_apar
     assert set(rollup_changes([transaction_of(ONE, NOON)])) == set(groups)
 
 
-@pytest.mark.parametrize("asked", [("domain", "agent"), ("agent", "domain"), {"agent", "domain"}])
-def test_a_view_has_one_name_in_whatever_order_it_is_asked_for(asked: tuple[str, ...]) -> None:
-    assert view_of(asked) == "agent+domain"
+@pytest.mark.parametrize("requested", [("domain", "agent"), ("agent", "domain"), {"agent", "domain"}])
+def test_view_name_is_independent_of_order(requested: tuple[str, ...]) -> None:
+    assert view_of(requested) == "agent+domain"
 
 
 def test_deposits_and_adjustments_are_in_no_rollup() -> None:
@@ -38,9 +38,9 @@ def test_deposits_and_adjustments_are_in_no_rollup() -> None:
 def test_days_are_kept_in_their_order_whenever_they_are_added() -> None:
     late, early = (transaction_of(Settled(day), _noon_of(day)) for day in (9, 2))
     (everybody, *_) = groups_of(late)
-    first = changed("gen_1", everybody, None, rollup_changes([late])[everybody])
-    both = changed("gen_1", everybody, first, rollup_changes([early, late])[everybody])
-    assert [(day.day, day.booked) for day in both.days] == [("2025-03-02", 1), ("2025-03-09", 2)]
+    first = update_rollup("gen_1", everybody, None, rollup_changes([late])[everybody])
+    both = update_rollup("gen_1", everybody, first, rollup_changes([early, late])[everybody])
+    assert [(day.day, day.settlements) for day in both.days] == [("2025-03-02", 1), ("2025-03-09", 2)]
 
 
 def _noon_of(day: int) -> datetime:

@@ -1,23 +1,19 @@
-"""The trial of a work before any award: what is tried, what a worker may answer, and what own raw data cannot serve."""
-
 from typing import Any
 
 import pytest
 
 from aex_models.domains import Domain
-from aex_models.examination import DataOwner, DataProblem, Examination, Recomputed
-from aex_models.faults import Fault
+from aex_models.examination import DataOwner, DataProblem, Examination, Fault, Recomputed
 from aex_models.science import Science
 from aex_models.work import EvaluationBlob
 from aex_verification.rules.checks import (
     OWN_DATA_ALONE,
     UnreadableFindings,
-    data_warnings,
+    has_criteria_trial,
+    has_data_trial,
     is_slow_trial,
-    needs_trial,
-    read_findings,
-    tries_criteria,
-    tries_data,
+    parse_findings,
+    warn_about_data,
 )
 
 CODE = {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): return 1"}]}
@@ -51,11 +47,8 @@ def blob(**fields: Any) -> EvaluationBlob:
     ],
     ids=["nothing", "a reference alone", "a reference and criteria", "code", "science alone", "own raw data"],
 )
-def test_what_a_work_brings_decides_what_is_tried_and_whether_others_would_wait_for_it(
-    given: EvaluationBlob, criteria: bool, data: bool, slow: bool
-) -> None:
-    assert (tries_criteria(given), tries_data(given), is_slow_trial(given)) == (criteria, data, slow)
-    assert needs_trial(given) is (criteria or data)
+def test_trials_follow_from_the_evaluation_data(given: EvaluationBlob, criteria: bool, data: bool, slow: bool) -> None:
+    assert (has_criteria_trial(given), has_data_trial(given), is_slow_trial(given)) == (criteria, data, slow)
 
 
 def science(**fields: Any) -> Science:
@@ -76,17 +69,17 @@ def problem(fault: Fault, **fields: Any) -> DataProblem:
     ],
     ids=["of a statistic", "of both", "of a file", "of neither"],
 )
-def test_a_problem_is_told_at_the_statistic_or_else_at_the_file(found: dict[str, str], path: str) -> None:
-    [told] = data_warnings(science(), None, Examination(problems=(problem(Fault.PLATFORM, **found),)))
-    assert (told.path, told.code) == (path, "column_missing")
-    assert "no candidate has a verdict" in told.suggestion
+def test_problem_has_the_pointer_of_statistic_or_file(found: dict[str, str], path: str) -> None:
+    [reported] = warn_about_data(science(), None, Examination(problems=(problem(Fault.PLATFORM, **found),)))
+    assert (reported.path, reported.code) == (path, "column_missing")
+    assert "no candidate has a verdict" in reported.suggestion
 
 
 @pytest.mark.parametrize(("name", "what"), [("mean_fitness", "mut_score"), ("gone", "it")])
-def test_what_the_own_data_hold_nothing_of_is_left_to_the_agents_files(name: str, what: str) -> None:
-    [told] = data_warnings(science(), None, Examination(problems=(problem(Fault.AGENT, name=name),)))
-    assert told.code == OWN_DATA_ALONE
-    assert told.message == f"No file of the work's own data has {what}: it is recomputed from agents' files"
+def test_missing_column_is_read_from_agents_files(name: str, what: str) -> None:
+    [reported] = warn_about_data(science(), None, Examination(problems=(problem(Fault.AGENT, name=name),)))
+    assert reported.code == OWN_DATA_ALONE
+    assert reported.message == f"No file of the work's own data has {what}: it is recomputed from agents' files"
 
 
 def computed(*names: str) -> Examination:
@@ -94,14 +87,14 @@ def computed(*names: str) -> Examination:
     return Examination(recomputed=tuple(rows))
 
 
-def test_data_without_a_score_column_are_told_with_the_columns_that_would_do() -> None:
-    [told] = data_warnings(science(statistics=[]), DOMAIN, computed())
-    assert (told.path, told.code) == ("/science/data", "recipes_not_served")
-    assert "score column of dms (score): claims of mean_score are not recomputed" in told.message
+def test_missing_score_column_is_warned_of_with_candidates() -> None:
+    [reported] = warn_about_data(science(statistics=[]), DOMAIN, computed())
+    assert (reported.path, reported.code) == ("/science/data", "recipes_not_served")
+    assert "score column of dms (score): claims of mean_score are not recomputed" in reported.message
 
 
 @pytest.mark.parametrize(
-    ("wanted", "domain", "examination"),
+    ("demanded", "domain", "examination"),
     [
         (science(statistics=[]), None, computed()),
         (science(), DOMAIN, computed()),
@@ -111,10 +104,10 @@ def test_data_without_a_score_column_are_told_with_the_columns_that_would_do() -
     ],
     ids=["no domain", "statistics of its own", "nothing to recompute", "a recipe is served", "no recipes"],
 )
-def test_a_domains_recipes_are_talked_of_only_where_they_are_wanted_and_not_served(
-    wanted: Science, domain: Domain | None, examination: Examination
+def test_recipes_are_warned_of_only_where_required_and_unserved(
+    demanded: Science, domain: Domain | None, examination: Examination
 ) -> None:
-    assert data_warnings(wanted, domain, examination) == ()
+    assert warn_about_data(demanded, domain, examination) == ()
 
 
 def finding(message: str = "It loops") -> dict[str, str]:
@@ -125,10 +118,12 @@ def warning(text: str = "Never met") -> dict[str, str]:
     return {"path": "/success_criteria", "code": "unreachable", "message": text, "suggestion": "Lower it"}
 
 
-def test_a_workers_answer_is_read_as_it_stands() -> None:
-    found = read_findings({"problems": [finding()], "warnings": [warning()], "further": 1})
+def test_findings_are_read_within_their_limit() -> None:
+    found = parse_findings({"problems": [finding()], "warnings": [warning()], "further": 1})
     assert [each.message for each in found.problems] == ["It loops"]
     assert [each.message for each in found.warnings] == ["Never met"]
+    most = parse_findings({"problems": [finding()] * 150, "warnings": [warning()] * 50})
+    assert (len(most.problems), len(most.warnings)) == (150, 50)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +139,8 @@ def test_a_workers_answer_is_read_as_it_stands() -> None:
     ],
     ids=["nothing", "half", "no list", "no finding", "a long problem", "a long warning", "too many together"],
 )
-def test_an_answer_that_is_no_list_of_findings_is_refused_and_nothing_of_it_quoted(answer: dict[str, Any]) -> None:
+def test_unreadable_findings_are_refused_unquoted(answer: dict[str, Any]) -> None:
     with pytest.raises(UnreadableFindings) as refused:
-        read_findings(answer)
+        parse_findings(answer)
     assert "canary" not in str(refused.value)
     assert refused.value.__cause__ is None
-
-
-def test_as_many_findings_as_are_taken_are_read() -> None:
-    found = read_findings({"problems": [finding()] * 150, "warnings": [warning()] * 50})
-    assert (len(found.problems), len(found.warnings)) == (150, 50)

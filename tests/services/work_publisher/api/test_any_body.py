@@ -4,10 +4,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.services.work_publisher.over_http import Api
 from tests.services.work_publisher.samples import ACME, submission
 
-ODD = st.recursive(
+INVALID = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**53) + 1, 2**53 - 1)
@@ -19,30 +20,28 @@ ODD = st.recursive(
 )
 
 
-def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Every place in a JSON value."""
+def positions(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in parts for place in places(item, (*path, key)))]
+    return [path, *(position for key, item in parts for position in positions(item, (*path, key)))]
 
 
-def replaced(value: Any, path: tuple[str | int, ...], odd: Any) -> Any:
-    """The value with something odd at one place."""
+def replaced(value: Any, path: tuple[str | int, ...], invalid: Any) -> Any:
     if not path:
-        return odd
+        return invalid
     copy: Any = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(value[path[0]], path[1:], odd)
+    copy[path[0]] = replaced(value[path[0]], path[1:], invalid)
     return copy
 
 
-PLACES = places(json.loads(json.dumps(submission())))
+POSITIONS = positions(json.loads(json.dumps(submission())))
 
 
-@given(place=st.sampled_from(PLACES), odd=ODD)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_whatever_stands_anywhere_in_a_work_is_taken_or_refused_and_breaks_nothing(
-    shared_api: Api, place: tuple[str | int, ...], odd: Any
+@given(position=st.sampled_from(POSITIONS), invalid=INVALID)
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_value_in_a_work_is_accepted_or_refused(
+    shared_api: Api, position: tuple[str | int, ...], invalid: Any
 ) -> None:
-    body = replaced(submission(), place, odd)
+    body = replaced(submission(), position, invalid)
     try:
         content = json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -55,7 +54,7 @@ async def test_whatever_stands_anywhere_in_a_work_is_taken_or_refused_and_breaks
     if checked.status_code == 200:
         assert checked.json()["valid"] is (answer.status_code == 201)
     if answer.status_code == 201:
-        shown = await client.get(answer.headers["location"])
-        assert shown.status_code == 200
+        visible = await client.get(answer.headers["location"])
+        assert visible.status_code == 200
         cancelled = await client.post(f"{answer.headers['location']}/cancel")
         assert cancelled.json()["status"] == "cancelled"

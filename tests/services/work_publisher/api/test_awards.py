@@ -1,13 +1,12 @@
-import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from aex_models.audiences import Audience
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from tests.services.work_publisher.over_http import Api
-from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL, SERVICE
+from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, SERVICE
 
 AWARD = {"agent_id": "bot", "cpc_rate": "0.75"}
 
@@ -23,47 +22,27 @@ async def send(api: Api, caller: Principal, path: str, body: Any = None, key: st
 async def test_a_consumer_awards_its_work(api: Api) -> None:
     work_id = (await api.publish(ACME))["work_id"]
     status, award = await send(api, ACME, f"/v1/work/{work_id}/award", AWARD)
-    assert status == 201
-    assert award.pop("contract_id").startswith("ctr_")
-    assert award == {
-        "work_id": work_id,
-        "consumer": {"id": "acme", "org": "acme-org"},
-        "agent_id": "bot",
-        "cpc_rate": "0.75",
-        "terms": {
-            "cpc_rate": "0.75",
-            "max_cpa_total": "2.00",
-            "max_penalty_total": None,
-            "base_policy": "on_success",
-            "currency": "USD",
-            "fee_rate": "0.05",
-        },
-        "deadline": "2026-01-08T12:00:00Z",
-        "awarded_at": "2026-01-01T12:00:00Z",
-    }
-
-
-async def test_a_service_reads_what_the_event_carries(api: Api) -> None:
-    work_id = (await api.publish(ACME))["work_id"]
-    _, award = await send(api, ACME, f"/v1/work/{work_id}/award", AWARD)
-    shown = await api.client(SERVICE).get(f"/v1/awards/{award['contract_id']}")
+    assert (status, award["contract_id"][:4]) == (201, "ctr_")
+    assert (award["work_id"], award["agent_id"], award["cpc_rate"]) == (work_id, "bot", "0.75")
+    assert (award["terms"]["fee_rate"], award["terms"]["max_cpa_total"]) == ("0.05", "2.00")
+    visible = await api.client(SERVICE).get(f"/v1/awards/{award['contract_id']}")
     (event,) = [each for each in await api.events() if each.type == "contract.awarded"]
-    assert shown.json() == json.loads(json.dumps(event.data))
-    assert set(shown.json()["evaluation"]) == {"digest", "size"}
-    assert shown.json()["work"]["status"] == "awarded"
+    assert visible.json() == json.loads(json.dumps(event.data))
+    assert set(visible.json()["evaluation"]) == {"digest", "size"}
+    assert visible.json()["work"]["status"] == "awarded"
 
 
-async def test_with_it_comes_the_trace_that_the_award_was_made_in(api: Api) -> None:
+async def test_award_has_the_trace_of_its_request(api: Api) -> None:
     trace_id, path = "4bf92f3577b34da6a3ce929d0e0e4736", f"/v1/work/{(await api.publish(ACME))['work_id']}/award"
     headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
     award = await api.client(ACME).post(path, json=AWARD, headers=headers)
     assert trace_id not in award.text
-    shown = await api.client(SERVICE).get(f"/v1/awards/{award.json()['contract_id']}")
-    assert shown.headers["ce-traceparent"].split("-")[1] == trace_id
-    assert trace_id not in shown.text
+    visible = await api.client(SERVICE).get(f"/v1/awards/{award.json()['contract_id']}")
+    assert visible.headers["ce-traceparent"].split("-")[1] == trace_id
+    assert trace_id not in visible.text
 
 
-async def test_an_award_that_is_not_there_is_a_404(api: Api) -> None:
+async def test_missing_award_is_a_404(api: Api) -> None:
     for contract_id in ("nothing", f"ctr_{'0' * 32}", "__x__"):
         assert (await api.client(SERVICE).get(f"/v1/awards/{contract_id}")).status_code == 404
 
@@ -83,20 +62,6 @@ async def test_a_bad_award_is_refused(shared_api: Api, body: dict[str, Any], sta
     work_id = (await shared_api.publish(ACME))["work_id"]
     refused, answer = await send(shared_api, ACME, f"/v1/work/{work_id}/award", body)
     assert (refused, answer["code"]) == (status, code)
-
-
-async def test_another_s_work_cannot_be_awarded(api: Api) -> None:
-    work_id = (await api.publish(ACME))["work_id"]
-    assert (await send(api, RIVAL, f"/v1/work/{work_id}/award", AWARD))[0] == 404
-
-
-async def test_of_two_racing_awards_one_wins(api: Api) -> None:
-    work_id = (await api.publish(ACME))["work_id"]
-    answers = await asyncio.gather(
-        *(send(api, ACME, f"/v1/work/{work_id}/award", {**AWARD, "agent_id": f"bot-{n}"}) for n in range(2))
-    )
-    assert sorted(status for status, _ in answers) == [201, 409]
-    assert len([each for each in await api.events() if each.type == "contract.awarded"]) == 1
 
 
 async def test_a_repeated_award_is_the_same_award(api: Api) -> None:

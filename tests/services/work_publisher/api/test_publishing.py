@@ -1,4 +1,3 @@
-import asyncio
 import json
 from typing import Any
 
@@ -17,7 +16,6 @@ def with_criterion(**changes: Any) -> dict[str, Any]:
 
 
 async def post(api: Api, body: Any, path: str = "/v1/work", **headers: str) -> tuple[int, dict[str, Any]]:
-    """Post a JSON value, or text as it is."""
     client = api.client(ACME)
     content = body if isinstance(body, str) else json.dumps(body)
     answer = await client.post(path, content=content, headers={"Content-Type": "application/json", **headers})
@@ -25,7 +23,7 @@ async def post(api: Api, body: Any, path: str = "/v1/work", **headers: str) -> t
     return answer.status_code, answer.json()
 
 
-def places(answer: dict[str, Any]) -> dict[str, str]:
+def positions(answer: dict[str, Any]) -> dict[str, str]:
     return {problem["path"]: problem["code"] for problem in answer["errors"]}
 
 
@@ -37,13 +35,8 @@ async def test_a_work_is_published_with_warnings_and_a_quote(api: Api) -> None:
     assert answer.headers["location"] == f"/v1/work/{work['work_id']}"
     assert "idempotent-replayed" not in answer.headers
     assert (work["status"], work["consumer_id"], work["created_at"]) == ("open", "acme", "2026-01-01T12:00:00Z")
-    assert work["budget"] == {
-        "max_cpc": "1.00",
-        "max_cpa_total": "2.00",
-        "max_penalty_total": None,
-        "base_policy": "on_success",
-        "currency": "USD",
-    }
+    money = {"max_cpc": "1.00", "max_cpa_total": "2.00", "max_penalty_total": None, "currency": "USD"}
+    assert work["budget"] == {**money, "base_policy": "on_success"}
     assert {name: value for name, value in work["evaluation"].items() if value} == CANARIES
     assert (work["quote"]["minimum"]["total"], work["quote"]["maximum"]["total"]) == ("0.00", "1.50")
     assert set(work) >= {"title", "description", "domain", "input", "success_criteria", "verification", "warnings"}
@@ -57,7 +50,7 @@ async def test_money_written_as_a_number_is_read_digit_by_digit(api: Api) -> Non
     assert (status, work["budget"]["max_cpc"], work["budget"]["max_cpa_total"]) == (201, "0.10", "12.00")
 
 
-async def test_everything_that_is_wrong_comes_in_one_answer(api: Api) -> None:
+async def test_problems_come_in_one_response(api: Api) -> None:
     status, answer = await post(
         api,
         submission(
@@ -76,7 +69,7 @@ async def test_everything_that_is_wrong_comes_in_one_answer(api: Api) -> None:
         ),
     )
     assert (status, answer["code"]) == (400, "invalid_work")
-    assert places(answer) == {
+    assert positions(answer) == {
         "/title": "string_type",
         "/evaluation/required_keywords": "too_short",
         "/evaluation/reference": "evaluation_missing",
@@ -109,25 +102,21 @@ async def test_everything_that_is_wrong_comes_in_one_answer(api: Api) -> None:
         (with_criterion(penalty="0.0000001"), "/success_criteria/criteria/0/penalty", "invalid_money"),
         (with_criterion(unknown=1), "/success_criteria/criteria/0/unknown", "extra_forbidden"),
         (submission(success_criteria={"criteria": []}), "/success_criteria/criteria", "too_short"),
-        (
-            submission(success_criteria={"criteria": [ROUGE, ROUGE]}),
-            "/success_criteria/criteria",
-            "duplicate_criterion",
-        ),
+        (submission(success_criteria={"criteria": [ROUGE] * 2}), "/success_criteria/criteria", "duplicate_criterion"),
         (submission(success_criteria=[]), "/success_criteria", "model_type"),
         (submission(success_criteria={"criteria": [ROUGE], "extra": 1}), "/success_criteria/extra", "extra_forbidden"),
         (submission(evaluation=None), "/evaluation/reference", "evaluation_missing"),
         (submission(input={"reference": "x"}), "/input/reference", "evaluation_in_input"),
         (submission(budget={"max_cpc": "1"}), "/allow_claims", "claims_require_on_success"),
-        (submission(verification={"verifier": "nobody"}), "/verification/verifier", "unknown_verifier"),
+        (submission(verification={"verifier": "unregistered"}), "/verification/verifier", "unknown_verifier"),
     ],
 )
-async def test_a_problem_of_sense_is_a_400_that_names_its_place(
+async def test_invalid_value_is_a_400_with_its_pointer(
     shared_api: Api, body: dict[str, Any], path: str, code: str
 ) -> None:
     status, answer = await post(shared_api, body)
     assert (status, answer["code"]) == (400, "invalid_work")
-    assert places(answer).get(path) == code
+    assert positions(answer).get(path) == code
     assert await shared_api.events() == []
 
 
@@ -146,94 +135,63 @@ async def test_a_problem_of_sense_is_a_400_that_names_its_place(
         ({"allow_claims": "yes"}, "/allow_claims", "bool_type"),
     ],
 )
-async def test_a_wrong_shape_outside_the_criteria_is_a_422(
+async def test_wrong_shape_outside_the_criteria_is_a_422(
     shared_api: Api, changes: dict[str, Any], path: str, code: str
 ) -> None:
     status, answer = await post(shared_api, submission(**changes))
     assert (status, answer["code"]) == (422, "invalid_work")
-    assert places(answer) == {path: code}
+    assert positions(answer) == {path: code}
+    for invalid in ("[]", "7", '"work"', "{}"):
+        assert (await post(shared_api, invalid))[0] == 422
 
 
-@pytest.mark.parametrize("body", ["[]", "7", '"work"', "{}"])
-async def test_what_is_no_work_at_all_is_a_422(shared_api: Api, body: str) -> None:
-    status, answer = await post(shared_api, body)
-    assert (status, answer["code"]) == (422, "invalid_work")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{",
-        '{"title": NaN}',
-        '{"title": "a", "title": "b"}',
-        '{"title": Infinity}',
-        '{"title": "\\u0000"}',
-        '{"title": "\\ud800"}',
-        '{"input": {"n": 9007199254740993}}',
-        '{"input": ' + "[" * 70 + "]" * 70 + "}",
-    ],
-)
+@pytest.mark.parametrize("body", ["{", '{"title": NaN}', '{"title": "a", "title": "b"}'])
 @pytest.mark.parametrize("path", ["/v1/work", "/v1/work/validate"])
-async def test_what_is_no_i_json_is_a_400(shared_api: Api, body: str, path: str) -> None:
+async def test_body_outside_i_json_is_a_400(shared_api: Api, body: str, path: str) -> None:
     status, _ = await post(shared_api, body, path)
     assert status == 400
 
 
 @pytest.mark.parametrize("number", ["1e2", "0.1234567", "-0.5"])
-async def test_a_json_number_is_no_way_around_the_rules_of_money(shared_api: Api, number: str) -> None:
+async def test_money_as_a_json_number_keeps_its_rules(shared_api: Api, number: str) -> None:
     body = json.dumps(submission(budget={"max_cpc": 12345, "base_policy": "on_success"})).replace("12345", number)
     status, answer = await post(shared_api, body)
-    assert (status, set(places(answer))) == (422, {"/budget/max_cpc"})
+    assert (status, set(positions(answer))) == (422, {"/budget/max_cpc"})
 
 
-async def test_validation_answers_200_whatever_it_finds(api: Api) -> None:
+async def test_validation_responds_200_with_its_problems(api: Api) -> None:
     status, sound = await post(api, submission(), "/v1/work/validate")
     assert (status, sound["valid"], sound["problems"]) == (200, True, [])
     assert sound["quote"]["maximum"]["total"] == "1.50"
     status, broken = await post(api, with_criterion(metric="nope"), "/v1/work/validate")
     assert (status, broken["valid"], broken["quote"]) == (200, False, None)
     assert [problem["code"] for problem in broken["problems"]] == ["unknown_metric"]
-    for oddity in ("[]", "7"):
-        assert (await post(api, oddity, "/v1/work/validate"))[1]["valid"] is False
+    for warning in ("[]", "7"):
+        assert (await post(api, warning, "/v1/work/validate"))[1]["valid"] is False
     assert await api.events() == []
 
 
-async def test_a_repeated_request_gives_the_same_work_and_says_so(api: Api) -> None:
+async def test_repeated_request_is_replayed(api: Api) -> None:
     client = api.client(ACME)
     first = await client.post("/v1/work", json=submission(), headers={"Idempotency-Key": "k"})
-    again = await client.post("/v1/work", json=submission(), headers={"Idempotency-Key": "k"})
-    assert (again.status_code, again.json()) == (201, first.json())
-    assert again.headers["idempotent-replayed"] == "true"
-    assert again.headers["location"] == first.headers["location"]
+    repeated = await client.post("/v1/work", json=submission(), headers={"Idempotency-Key": "k"})
+    assert (repeated.status_code, repeated.json()) == (201, first.json())
+    assert repeated.headers["idempotent-replayed"] == "true"
+    assert repeated.headers["location"] == first.headers["location"]
     assert len(await api.events()) == 1
 
 
-async def test_a_key_with_another_body_is_a_422(api: Api) -> None:
-    await post(api, submission(), **{"Idempotency-Key": "k"})
+async def test_key_with_another_body_is_a_422(api: Api) -> None:
+    assert (await post(api, submission(title=7), **{"Idempotency-Key": "k"}))[0] == 422  # leaves its key free
+    assert (await post(api, submission(), **{"Idempotency-Key": "k"}))[0] == 201
     status, answer = await post(api, submission(title="Other"), **{"Idempotency-Key": "k"})
     assert (status, answer["code"]) == (422, "idempotency_key_reused")
 
 
-async def test_a_refused_request_leaves_its_key_free(api: Api) -> None:
-    assert (await post(api, submission(title=7), **{"Idempotency-Key": "k"}))[0] == 422
-    assert (await post(api, submission(), **{"Idempotency-Key": "k"}))[0] == 201
-
-
-async def test_of_fifty_concurrent_requests_with_one_key_one_has_an_effect(api: Api) -> None:
-    client = api.client(ACME)
-    answers = await asyncio.gather(
-        *(client.post("/v1/work", json=submission(), headers={"Idempotency-Key": "k"}) for _ in range(50))
-    )
-    assert {answer.status_code for answer in answers} <= {201, 409}
-    assert len({answer.json()["work_id"] for answer in answers if answer.is_success}) == 1
-    assert all("retry-after" in answer.headers for answer in answers if not answer.is_success)
-    assert len(await api.events()) == 1
-
-
-async def test_its_request_is_logged_with_the_work_and_without_evaluation_data(api: Api) -> None:
+async def test_request_is_logged_without_evaluation_data(api: Api) -> None:
     with capture_logs([merge_contextvars]) as lines:
         _, work = await post(api, submission())
         await post(api, submission(title=7))
-    told = [(line["event"], line["status"], line.get("work_id")) for line in lines]
-    assert told == [("request", 201, work["work_id"]), ("request", 422, None)]
+    printed = [(line["event"], line["status"], line.get("work_id")) for line in lines]
+    assert printed == [("request", 201, work["work_id"]), ("request", 422, None)]
     assert "canary" not in json.dumps(lines, default=str)

@@ -34,20 +34,20 @@ def science(digest: str, **changes: Any) -> dict[str, Any]:
     }
 
 
-async def test_its_consumer_reads_it_whole_and_its_agents_without_its_secrets(api: Api) -> None:
+async def test_science_is_visible_without_secrets_to_agents(api: Api) -> None:
     digest = await uploaded(api)
     work = await api.publish(ACME, science=science(digest))
     path = f"/v1/work/{work['work_id']}"
     own = (await api.client(ACME).get(path)).json()["science"]
     assert (own["expected_outcome"], own["data"][0]["sha256"]) == ({"mean": "canarytwelve"}, digest)
     assert work["science"] == own
-    shown = (await api.client(BOT).get(path)).json()["science"]
-    assert (shown["question"], shown["statistics"][0]["name"]) == ("What is the mean fitness?", "mean_fitness")
-    assert shown["data"] == [{"name": "scores.csv", "media_type": None}]
-    assert "expected_outcome" not in shown
+    visible = (await api.client(BOT).get(path)).json()["science"]
+    assert (visible["question"], visible["statistics"][0]["name"]) == ("What is the mean fitness?", "mean_fitness")
+    assert visible["data"] == [{"name": "scores.csv", "media_type": None}]
+    assert "expected_outcome" not in visible
 
 
-async def test_its_secrets_appear_nowhere_but_before_their_consumer(api: Api) -> None:
+async def test_secrets_of_science_are_visible_to_their_consumer_only(api: Api) -> None:
     digest = await uploaded(api)
     consumer, agent, service = [api.client(caller) for caller in (ACME, BOT, SERVICE)]
     with capture_logs() as logs:
@@ -72,38 +72,34 @@ async def test_its_secrets_appear_nowhere_but_before_their_consumer(api: Api) ->
     assert "canarytwelve" in (await consumer.get(path)).text
 
 
-async def test_lists_leave_it_out(api: Api) -> None:
+async def test_lists_have_no_evaluation_data_and_no_science(api: Api) -> None:
     await api.publish(ACME, science=science(await uploaded(api)))
     for caller in (ACME, BOT):
-        assert "science" not in (await api.client(caller).get("/v1/work")).json()["items"][0]
+        assert not {"evaluation", "science"} & set((await api.client(caller).get("/v1/work")).json()["items"][0])
 
 
-async def test_a_repeated_request_answers_with_all_of_it_again(api: Api) -> None:
+async def test_repeated_request_has_an_equal_response(api: Api) -> None:
     body = submission(science=science(await uploaded(api)), success_criteria={"criteria": [CONSISTENT]})
     client = api.client(ACME)
-    first, again = [await client.post("/v1/work", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)]
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert again.headers["idempotent-replayed"] == "true"
-    assert again.json() == first.json()
+    first, repeated = [await client.post("/v1/work", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2)]
+    assert (first.status_code, repeated.status_code) == (201, 201)
+    assert repeated.headers["idempotent-replayed"] == "true"
+    assert repeated.json() == first.json()
 
 
-async def test_what_is_wrong_with_it_comes_in_one_answer(api: Api) -> None:
+async def test_problems_of_science_come_in_one_response(api: Api) -> None:
     wrong = science("a" * 64, domain="nope", checks=["peer_review", "nope"])
     answer = await api.client(ACME).post("/v1/work", json=submission(science=wrong))
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_work")
-    places = {each["path"]: each["code"] for each in answer.json()["errors"]}
-    assert places["/science/domain"] == "unknown_domain"
-    assert places["/science/checks/0"] == "reviewer_unavailable"
-    assert places["/science/checks/1"] == "unknown_check"
-
-
-async def test_wrong_shapes_alone_are_a_422(api: Api) -> None:
+    positions = {each["path"]: each["code"] for each in answer.json()["errors"]}
+    assert positions["/science/domain"] == "unknown_domain"
+    assert positions["/science/checks/0"] == "reviewer_unavailable"
+    assert positions["/science/checks/1"] == "unknown_check"
     answer = await api.client(ACME).post("/v1/work", json=submission(science={"strict": "yes"}))
-    assert answer.status_code == 422
-    assert [each["path"] for each in answer.json()["errors"]] == ["/science/strict"]
+    assert (answer.status_code, [each["path"] for each in answer.json()["errors"]]) == (422, ["/science/strict"])
 
 
-async def test_validation_warns_of_a_success_that_rests_on_the_agents_own_files(api: Api) -> None:
+async def test_validation_warns_about_success_by_own_files(api: Api) -> None:
     body = submission(science=science("", data=[]), success_criteria={"criteria": [CONSISTENT]})
     found = (await api.client(ACME).post("/v1/work/validate", json=body)).json()
     assert found["valid"]
@@ -113,27 +109,19 @@ async def test_validation_warns_of_a_success_that_rests_on_the_agents_own_files(
 
 
 @pytest.mark.parametrize(("model", "status"), [("some-model", 201), ("", 400), (None, 400)])
-async def test_a_review_can_be_asked_for_where_a_model_is_configured(
-    tmp_path: Path, model: str | None, status: int
-) -> None:
+async def test_peer_review_needs_a_configured_model(tmp_path: Path, model: str | None, status: int) -> None:
     api = open_api(tmp_path / "aex", review_model=model)
     body = submission(science={"question": "?", "checks": ["peer_review"]})
     assert (await api.client(ACME).post("/v1/work", json=body)).status_code == status
 
 
-def test_a_domain_that_cannot_be_used_stops_the_service(tmp_path: Path) -> None:
-    (tmp_path / "domains").mkdir()
-    (tmp_path / "domains" / "optics.yaml").write_text("name: physics/optics\nranges: {}\n")
-    config = tmp_path / "outcome-verification.yaml"
-    config.write_text(f"extractors:\n  science:\n    config: {{domains_folder: {tmp_path / 'domains'}}}\n")
+async def test_configured_domain_is_known_and_an_unusable_one_stops_the_service(tmp_path: Path) -> None:
+    domain, config = tmp_path / "domains" / "optics.yaml", tmp_path / "outcome-verification.yaml"
+    domain.parent.mkdir()
+    domain.write_text("name: physics/optics\nranges: {}\n")
+    config.write_text(f"extractors:\n  science:\n    config: {{domains_folder: {domain.parent}}}\n")
     with pytest.raises(BadConfiguration, match=r"AEX_OUTCOME_CONFIG: .*optics\.yaml"):
         open_api(tmp_path / "aex", outcome_config=config)
-
-
-async def test_a_domain_of_the_configured_folder_is_known(tmp_path: Path) -> None:
-    (tmp_path / "domains").mkdir()
-    (tmp_path / "domains" / "optics.yaml").write_text("name: physics/optics\ndescription: Light.\n")
-    config = tmp_path / "outcome-verification.yaml"
-    config.write_text(f"extractors:\n  science:\n    config: {{domains_folder: {tmp_path / 'domains'}}}\n")
+    domain.write_text("name: physics/optics\ndescription: Light.\n")
     api = open_api(tmp_path / "aex", outcome_config=config)
     await api.publish(ACME, science={"domain": "physics/optics"})

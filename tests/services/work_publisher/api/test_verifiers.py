@@ -1,5 +1,3 @@
-"""A work may name a verifier that the operator registered, and no other; none of its code is imported here."""
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,16 +27,16 @@ def naming(verifier: Any, **changes: Any) -> dict[str, Any]:
     return submission(verification={"verifier": verifier}, **changes)
 
 
-async def test_a_registered_verifier_is_taken_and_its_agents_see_its_name(api: Api) -> None:
+async def test_registered_verifier_is_accepted_and_visible(api: Api) -> None:
     published = await api.publish(ACME, verification={"verifier": "house-style", "max_attempts": 2})
     assert published["verification"]["verifier"] == "house-style"
-    shown = (await api.client(BOT).get(f"/v1/work/{published['work_id']}")).json()
-    assert shown["verification"]["verifier"] == "house-style"
+    visible = (await api.client(BOT).get(f"/v1/work/{published['work_id']}")).json()
+    assert visible["verification"]["verifier"] == "house-style"
     assert "nowhere.installed" not in sys.modules
 
 
 @pytest.mark.parametrize("verifier", ["house_style", "retired", "nowhere.installed:verify"])
-async def test_an_unknown_one_is_a_400_at_its_place_with_those_that_there_are(api: Api, verifier: str) -> None:
+async def test_unknown_verifier_is_a_400_that_lists_the_known(api: Api, verifier: str) -> None:
     answer = await api.client(ACME).post("/v1/work", json=naming(verifier))
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_work")
     assert answer.json()["errors"] == [
@@ -50,8 +48,8 @@ async def test_an_unknown_one_is_a_400_at_its_place_with_those_that_there_are(ap
     ]
 
 
-async def test_validation_says_the_same_and_stores_nothing(api: Api) -> None:
-    unknown = (await api.client(ACME).post("/v1/work/validate", json=naming("nobody"))).json()
+async def test_validation_checks_the_verifier_and_stores_nothing(api: Api) -> None:
+    unknown = (await api.client(ACME).post("/v1/work/validate", json=naming("unregistered"))).json()
     assert (unknown["valid"], unknown["problems"][0]["code"]) == (False, "unknown_verifier")
     known = (await api.client(ACME).post("/v1/work/validate", json=naming("tone"))).json()
     assert known["valid"]
@@ -59,10 +57,10 @@ async def test_validation_says_the_same_and_stores_nothing(api: Api) -> None:
 
 
 @pytest.mark.parametrize("verifier", ["", "two words", 7, ["tone"]])
-async def test_what_is_no_name_is_a_422(api: Api, verifier: Any) -> None:
+async def test_malformed_verifier_name_is_refused(api: Api, verifier: Any) -> None:
     answer = await api.client(ACME).post("/v1/work", json=naming(verifier))
-    places = {each["path"] for each in answer.json()["errors"]}
-    assert places == {"/verification/verifier"}
+    positions = {each["path"] for each in answer.json()["errors"]}
+    assert positions == {"/verification/verifier"}
     assert answer.status_code == (422 if not isinstance(verifier, str) else 400)
 
 
@@ -72,7 +70,7 @@ async def test_a_work_may_have_a_verifier_and_no_criteria(api: Api) -> None:
     assert published["warnings"] == []
 
 
-async def test_with_a_verifier_nobody_is_told_that_every_candidate_passes(api: Api) -> None:
+async def test_verifier_removes_the_warning_about_certain_success(api: Api) -> None:
     certain = {"criteria": [{"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3,
                              "required": False, "bonus": "0.10"}]}  # fmt: skip
     alone = await api.publish(ACME, success_criteria=certain, evaluation=None)
@@ -82,9 +80,7 @@ async def test_with_a_verifier_nobody_is_told_that_every_candidate_passes(api: A
     assert both["quote"] == alone["quote"]
 
 
-async def test_a_package_that_is_installed_here_offers_its_verifiers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_installed_package_registers_its_verifiers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "tones-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tones\nVersion: 1.0\n")
@@ -94,7 +90,7 @@ async def test_a_package_that_is_installed_here_offers_its_verifiers(
     assert (await api.publish(ACME, verification={"verifier": "friendly"}))["status"] == "open"
 
 
-def test_a_bad_section_stops_the_service_with_its_path(tmp_path: Path) -> None:
+def test_invalid_verifier_section_stops_the_service(tmp_path: Path) -> None:
     config = tmp_path / "outcome-verification.yaml"
     config.write_text("verifiers:\n  tone: {path: 'pkg:fn', timeout: 3}\n")
     with pytest.raises(BadConfiguration, match=r"AEX_OUTCOME_CONFIG: .*verifiers\.tone\.timeout: unknown key"):

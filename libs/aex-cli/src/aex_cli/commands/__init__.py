@@ -1,1 +1,18 @@
-"""The commands of aex-cli itself, one file each."""
+"""The commands of `aex`, and the options that several of them take."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_DIR = Path(".aex")
+DataDir = Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")]
+NewDataDir = Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="Directory of all data; created on first start.")]
+Config = Annotated[
+    Path | None, typer.Option(envvar="AEX_OUTCOME_CONFIG", help="outcome-verification.yaml, as the services use.")
+]
+
+
+def command_group(summary: str) -> typer.Typer:
+    """Return an application for sub-commands."""
+    return typer.Typer(rich_markup_mode="markdown", add_completion=False, no_args_is_help=True, help=summary)

@@ -1,43 +1,120 @@
-"""`aex deadletters`: messages that no handler could deal with, shown and replayed."""
+"""`aex deadletters`: list and replay the dead letters of the services."""
 
 import asyncio
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from aex_cli.dead_letter_desk import Shelved, list_letters, replay_all, replay_one
+from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
 from aex_cli.suite.service_spec import MODULES
-from aex_runtime.commandline.embedded import existing_suite
-from aex_runtime.commandline.errors import UserError
-from aex_runtime.commandline.output import write_json, write_line, write_rows
+from aex_runtime.bus.port import Bus
+from aex_runtime.commandline import (
+    UserError,
+    has_store,
+    open_service_backends,
+    read_suite_settings,
+    write_json,
+    write_line,
+    write_rows,
+)
+from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
 
-app = typer.Typer(
-    rich_markup_mode="markdown",
-    add_completion=False,
-    no_args_is_help=True,
-    help="Messages that a service gave up on: list them, replay them. Works beside a running suite.",
-)
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceDeadLetter:
+    """A dead letter and the service whose handler failed."""
+
+    service: str
+    dead_letter: DeadLetter
+
+
+async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], limit: int) -> list[ServiceDeadLetter]:
+    """List the newest `limit` dead letters of each service, newest first."""
+    found: list[ServiceDeadLetter] = []
+    for service in services:
+        if has_store(settings, service):
+            async with _open_dead_letters(settings, service) as (letters, _):
+                found += [ServiceDeadLetter(service, letter) for letter in await _newest(letters, limit)]
+    return sorted(found, key=lambda each: each.dead_letter.last_at, reverse=True)
+
+
+async def replay_one(settings: RuntimeSettings, services: Sequence[str], letter_id: str) -> str | None:
+    """Replay one dead letter and return its service; None if no service has it."""
+    for service in services:
+        if has_store(settings, service):
+            async with _open_dead_letters(settings, service) as (letters, bus):
+                if await _replay(letters, bus, letter_id):
+                    return service
+    return None
+
+
+async def replay_all(settings: RuntimeSettings, service: str, done: Callable[[str], None]) -> int:
+    """Replay all present dead letters of a service, oldest first, and return their number.
+
+    `done` is called with the id of each.
+    """
+    if not has_store(settings, service):
+        return 0
+    count = 0
+    async with _open_dead_letters(settings, service) as (letters, bus):
+        # Listed first: a replayed message that fails again becomes a dead letter under the same id.
+        for letter in reversed(await _newest(letters, None)):
+            if await _replay(letters, bus, letter.id):
+                done(letter.id)
+                count += 1
+    return count
+
+
+@asynccontextmanager
+async def _open_dead_letters(settings: RuntimeSettings, service: str) -> AsyncIterator[tuple[DeadLetters, Bus]]:
+    async with open_service_backends(settings, service) as backends:
+        yield DeadLetters(service, backends.store, backends.clock), backends.bus
+
+
+async def _replay(letters: DeadLetters, bus: Bus, letter_id: str) -> bool:
+    try:
+        await letters.replay(letter_id, bus)
+    except NoSuchDeadLetter:
+        return False
+    return True
+
+
+async def _newest(letters: DeadLetters, limit: int | None) -> list[DeadLetter]:
+    found: list[DeadLetter] = []
+    after = None
+    while limit is None or len(found) < limit:
+        page = await letters.list(_PAGE if limit is None else min(_PAGE, limit - len(found)), after)
+        found += page.items
+        after = page.next_after
+        if after is None:
+            break
+    return found
+
+
+app = command_group("List and replay messages whose handler failed too often. Works beside a running suite.")
 COLUMNS = ("id", "service", "topic", "subject", "reason", "count", "last_at")
 
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
-DataDir = Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")]
-DEFAULT_DIR = Path(".aex")
 
 
 @app.command("list", epilog="Example: `aex deadletters list --service settlement --json`")
 def list_command(
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many of each service.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The most to list of each service.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array.")] = False,
 ) -> None:
-    """Show what died, newest first: where, about what, why and how often. Contents are not shown."""
-    found = asyncio.run(list_letters(existing_suite(data_dir), _services(service), limit))
-    rows = [_row(each) for each in found]
+    """List dead letters, newest first: service, topic, subject, reason and count, without contents."""
+    found = asyncio.run(list_dead_letters(read_suite_settings(data_dir), _services(service), limit))
+    rows = [{"service": each.service} | each.dead_letter.model_dump(mode="json") for each in found]
     if as_json:
         write_json(rows)
     elif rows or not Console().is_terminal:
@@ -53,27 +130,24 @@ def replay_command(
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
 ) -> None:
-    """Deliver dead letters again, to the service that gave up on them alone. Mend the cause first."""
+    """Deliver dead letters again, only to the service whose handler failed. Remove the cause first."""
     if every == (letter is not None):
         raise UserError("name one dead letter, or --all", "see aex deadletters list")
-    settings = existing_suite(data_dir)
+    settings = read_suite_settings(data_dir)
     if letter is None:
         if service is None:
             raise UserError("--all replays those of one service", f"add --service, one of {', '.join(MODULES)}")
-        _replay_every(settings, _services(service)[0])
+        [service] = _services(service)
+        console = Console(stderr=True)
+        with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+            task = progress.add_task(f"replaying to {service}", total=None)
+            count = asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))
+        write_line(f"replayed {count} to {service}")
         return
     replayed = asyncio.run(replay_one(settings, _services(service), letter))
     if replayed is None:
         raise UserError(f"there is no dead letter {letter}", "see aex deadletters list; it may have been replayed")
     write_line(f"replayed {letter} to {replayed}")
-
-
-def _replay_every(settings: RuntimeSettings, service: str) -> None:
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(f"replaying to {service}", total=None)
-        count = asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))
-    write_line(f"replayed {count} to {service}")
 
 
 def _services(service: str | None) -> list[str]:
@@ -82,7 +156,3 @@ def _services(service: str | None) -> list[str]:
     if service not in MODULES:
         raise UserError(f"there is no service {service!r}", f"choose one of {', '.join(MODULES)}")
     return [service]
-
-
-def _row(each: Shelved) -> dict[str, object]:
-    return {"service": each.service} | each.letter.model_dump(mode="json")

@@ -2,26 +2,20 @@
 
 import asyncio
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from aex_cli.commands.up import LAST_BASE
+from aex_cli.commands import DEFAULT_DIR, NewDataDir
 from aex_cli.demo.digits import require_package
-from aex_cli.demo.places import places_of
-from aex_cli.demo.play import Stage, play
-from aex_cli.demo.running import Interrupted, free_suite
-from aex_cli.report import report_on
+from aex_cli.demo.run import DemoSetup, Interrupted, describe_storage, free_suite, run_demo
+from aex_cli.report import create_report
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import open_data_directory
-from aex_cli.suite.environment import suite_environment
-from aex_cli.suite.lock import suite_lock
+from aex_cli.suite.data_directory import open_data_directory, suite_lock
+from aex_cli.suite.service_spec import LAST_BASE, suite_environment
 from aex_cli.suite.supervisor import SuiteFailed
-from aex_runtime.commandline.embedded import read_settings
-from aex_runtime.commandline.errors import Failed
-from aex_runtime.commandline.output import complain
+from aex_runtime.commandline import CommandFailed, print_error, read_settings
 from aex_runtime.logs import configure_logging
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -29,32 +23,29 @@ app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 
 @app.command(epilog="Example: `aex demo --data-dir /tmp/aex-demo`")
 def demo(
-    data_dir: Annotated[
-        Path, typer.Option(envvar="AEX_DATA_DIR", help="Where everything is kept; made on first start.")
-    ] = Path(".aex"),
+    data_dir: NewDataDir = DEFAULT_DIR,
     port_base: Annotated[
         int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports; others if these are taken.")
     ] = 8081,
 ) -> None:
-    """Publish three works, deliver, verify and settle them, on this machine, and say what happens at each step.
+    """Publish three works on this machine, deliver, verify and settle them, and print each step.
 
-    Starts the four services, as `aex up` does and on the same `AEX_…` variables, and stops them at the end. The data
-    stay: run it again, or look at them with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
+    Starts the four services, as `aex up` does and with the same `AEX_…` variables, and stops them at the end. The data
+    stay: run it again, or read them with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.
     """
     require_package("sklearn", "scikit-learn")
-    places = places_of(read_settings(data_dir), data_dir, os.environ)
-    directory = open_data_directory(data_dir)
-    report = report_on(Console())
-    with suite_lock(directory.lock, complain) as lock:
+    storage = describe_storage(read_settings(data_dir), data_dir, os.environ)
+    root = open_data_directory(data_dir)
+    report = create_report(Console())
+    with suite_lock(root, print_error) as lock:
         configure_logging("aex", "warning", "console")
         specs = free_suite(port_base)
         if specs[0].port != port_base:
-            complain(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
-        launch = Launch(suite_environment(os.environ, directory.root, None), directory.logs, inherit=(lock,))
-        stage = Stage(specs, launch, data_dir, places)
+            print_error(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
+        launch = Launch(suite_environment(os.environ, root, None), root / "logs", inherit=(lock,))
         try:
-            asyncio.run(play(stage, report))
+            asyncio.run(run_demo(DemoSetup(specs, launch, data_dir, storage), report))
         except SuiteFailed as error:
-            raise Failed(str(error)) from None
+            raise CommandFailed(str(error)) from None
         except Interrupted:
             raise typer.Exit(130) from None

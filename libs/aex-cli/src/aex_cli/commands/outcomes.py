@@ -1,4 +1,4 @@
-"""`aex outcomes`: how contracts ended, as a file."""
+"""`aex outcomes`: export of outcomes to a file."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,55 +13,49 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from aex_cli.signing_key import signing_key
-from aex_cli.whole_file import written_whole
+from aex_cli.commands import DEFAULT_DIR, command_group
+from aex_cli.commands.token import local_issuer
+from aex_cli.report import write_atomically
 from aex_client import AexClient, AexError, Endpoints
 from aex_client.call import Call
 from aex_client.calls import export_outcomes, export_rollouts
 from aex_models.audiences import Audience
-from aex_runtime.clock import WallClock
-from aex_runtime.commandline.embedded import existing_suite
-from aex_runtime.commandline.errors import Failed
-from aex_runtime.commandline.output import complain, write_line
-from aex_runtime.identity.local_issuer import LocalIssuer
-from aex_runtime.ids import RandomIds
+from aex_runtime.commandline import CommandFailed, print_error, read_suite_settings, write_line
 
-app = typer.Typer(
-    rich_markup_mode="markdown",
-    add_completion=False,
-    no_args_is_help=True,
-    help="How contracts ended: export it, for books or for trainers.",
-)
-DEFAULT_DIR = Path(".aex")
-_TTL = timedelta(hours=1)
+app = command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
 
 
-class Format(StrEnum):
-    """What each line holds."""
+class LineFormat(StrEnum):
+    """The content of each exported line."""
 
     JSONL = "jsonl"
     ROLLOUTS = "rollouts"
 
 
-_CALLS: dict[Format, Callable[..., Call[Any]]] = {Format.JSONL: export_outcomes, Format.ROLLOUTS: export_rollouts}
+_CALLS: dict[LineFormat, Callable[..., Call[Any]]] = {
+    LineFormat.JSONL: export_outcomes,
+    LineFormat.ROLLOUTS: export_rollouts,
+}
 
 
 @app.callback()
 def outcomes() -> None:
-    """Keep `export` a sub-command though it is the only one."""
+    """Export outcomes."""  # without this callback typer would make the only sub-command the command itself
 
 
 @app.command(epilog="Example: `aex outcomes export --format rollouts --out rollouts.jsonl`")
 def export(
-    written: Annotated[Format, typer.Option("--format", help="Outcome records, or rollouts.")] = Format.JSONL,
-    out: Annotated[Path | None, typer.Option(help="The file; without it, to stdout.", show_default=False)] = None,
-    agent_id: Annotated[str | None, typer.Option("--agent", help="This agent's alone.")] = None,
-    consumer_id: Annotated[str | None, typer.Option("--consumer", help="This consumer's alone.")] = None,
-    domain: Annotated[str | None, typer.Option(help="This domain's alone.")] = None,
+    line_format: Annotated[
+        LineFormat, typer.Option("--format", help="Outcome records, or rollouts.")
+    ] = LineFormat.JSONL,
+    out: Annotated[Path | None, typer.Option(help="The file; without it, stdout.", show_default=False)] = None,
+    agent_id: Annotated[str | None, typer.Option("--agent", help="Only this agent's.")] = None,
+    consumer_id: Annotated[str | None, typer.Option("--consumer", help="Only this consumer's.")] = None,
+    domain: Annotated[str | None, typer.Option(help="Only this domain's.")] = None,
     first_day: Annotated[str | None, typer.Option("--from", help="First UTC day, such as 2025-01-01.")] = None,
     last_day: Annotated[str | None, typer.Option("--to", help="Last UTC day, included.")] = None,
     url: Annotated[
-        str, typer.Option(envvar="AEX_VERIFICATION_URL", help="Where the verification service is.")
+        str, typer.Option(envvar="AEX_VERIFICATION_URL", help="URL of the verification service.")
     ] = "http://127.0.0.1:8082",
     token: Annotated[
         str | None,
@@ -71,50 +65,46 @@ def export(
         Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory, for its key.")
     ] = DEFAULT_DIR,
 ) -> None:
-    """Write outcomes, oldest first, one JSON object a line. A file is there only once it is whole.
+    """Write outcomes, oldest first, one JSON object a line. The file appears only once it is complete.
 
-    Rollouts leave out what has no score: contracts of which nothing was judged.
+    Rollouts leave out outcomes without a score: contracts without a judged candidate.
     """
     filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
-    call = _CALLS[written](**filters, first_day=first_day, last_day=last_day)
-    bearer = token or _operators_token(data_dir)
+    call = _CALLS[line_format](**filters, first_day=first_day, last_day=last_day)
+    if not token:
+        read_suite_settings(data_dir)  # refuses a directory without data
+        token = local_issuer(data_dir).mint("aex-outcomes-export", Audience.OPERATOR, ttl=timedelta(hours=1))
     try:
-        with AexClient(Endpoints(url, url, url, url), bearer) as client:
+        with AexClient(Endpoints(url, url, url, url), token) as client:
             count = _write(client.rows(replace(call, read=bytes)), out)
     except AexError as error:
-        raise Failed(f"nothing was exported: {error}" if out else f"what came is not all: {error}") from None
-    what = "outcomes" if written is Format.JSONL else "rollouts"
+        raise CommandFailed(f"nothing was exported: {error}" if out else f"the export is incomplete: {error}") from None
+    noun = "outcomes" if line_format is LineFormat.JSONL else "rollouts"
     if out is None:
-        complain(f"{count} {what}")  # stdout is for the lines alone
+        print_error(f"{count} {noun}")  # stdout is only for the lines
     else:
-        write_line(f"{count} {what} written to {out}")
-
-
-def _operators_token(data_dir: Path) -> str:
-    """Whoever may read the suite's key may see all."""
-    existing_suite(data_dir)
-    issuer = LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
-    return issuer.mint("aex-outcomes-export", Audience.OPERATOR, ttl=_TTL)
+        write_line(f"{count} {noun} written to {out}")
 
 
 def _write(lines: Iterator[bytes], out: Path | None) -> int:
-    """How many lines were written."""
+    """Write the lines and return their number."""
     count = 0
     with ExitStack() as stack:
-        file: BinaryIO = stack.enter_context(written_whole(out)) if out else sys.stdout.buffer
-        told = stack.enter_context(_counting(shown=out is not None))
-        for count, line in enumerate(lines, start=1):  # noqa: B007 the last one is how many there were
+        file: BinaryIO = stack.enter_context(write_atomically(out)) if out else sys.stdout.buffer
+        advance = stack.enter_context(_show_progress(enabled=out is not None))
+        for count, line in enumerate(lines, start=1):  # noqa: B007 the last one is the number of lines
             file.write(line + b"\n")
-            told()
+            advance()
         file.flush()
     return count
 
 
 @contextmanager
-def _counting(*, shown: bool) -> Iterator[Callable[[], None]]:
-    """Something to call for each line: how many there will be nobody knows."""
+def _show_progress(*, enabled: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function to call after each line. The total is unknown."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} exported"), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not (shown and console.is_terminal), transient=True) as progress:
+    disabled = not (enabled and console.is_terminal)
+    with Progress(*columns, console=console, disable=disabled, transient=True) as progress:
         task = progress.add_task("export", total=None)
         yield lambda: progress.advance(task)

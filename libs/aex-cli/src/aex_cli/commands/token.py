@@ -1,21 +1,56 @@
-"""`aex token`: a bearer token for the suite, signed with its own key."""
+"""`aex token`: a bearer token signed with the suite's key; durations and the key for other commands."""
 
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from aex_cli.durations import parse_duration
-from aex_cli.signing_key import signing_key
+from aex_cli.commands import DEFAULT_DIR, DataDir
+from aex_cli.suite.data_directory import open_data_directory
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
-from aex_runtime.commandline.embedded import read_settings
-from aex_runtime.commandline.errors import UserError
-from aex_runtime.commandline.output import write_line
-from aex_runtime.identity.local_issuer import LocalIssuer
+from aex_runtime.commandline import UserError, read_settings, write_line
+from aex_runtime.identity.local_key import LocalKey, UnsafeKey, configured_key, local_key
+from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(r"([0-9]{1,6})([smhd])")
+MAX_DURATION = timedelta(days=365)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return `90s`, `15m`, `12h` or `7d` as a timedelta.
+
+    Raises `UserError` for any other text, for 0 and for more than a year.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    duration = timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else timedelta()
+    if not timedelta() < duration <= MAX_DURATION:
+        raise UserError(f"{text!r} is no duration between 1s and 365d", "write for example 90s, 15m, 12h or 7d")
+    return duration
+
+
+def signing_key(data_dir: Path) -> LocalKey:
+    """Return the key of `AEX_KEY_FILE`, else the data directory's key; create a missing one.
+
+    Raises `UserError` for a key that others can read.
+    """
+    key_file = read_settings(data_dir).key_file
+    try:
+        return configured_key(key_file) if key_file else local_key(open_data_directory(data_dir))
+    except UnsafeKey as error:
+        raise UserError(str(error)) from None
+
+
+def local_issuer(data_dir: Path) -> LocalIssuer:
+    """Return the issuer of tokens signed by `signing_key`."""
+    return LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
+
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 _NAME: TypeAdapter[str] = TypeAdapter(Identifier)
@@ -23,36 +58,29 @@ _NAME: TypeAdapter[str] = TypeAdapter(Identifier)
 
 @app.command(epilog='Example: `curl -H "Authorization: Bearer $(aex token --role consumer --sub acme)" …`')
 def token(
-    role: Annotated[Audience, typer.Option(help="What the bearer may do.")],
-    sub: Annotated[str, typer.Option(help="Who the bearer is.")],
+    role: Annotated[Audience, typer.Option(help="The bearer's role.")],
+    sub: Annotated[str, typer.Option(help="The bearer's name.")],
     org: Annotated[str | None, typer.Option(help="The bearer's organisation.")] = None,
-    data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
-    ttl: Annotated[str, typer.Option(help="How long it is good: 90s, 15m, 12h, 7d.")] = "12h",
+    data_dir: DataDir = DEFAULT_DIR,
+    ttl: Annotated[str, typer.Option(help="Lifetime: 90s, 15m, 12h, 7d.")] = "12h",
 ) -> None:
-    """Print a bearer token, and nothing else, for the suite on this data directory.
+    """Print only a bearer token for the suite on this data directory.
 
-    The key is made where there is none yet: the token is good as soon as `aex up` runs.
+    A missing key is created: the token is valid as soon as `aex up` runs.
     """
     if role is Audience.SERVICE and read_settings(data_dir).service_tokens == "google":
         raise UserError(
-            "with AEX_SERVICE_TOKENS=google the services know each other by Google's tokens, and take no other for one",
+            "with AEX_SERVICE_TOKENS=google the services accept only Google's tokens from each other",
             "choose another role",
         )
-    issuer = LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
-    write_line(
-        issuer.mint(
-            _checked("--sub", sub),
-            role,
-            org=None if org is None else _checked("--org", org),
-            ttl=parse_duration(ttl),
-        )
-    )
+    organisation = None if org is None else _check_name("--org", org)
+    issuer = local_issuer(data_dir)
+    write_line(issuer.mint(_check_name("--sub", sub), role, org=organisation, ttl=parse_duration(ttl)))
 
 
-def _checked(option: str, name: str) -> str:
+def _check_name(option: str, name: str) -> str:
     try:
         return _NAME.validate_python(name)
     except ValidationError:
-        raise UserError(
-            f"{option} {name!r} is no name", "use 1 to 128 letters, digits and . _ : @ / + - without spaces"
-        ) from None
+        fix = "use 1 to 128 letters, digits and . _ : @ / + - without spaces"
+        raise UserError(f"{option} {name!r} is no name", fix) from None

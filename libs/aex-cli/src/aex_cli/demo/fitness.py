@@ -1,43 +1,43 @@
-"""Work 3: the mean fitness of a deep mutational scan. The measurements are the consumer's, and the work's input."""
+"""Work 3 of the demo: a false claim about the consumer's data is rejected, the true one is paid.
+
+The claim is the mean fitness of a deep mutational scan.
+"""
 
 import csv
 import io
 import random
+from collections.abc import Callable
 from decimal import Decimal
 from statistics import fmean
 
+from aex_cli.demo import steps
+from aex_cli.demo.clients import ANALYST, CONSUMER, DemoClients
+from aex_cli.report import Report
+from aex_client import AttemptView, OutcomeView, Service
+from aex_models.results import Verdict
 from aex_models.work import WorkSubmission
 
+_TRUE = {"metric_type": "boolean", "comparison": "eq", "threshold": True}
 DOMAIN = "bioinformatics/DMS"
-ABSURD = Decimal("11.17")
-"""What the plot of an agent once said, while the data behind it said about -0.4. The domain ends at 2."""
-_MUTANTS = 400
+IMPLAUSIBLE_MEAN = Decimal("11.17")
+"""Mean fitness read off a wrong plot; its data gave about -0.4, and the domain ends at 2."""
 
 
-def measured() -> list[float]:
-    """A score for each mutant, the same in every demo: most mutations cost fitness, a few cost much."""
-    dice = random.Random(5)  # noqa: S311 no secret
-    return [round(max(-4.9, min(1.9, dice.gauss(-0.4, 0.7))), 3) for _ in range(_MUTANTS)]
-
-
-def as_csv(scores: list[float]) -> bytes:
-    """The table that the consumer uploads."""
-    rows = (f"M{place}A,{score}" for place, score in enumerate(scores, start=1))
+def fitness_table() -> bytes:
+    """Return the consumer's CSV file: a score for each of 400 mutants, the same in every demo."""
+    dice = random.Random(5)  # noqa: S311 not a secret
+    scores = (round(max(-4.9, min(1.9, dice.gauss(-0.4, 0.7))), 3) for _ in range(400))
+    rows = (f"M{position}A,{score}" for position, score in enumerate(scores, start=1))
     return "\n".join(["mutant,mut_score", *rows, ""]).encode()
 
 
-def scores_of(table: str) -> list[float]:
-    """The column of scores, as an agent reads it."""
-    return [float(row["mut_score"]) for row in csv.DictReader(io.StringIO(table))]
-
-
-def honest_mean(scores: list[float]) -> Decimal:
-    """What the data say, as an agent reports it: with two decimals."""
-    return Decimal(f"{fmean(scores):.2f}")
+def mean_claim(table: str) -> Decimal:
+    """Return the mean of the table's scores with two decimals, as an agent claims it."""
+    return Decimal(f"{fmean(float(row['mut_score']) for row in csv.DictReader(io.StringIO(table))):.2f}")
 
 
 def fitness_work(digest: str, table: str) -> WorkSubmission:
-    """The work as its consumer submits it: the claim has to be possible, and to be what its own data say."""
+    """Return the consumer's work: the claim must be plausible and match the consumer's data."""
     return WorkSubmission.model_validate(
         {
             "title": "Mean fitness of a deep mutational scan",
@@ -48,21 +48,54 @@ def fitness_work(digest: str, table: str) -> WorkSubmission:
                 "statistics": [{"name": "mean_fitness", "stat": "mean", "column": "mut_score"}],
                 "data": [{"name": "scores.csv", "sha256": digest}],
             },
-            "success_criteria": {"criteria": _CRITERIA},
+            "success_criteria": {
+                "criteria": [
+                    {"metric": "values_plausible", **_TRUE, "penalty": "0.05"},
+                    {"metric": "values_consistent", **_TRUE, "bonus": "0.30", "penalty": "0.05"},
+                ]
+            },
             "budget": {"max_cpc": "0.40", "max_cpa_total": "0.30", "max_penalty_total": "0.10"},
             "verification": {"max_attempts": 2},
         }
     )
 
 
-_CRITERIA = (
-    {"metric": "values_plausible", "metric_type": "boolean", "comparison": "eq", "threshold": True, "penalty": "0.05"},
-    {
-        "metric": "values_consistent",
-        "metric_type": "boolean",
-        "comparison": "eq",
-        "threshold": True,
-        "bonus": "0.30",
-        "penalty": "0.05",
-    },
-)
+async def run_fitness(clients: DemoClients, report: Report) -> OutcomeView:
+    """Run work 3 and return its outcome. Raises `DemoFailed`."""
+    report.chapter("Work 3: Mean fitness of a deep mutational scan")
+    table = fitness_table()
+    data = await clients.consumer.upload_artifact(table, service=Service.WORK_PUBLISHER)
+    report.step("upload", f"{CONSUMER} uploads its raw data, {len(table):,} bytes, to compare claims with")
+    submission = fitness_work(data.sha256, table.decode())
+    published = await steps.publish(clients.consumer, submission, "the data's digest", report)
+    award = await steps.award_work(clients.consumer, published.work_id, ANALYST, "0.40", report)
+    work = await steps.get_public_work(clients.analyst, published.work_id)
+
+    async def claim(compute: Callable[[], Decimal], method: str, expected: Verdict) -> AttemptView:
+        mean, duration_ms = steps.measure(compute)
+        report.step("candidate", f"{ANALYST} claims mean_fitness = {mean}, {method}")
+        output = {"text": f"Single mutations change fitness by {mean} on average."}
+        claims = {"mean_fitness": mean}
+        return await steps.deliver(clients.analyst, award.contract_id, output, duration_ms, expected, claims)
+
+    rejected = await claim(lambda: IMPLAUSIBLE_MEAN, "read off a plot of other data", Verdict.REJECTED)
+    await _show_rejection(clients, rejected, report)
+    await claim(lambda: mean_claim(work.input["table"]), "computed from the table", Verdict.PASSED)
+    outcome, result = await steps.get_successful_outcome(clients.consumer, award.contract_id)
+    steps.show_passed(work, result, report)
+    return outcome
+
+
+async def _show_rejection(clients: DemoClients, attempt: AttemptView, report: Report) -> None:
+    """Show the rejection to an operator, and the agent's feedback, which holds no figure of the data."""
+    visible = await clients.operator.get_attempt(attempt.contract_id, attempt.attempt_id)
+    result = steps.require(visible.result, "the result of the implausible claim")
+    found = steps.require(result.science, "the science result of the implausible claim")
+    steps.expect(len(found.value_mismatches) == 1, "the implausible claim did not mismatch the data")
+    steps.expect(len(found.domain_violations) == 1, "the implausible claim violated no range")
+    [mismatch], [violation] = found.value_mismatches, found.domain_violations
+    actual = steps.require(mismatch.actual, "the recomputed mean")
+    limit = steps.require(violation.max, "the limit of the range")
+    report.step("rejected", f"the data give {actual:.2f}: a {mismatch.severity} mismatch; {DOMAIN} ends at {limit:g}")
+    report.step("feedback", f"for {ANALYST}, with no figure of the data:")
+    report.block(steps.require(attempt.feedback, "the feedback on the implausible claim"))

@@ -1,1 +1,1 @@
-"""Criteria, works and outputs out of files, looked at without any service."""
+"""Checks of criteria, works and outputs from files, without a service."""

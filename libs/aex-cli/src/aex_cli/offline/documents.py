@@ -1,57 +1,79 @@
-"""Files of JSON or YAML, and standard input; what the services would refuse is refused here."""
+"""Input files of JSON or YAML, and standard input, under the services' rules for JSON.
 
+YAML is limited to JSON's values: an unquoted `no` or date is a text, and duplicate names are errors.
+"""
+
+import json
+import math
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aex_cli.offline.yaml_text import NotYaml, json_text, parse_yaml
-from aex_models.work import Problem
-from aex_runtime.commandline.errors import UserError
+import yaml
+
+from aex_models.numbers import JsonFloat
+from aex_runtime.commandline import UserError
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.strict_json import parse_strict
 
+_NULL = re.compile(r"(?:~|null|Null|NULL|)")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)")
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+"""Numbers of the core schema of YAML 1.2; with leading zeros they are texts, as ids often are."""
+_MAX_DIGITS = 400
+_MAX_DEPTH = 64
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml is much faster, but not always installed
+
 STDIN = "-"
 MAX_BYTES = 10_000_000
-"""What a request to a service may have."""
+"""Limit of a file: that of a request's body."""
 _JSON, _YAML = frozenset({".json"}), frozenset({".yaml", ".yml"})
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A file's value, and the name by which its user knows it."""
+class InputDocument:
+    """A file's value and the name that messages use."""
 
     name: str
     value: Any
 
 
 class BadFile(UserError):
-    """A file that cannot be used, with everything that is wrong with it: a line for each."""
+    """A file with problems, one line for each."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("\n".join(lines))
+    def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
+        super().__init__("\n".join(self.lines))
 
     def text(self) -> str:
-        """The lines, as they are told one below the other."""
+        """Return the lines as the command prints them."""
         return "\naex: ".join(" ".join(line.split()) for line in self.lines)
 
 
-def read_document(option: str, path: str) -> Document:
-    """The value of a file, or of standard input for `-`. Raises `UserError`, naming the file and the fix."""
+def read_document(option: str, path: str) -> InputDocument:
+    """Return the value of a file, or of standard input for `-`.
+
+    Raises `UserError` with the file and the fix.
+    """
     name = "standard input" if path == STDIN else path
-    raw = _read(option, path, name).removeprefix(b"\xef\xbb\xbf")
+    raw = _read(option, path, name).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
     if not raw.strip():
         raise UserError(f"{name} is empty", f"give {option} a file of JSON or YAML")
     if len(raw) > MAX_BYTES:
-        raise UserError(f"{name} has more than {MAX_BYTES // 1_000_000} MB", "no service would take it")
-    return Document(name, _parsed(name, raw, Path(path).suffix.lower()))
+        raise UserError(f"{name} has more than {MAX_BYTES // 1_000_000} MB", "give the services' limit or less")
+    return InputDocument(name, _parse(name, raw, Path(path).suffix.lower()))
 
 
 def _read(option: str, path: str, name: str) -> bytes:
     try:
-        return sys.stdin.buffer.read(MAX_BYTES + 1) if path == STDIN else _beginning_of(Path(path))
+        if path == STDIN:
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise UserError(f"there is no file {name}", f"check the path given to {option}") from None
     except IsADirectoryError:
@@ -60,23 +82,128 @@ def _read(option: str, path: str, name: str) -> bytes:
         raise UserError(f"{name} cannot be read: {error.strerror}", f"check the path given to {option}") from None
 
 
-def _beginning_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
-
-
-def _parsed(name: str, raw: bytes, suffix: str) -> Any:
-    """By the suffix; without one that is known, what begins like JSON's objects and arrays is JSON, the rest YAML."""
+def _parse(name: str, raw: bytes, suffix: str) -> Any:
+    """Parse by the suffix; without a known one, text that begins like a JSON object or array is JSON."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
         return parse_strict(raw if is_json else json_text(parse_yaml(raw.decode())).encode())
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8 text", "save it as UTF-8") from None
     except NotYaml as error:
-        raise UserError(f"{name} is not YAML that is taken here: {error}", error.fix) from None
+        raise UserError(f"{name} is not valid YAML: {error}", error.fix) from None
     except InvalidRequest as error:
-        raise BadFile([_told(name, problem) for problem in error.errors]) from None
+        raise BadFile(
+            f"{name}{f' {problem.path}' if problem.path else ''}: {problem.message.replace('the body', 'it')}"
+            for problem in error.errors
+        ) from None
 
 
-def _told(name: str, problem: Problem) -> str:
-    return f"{name}{f' {problem.path}' if problem.path else ''}: {problem.message.replace('the body', 'it')}"
+class NotYaml(ValueError):
+    """A text that is no YAML, or not one of JSON's values. `fix`: the next step."""
+
+    def __init__(self, problem: str, mark: Any, fix: str = "correct it, or write JSON") -> None:
+        position = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        super().__init__(f"{problem}{position}")
+        self.fix = fix
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the value of the one document in `text`. Raises `NotYaml`.
+
+    Built from the parser's events, so that a depth limit applies before any recursion.
+    """
+    try:
+        loader = _LOADER(text)
+        try:
+            return _parse_document(loader)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        raise NotYaml(error.problem or "it cannot be parsed", error.problem_mark) from None
+    except yaml.reader.ReaderError:
+        raise NotYaml("it holds a character that YAML forbids", None) from None
+
+
+def _parse_document(loader: Any) -> Any:
+    events = _value_events(loader)
+    first = next(events, None)
+    value = _parse_value(first, events, 0) if first else None
+    second = next(events, None)
+    if second is not None:
+        raise NotYaml("it holds more than one document", second.start_mark, "keep one of them")
+    return value
+
+
+def _value_events(loader: Any) -> Iterator[yaml.Event]:
+    """Yield the events of values, without those of documents."""
+    while loader.check_event():
+        event = loader.get_event()
+        if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+            yield event
+
+
+def _parse_value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise NotYaml(f"it is nested more than {_MAX_DEPTH} levels deep", event.start_mark)
+    if isinstance(event, yaml.AliasEvent):
+        raise NotYaml(f"it refers to another part of itself (*{event.anchor})", event.start_mark, "write it out")
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        raise NotYaml(f"it has a tag, {tag}", event.start_mark, "remove the tag")
+    if isinstance(event, yaml.ScalarEvent):
+        return _parse_word(event) if event.implicit[0] else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        return [_parse_value(each, events, depth + 1) for each in _item_events(events)]
+    return _parse_mapping(events, depth)
+
+
+def _parse_mapping(events: Iterator[yaml.Event], depth: int) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for key in _item_events(events):
+        name = _parse_value(key, events, depth + 1)
+        if not isinstance(name, str):
+            raise NotYaml("a name is not a text", key.start_mark, "put the name in quotes")
+        if name in members:
+            raise NotYaml(f"{name!r} occurs twice", key.start_mark, "remove one of the two")
+        members[name] = _parse_value(next(events), events, depth + 1)
+    return members
+
+
+def _item_events(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    """Yield the first event of each item. The caller reads the item's other events in between."""
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            return
+        yield event
+
+
+def _parse_word(event: yaml.ScalarEvent) -> Any:
+    """Return the value of an unquoted word."""
+    text: str = event.value
+    if _NULL.fullmatch(text):
+        return None
+    if _BOOL.fullmatch(text):
+        return text.lower() == "true"
+    if not _FLOAT.fullmatch(text):
+        return text
+    if len(text) > _MAX_DIGITS:
+        raise NotYaml(f"a number has more than {_MAX_DIGITS} characters", event.start_mark)
+    return int(text) if _INT.fullmatch(text) else JsonFloat(_json_number(text))
+
+
+def _json_number(text: str) -> str:
+    """Return YAML's digits as JSON: without `+`, with digits on both sides of the point."""
+    sign, rest = ("-", text[1:]) if text.startswith("-") else ("", text.removeprefix("+"))
+    number = re.sub(r"\.(?![0-9])", "", rest)
+    return sign + (f"0{number}" if number.startswith(".") else number)
+
+
+def json_text(value: Any) -> str:
+    """Return a value of `parse_yaml` as JSON with each number's own digits: 11.170 claims more than 11.17."""
+    if isinstance(value, JsonFloat):
+        return value.text if math.isfinite(value) else json.dumps(float(value))
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{json.dumps(name)}:{json_text(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(json_text, value))}]"
+    return json.dumps(value)

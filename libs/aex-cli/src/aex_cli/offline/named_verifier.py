@@ -1,104 +1,104 @@
-"""The verifier that a work names: found, run as the services run it, and its word told."""
+"""The named verifier of a work: run as the services run it, its ruling combined and described."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from aex_cli.offline.confined import Confines, run_confined
 from aex_cli.offline.documents import BadFile
-from aex_cli.offline.requests import Asked
+from aex_cli.offline.inputs import OfflineRequest
+from aex_cli.offline.jobs import JobLimits, run_confined
 from aex_models.contract import Candidate
+from aex_models.criteria import BonusPolicy
 from aex_models.results import VerificationResult
-from aex_models.work import VerificationPolicy
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.engine.combining import under_verifier
+from aex_outcomes.engine.final_result import combine_with_ruling
 from aex_outcomes.lifecycle.context import AgentContext
-from aex_outcomes.lifecycle.registry import Loaded, UnknownVerifier, load_verifier
+from aex_outcomes.lifecycle.registry import LoadedVerifier, UnknownVerifier, load_verifier
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Rejected
 from aex_outcomes.lifecycle.state import VerificationState
-from aex_runtime.commandline.errors import UserError
+from aex_runtime.commandline import UserError
 
 JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
-_SHOWN = 500
-"""Characters of a final result, or of metadata, that are shown."""
+_MAX_CHARACTERS = 500
+"""Longest printed text of a final result or of metadata."""
 _FIX = "name the configuration that has it by --config, or install the package that offers it"
 
-Word = Accepted | Rejected
+VerifierRuling = Accepted | Rejected
 
 
-def verifiers_word(asked: Asked, candidate: Candidate, catalog: Catalog, *, network: bool) -> Word | None:
-    """What the named verifier says of the candidate; None where the work names none.
+def run_named_verifier(
+    request: OfflineRequest, candidate: Candidate, catalog: Catalog, *, network: bool
+) -> VerifierRuling | None:
+    """Return the ruling of the work's verifier; None if the work names none.
 
-    Raises `UserError` for a name that is not registered, and for an output that the verifier does not take: then with
-    each place. Raises `NotJudged` where the verifier itself fails, or takes longer than it may.
+    Raises `UserError` for an unregistered name, and for an output that the verifier does not accept as input, with each
+    pointer. Raises `NoVerdict` when the verifier fails or exceeds its time limit.
     """
-    name = asked.policy.verifier
+    name = request.policy.verifier
     if name is None:
         return None
-    loaded = _loaded(name, asked, catalog)
-    confines = Confines(f"the verifier {name}", loaded.timeout_ms / 1_000, (loaded.module,), network=network)
+    loaded = _load(name, request, catalog)
+    limits = JobLimits(f"the verifier {name}", loaded.timeout_ms / 1_000, (loaded.module,), network=network)
+    state = VerificationState(max_attempts=request.policy.max_attempts)
+    context = AgentContext(query=dict(request.trial.input), turn=1, output=candidate.output, verification=state)
     payload = {
         "name": name,
         "config": catalog.config.as_json(),
         "candidate": candidate.model_dump(mode="json", exclude_none=True),
-        "agent_ctx": _first_turn(asked.trial.input, candidate, asked.policy).model_dump(mode="json"),
+        "agent_ctx": context.model_dump(mode="json"),
         "execution_ctx": None,
     }
-    ruling = RULING.validate_python(run_confined(JOB, payload, f"asking the verifier {name}", confines))
+    ruling = RULING.validate_python(run_confined(JOB, payload, f"running the verifier {name}", limits))
     if isinstance(ruling, Invalid):
-        raise BadFile([asked.sources.told(each.path, each.message) for each in ruling.errors])
+        raise BadFile([request.sources.locate(each.path, each.message) for each in ruling.errors])
     return ruling
 
 
-def _loaded(name: str, asked: Asked, catalog: Catalog) -> Loaded:
+def _load(name: str, request: OfflineRequest, catalog: Catalog) -> LoadedVerifier:
     try:
         return load_verifier(catalog.config, name)
     except UnknownVerifier as error:
-        raise BadFile([asked.sources.told("/verification/verifier", f"{error}; {_FIX}")]) from None
+        raise BadFile([request.sources.locate("/verification/verifier", f"{error}; {_FIX}")]) from None
     except InvalidConfig as error:
         raise UserError(str(error), "correct the configuration given to --config") from None
 
 
-def _first_turn(work_input: Mapping[str, Any], candidate: Candidate, policy: VerificationPolicy) -> AgentContext:
-    state = VerificationState(max_attempts=policy.max_attempts)
-    return AgentContext(query=dict(work_input), turn=1, output=candidate.output, verification=state)
-
-
-def combined(result: VerificationResult, word: Word | None, asked: Asked) -> VerificationResult:
-    """The engine's result under the verifier's word, as a contract would have it."""
-    if word is None:
+def combine_results(
+    result: VerificationResult, ruling: VerifierRuling | None, request: OfflineRequest
+) -> VerificationResult:
+    """Combine the engine's result with the ruling as a contract does."""
+    if ruling is None:
         return result
-    criteria = asked.trial.success_criteria
-    return under_verifier(result, word) if criteria is None else under_verifier(result, word, criteria.bonus_policy)
+    criteria = request.trial.success_criteria
+    return combine_with_ruling(result, ruling, criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS)
 
 
-def in_short(name: str, word: Word) -> str:
-    """Whether the verifier takes the output."""
-    if isinstance(word, Accepted):
+def summarize_ruling(name: str, ruling: VerifierRuling) -> str:
+    """Return the ruling as part of a sentence."""
+    if isinstance(ruling, Accepted):
         return f"the verifier {name} accepts it"
-    return f"the verifier {name} {'calls it hopeless' if word.fatal else 'rejects it'}"
+    return f"the verifier {name} rejects it{' and all further attempts' if ruling.fatal else ''}"
 
 
-def in_full(word: Word) -> list[tuple[str, str]]:
-    """What the verifier tells, by label."""
-    if isinstance(word, Accepted):
-        return [("result", _shown(word.final_result))]
-    said = word.rejection
-    told = [("verifier", in_one_line(f"{said.message} ({said.code})"))]
-    return [*told, ("metadata", _shown(said.metadata))] if said.metadata else told
+def describe_ruling(ruling: VerifierRuling) -> list[tuple[str, str]]:
+    """Return the final result, or message and metadata of the rejection, by label."""
+    if isinstance(ruling, Accepted):
+        return [("result", _format_json(ruling.final_result))]
+    rejection = ruling.rejection
+    message = ("verifier", to_one_line(f"{rejection.message} ({rejection.code})"))
+    return [message, ("metadata", _format_json(rejection.metadata))] if rejection.metadata else [message]
 
 
-def as_json(name: str, word: Word) -> dict[str, Any]:
-    """What the verifier says, for programs."""
-    return {"name": name, **word.model_dump(mode="json", exclude={"result"})}
+def ruling_json(name: str, ruling: VerifierRuling) -> dict[str, Any]:
+    """Return the ruling for programs."""
+    return {"name": name, **ruling.model_dump(mode="json", exclude={"result"})}
 
 
-def _shown(value: Any) -> str:
-    text = in_one_line(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+def _format_json(value: Any) -> str:
+    text = to_one_line(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"
 
 
-def in_one_line(text: str) -> str:
-    """Without what moves a terminal's cursor: verifiers quote what agents write."""
+def to_one_line(text: str) -> str:
+    """Remove line breaks and control characters, which agents' text may carry to move a terminal's cursor."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -1,1 +1,1 @@
-"""The embedded suite: four services as four processes, watched by one."""
+"""The embedded suite: four services as four processes under one supervisor."""

@@ -1,4 +1,4 @@
-"""One service as a child process: a session of its own, a pipe that closes when we die, a log file."""
+"""A service as a child process: session, log file, and a pipe that closes with the supervisor."""
 
 import asyncio
 import contextlib
@@ -9,28 +9,50 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aex_cli.suite.environment import process_environment
-from aex_cli.suite.logs import begin_run, tail
-from aex_cli.suite.service_spec import ServiceSpec
+from aex_cli.suite.service_spec import ServiceSpec, process_environment
 
+KEEP_BYTES = 10 * 1024 * 1024
 PARENT_FD = "AEX_PARENT_FD"
+_TAIL_BYTES = 16_384
+
+
+def begin_run(path: Path) -> int:
+    """Rotate a large log file and return the byte offset at which the next run begins.
+
+    Rotation happens only between runs, so a run keeps all of its lines.
+    """
+    size = path.stat().st_size if path.exists() else 0
+    if size > KEEP_BYTES:
+        path.replace(path.with_name(f"{path.name}.1"))
+        size = 0
+    return size
+
+
+def tail(path: Path, start: int, lines: int = 20) -> str:
+    """Return the last lines of the run that began at byte `start`."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as log:
+        end = log.seek(0, 2)
+        log.seek(max(start, end - _TAIL_BYTES))
+        text = log.read().decode(errors="replace")
+    return "\n".join(text.splitlines()[-lines:])
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What every child is started with: their common environment, log folder, and open files that it holds on to."""
+    """Common environment, log folder and inherited file descriptors of all child processes."""
 
     environment: Mapping[str, str]
     logs: Path
     inherit: Sequence[int] = ()
 
-    def log_of(self, spec: ServiceSpec) -> Path:
-        """Where this process logs."""
+    def log_path(self, spec: ServiceSpec) -> Path:
         return self.logs / f"{spec.label}.log"
 
 
-class Child:
-    """A running service. It ends by itself when the pipe that this process holds closes."""
+class ServiceProcess:
+    """A running service. It ends when the pipe that the supervisor holds closes."""
 
     def __init__(self, spec: ServiceSpec, process: asyncio.subprocess.Process, pipe: int, log: Path, log_start: int):
         self.spec = spec
@@ -39,15 +61,12 @@ class Child:
         self._pipe = pipe
         self._log_start = log_start
         self.exit = asyncio.create_task(self._reap(), name=f"exit of {spec.label}")
-        """Done with the exit code (negative: a signal) once the process and all it left running are gone."""
+        """The exit code (negative: a signal), once the process and its own children have ended."""
 
     @classmethod
-    async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "Child":
-        """Start `python -m module` as one of `specs`.
-
-        Both ends of the pipe are closed on exec but for the one the child reads.
-        """
-        log = launch.log_of(spec)
+    async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "ServiceProcess":
+        """Start `python -m module` as one of `specs`. The child inherits only its read end of the pipe."""
+        log = launch.log_path(spec)
         log_start = begin_run(log)
         read_end, write_end = os.pipe()
         environment = {**process_environment(spec, specs, launch.environment), PARENT_FD: str(read_end)}
@@ -72,22 +91,22 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id, which is also its session and process group."""
+        """The process id, also the id of its session and process group."""
         return self._process.pid
 
     def terminate(self) -> None:
-        """Ask it to drain and stop; it looks after its own workers."""
+        """Send SIGTERM: the service drains and stops its own workers."""
         if not self.exit.done():
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
 
     def kill(self) -> None:
-        """End it and all it started, at once."""
+        """Send SIGKILL to the process and its children."""
         if not self.exit.done():
             self._signal_group(signal.SIGKILL)
 
     def tail(self) -> str:
-        """The last lines that this run logged."""
+        """Return the last lines of this run's log."""
         return tail(self.log, self._log_start)
 
     async def _reap(self) -> int:
@@ -97,13 +116,13 @@ class Child:
         return code
 
     def _signal_group(self, signal_number: int) -> None:
-        # PermissionError: macOS says so of a group whose members are all gone.
+        # PermissionError: macOS raises it for a group without members.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal_number)
 
 
 def describe_exit(code: int) -> str:
-    """`exit code 3`, or `SIGKILL`."""
+    """Return `exit code 3`, or a signal's name."""
     if code >= 0:
         return f"exit code {code}"
     try:

@@ -1,58 +1,113 @@
-"""The data directory of the suite, opened with errors that name the fix."""
+"""The suite's data directory and its exclusive lock.
 
-from dataclasses import dataclass
+The services inherit the open lock. After the supervisor was killed it stays locked until they have drained.
+So two suites never share ports or files.
+"""
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from aex_runtime.commandline.errors import UserError
-from aex_runtime.data_dir import UnknownLayout, open_data_dir
+from aex_runtime.commandline import UserError
+from aex_runtime.files import UnknownLayout, open_data_dir
 
-_OURS = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
-
-
-@dataclass(frozen=True, slots=True)
-class DataDirectory:
-    """An opened data directory and the places of the suite's own files in it."""
-
-    root: Path
-
-    @property
-    def logs(self) -> Path:
-        """One log file for each service."""
-        return self.root / "logs"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the suite that runs on this directory."""
-        return self.root / "lock"
+_OWN_NAMES = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
 
 
-def open_data_directory(path: Path) -> DataDirectory:
-    """Make the directory (mode 0700) where it is missing. Raises `UserError` where it cannot serve.
+def open_data_directory(path: Path) -> Path:
+    """Open the directory, created with mode 0700, and return its absolute path; its folder `logs` exists.
 
-    Its key is made by whoever needs it first: a service, or `aex token`.
+    Raises `UserError` if it cannot be used.
+
+    The first service, or `aex token`, creates its key.
     """
     root = path.expanduser().resolve()
     try:
-        _refuse_strangers(root)
+        _check_content(root)
         open_data_dir(root)
-        directory = DataDirectory(root)
-        directory.logs.mkdir(mode=0o700, exist_ok=True)
+        (root / "logs").mkdir(mode=0o700, exist_ok=True)
     except UnknownLayout as error:
-        raise UserError(str(error), "use the release that wrote it, or start afresh with another --data-dir") from None
+        raise UserError(str(error), "use the release that wrote it, or another --data-dir") from None
     except (FileExistsError, NotADirectoryError):
         raise UserError(f"{path} is not a folder", "choose another --data-dir") from None
     except OSError as error:
         raise UserError(f"{path} cannot be used: {error.strerror}", "choose a --data-dir that you may write") from None
-    return directory
+    return root
 
 
-def _refuse_strangers(root: Path) -> None:
-    """A folder with other things in it was named by mistake: `--data-dir .` would scatter databases over it."""
+def _check_content(root: Path) -> None:
+    """Raise `UserError` for a folder with other files, such as `--data-dir .` in a project."""
     if not root.exists():
         return
     found = {entry.name for entry in root.iterdir()}
-    if found and not found & _OURS:
-        raise UserError(
-            f"{root} holds other things and is no data directory",
-            f"choose an empty one, such as --data-dir {root / '.aex'}",
-        )
+    if found and not found & _OWN_NAMES:
+        fix = f"choose an empty one, such as --data-dir {root / '.aex'}"
+        raise UserError(f"{root} holds other files and is no data directory", fix)
+
+
+DRAIN_S = 30.0
+"""Longest wait for the services of a killed suite; they need half of it at most."""
+_POLL_S = 0.1
+
+
+@contextmanager
+def suite_lock(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
+    """Lock the directory's file `lock` and yield its descriptor, which the services inherit.
+
+    Raises `UserError` with the owner's process id: at once if that process runs. If it was killed, its services have
+    `drain_s` seconds to end.
+    """
+    path = root / "lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _acquire(descriptor, path, notify, drain_s)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, path: Path, notify: Callable[[str], None], drain_s: float) -> None:
+    deadline = time.monotonic() + drain_s
+    notified = False
+    while not _try_lock(descriptor):
+        owner = _owner_pid(descriptor)
+        if owner is None or _is_running(owner):
+            name, stop = (f"process {owner}", f"stop it (kill {owner})") if owner else ("another process", "stop it")
+            message = f"a suite is already running on {path.parent}, held by {name}"
+            raise UserError(message, f"{stop}, or choose another --data-dir")
+        if time.monotonic() >= deadline:
+            raise UserError(
+                f"the services that process {owner} started on {path.parent} have not ended",
+                f"see who has {path} open, and stop them",
+            )
+        if not notified:
+            notify(f"the suite of process {owner} was killed; waiting for its services to end")
+            notified = True
+        time.sleep(_POLL_S)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _owner_pid(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno != errno.ESRCH
+    return True

@@ -1,50 +1,78 @@
-"""Asks /readyz of a service until it says yes.
+"""Readiness of the services, and its announcement by `aex up`.
 
-With the standard library: the supervisor should not spend on imports what the services need to start.
+Uses the standard library's HTTP client: its import does not slow down the services' start.
 """
 
 import asyncio
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from aex_cli.suite.service_spec import ServiceSpec
+from aex_runtime.commandline import write_line
 
 _POLL_S = 0.1
-_ANSWER_S = 5.0
-_SHOWN = 300
+_TIMEOUT_S = 5.0
+_MAX_BYTES = 300
 
 
 class ReadinessProbe:
-    """Polls readiness over loopback; remembers the last answer, to say what a service is waiting for."""
+    """Poll of `/readyz` over loopback, with the last answer of each service."""
 
     def __init__(self) -> None:
         self.last: dict[str, str] = {}
         self._ready: set[str] = set()
 
-    async def until_ready(self, spec: ServiceSpec) -> None:
-        """Return once /readyz answers 200. Has no deadline of its own: the caller sets it."""
+    async def wait_until_ready(self, spec: ServiceSpec) -> None:
+        """Return once /readyz answers 200. The caller sets the deadline."""
         self._ready.discard(spec.label)
         while True:
-            ready, self.last[spec.label] = await asyncio.to_thread(_ask, spec)
+            ready, self.last[spec.label] = await asyncio.to_thread(_check_ready, spec)
             if ready:
                 self._ready.add(spec.label)
                 return
             await asyncio.sleep(_POLL_S)
 
-    def waiting(self) -> dict[str, str]:
-        """The services that are not ready, and what they answered last."""
+    def pending(self) -> dict[str, str]:
+        """Return the services that are not ready and their last answers."""
         return {name: answer for name, answer in self.last.items() if name not in self._ready}
 
 
-def _ask(spec: ServiceSpec) -> tuple[bool, str]:
-    """Whether the service is ready, and what it answered."""
-    connection = HTTPConnection(spec.host, spec.port, timeout=_ANSWER_S)
+def _check_ready(spec: ServiceSpec) -> tuple[bool, str]:
+    connection = HTTPConnection(spec.host, spec.port, timeout=_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")
         answer = connection.getresponse()
-        text = answer.read(_SHOWN).decode(errors="replace")
+        text = answer.read(_MAX_BYTES).decode(errors="replace")
     except (OSError, HTTPException) as error:
         return False, f"no answer on port {spec.port} ({type(error).__name__})"
     finally:
         connection.close()
     return answer.status == HTTPStatus.OK, f"/readyz answers {answer.status}: {text}"
+
+
+def announce(specs: Sequence[ServiceSpec], root: Path, seconds: float) -> None:
+    """Print the line for scripts, `ready` and the URL of each process, on a terminal below a banner."""
+    console = Console()
+    if console.is_terminal:
+        _print_banner(console, specs, root, seconds)
+    write_line(" ".join(["ready", *(f"{spec.label}={spec.url}" for spec in specs)]))
+
+
+def _print_banner(console: Console, specs: Sequence[ServiceSpec], root: Path, seconds: float) -> None:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0), title=f"AEX Outcomes, up in {seconds:.1f} s")
+    table.title_justify = "left"
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for spec in specs:
+        table.add_row(spec.label, f"{spec.url}/docs")
+    table.add_row("data", escape(str(root)))
+    table.add_row("logs", escape(str(root / "logs")))
+    table.add_row("token", escape(f"aex token --role consumer --sub acme --data-dir {root}"))
+    table.add_row("stop", "Ctrl-C")
+    console.print(table)

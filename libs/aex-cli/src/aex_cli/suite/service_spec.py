@@ -1,10 +1,15 @@
-"""Which services the suite runs. By name: the command line imports none of them."""
+"""The services of the suite: modules, ports and environments. The command line imports none of them."""
 
-from collections.abc import Sequence
+import errno
+import socket
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from aex_runtime.commandline import UserError
 
 HOST = "127.0.0.1"
-"""Everything embedded binds to loopback."""
+"""The embedded suite binds only to loopback."""
 
 MODULES = {
     "work-publisher": "aex_work_publisher",
@@ -12,14 +17,18 @@ MODULES = {
     "governance": "aex_governance",
     "settlement": "aex_settlement",
 }
-"""Service names and the modules that `python -m` starts, in the order of their ports."""
+"""Modules for `python -m` by service name, in the order of the ports."""
 
 MAX_REPLICAS = 9
+LAST_PORT = 65_535
+LAST_BASE = LAST_PORT + 1 - len(MODULES)
+INSTANCE = "AEX_INSTANCE"
+_STEP = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """One process of the suite: its service's name, the module to run, its port, and which replica it is, from 1."""
+    """A process of the suite: service name, module, port, and number of the replica from 1."""
 
     name: str
     module: str
@@ -29,29 +38,87 @@ class ServiceSpec:
 
     @property
     def label(self) -> str:
-        """What this process is called: `settlement` for the first of a service, `settlement-2` for the second."""
+        """The name of the process: `settlement`, or `settlement-2` for the second replica."""
         return self.name if self.replica == 1 else f"{self.name}-{self.replica}"
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def url_variable(self) -> str:
-        """The environment variable that tells the other services this one's address."""
+        """The environment variable of the service's URL."""
         return f"AEX_{self.name.upper().replace('-', '_')}_URL"
 
 
 def default_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
-    """The four services on four consecutive ports, then the four of the next replica on the next four."""
+    """Return four services on consecutive ports; each further replica takes the next four.
+
+    Raises `UserError` for ports above the last one.
+    """
+    count = len(MODULES) * replicas
+    if port_base + count - 1 > LAST_PORT:
+        message = f"{count} ports from {port_base} on exceed the last port, {LAST_PORT}"
+        raise UserError(message, "choose a lower --port-base")
     return tuple(
-        ServiceSpec(name, module, port_base + len(MODULES) * (replica - 1) + place, replica=replica)
+        ServiceSpec(name, module, port_base + len(MODULES) * (replica - 1) + offset, replica=replica)
         for replica in range(1, replicas + 1)
-        for place, (name, module) in enumerate(MODULES.items())
+        for offset, (name, module) in enumerate(MODULES.items())
     )
 
 
-def ready_line(specs: Sequence[ServiceSpec]) -> str:
-    """The one line that tells a script that everything answers, and where."""
-    return " ".join(["ready", *(f"{spec.label}={spec.url}" for spec in specs)])
+def suite_environment(inherited: Mapping[str, str], data_dir: Path, config: Path | None) -> dict[str, str]:
+    """Return the environment of all processes: the user's, with data directory and configuration."""
+    return {
+        # Processes with the same name would take over each other's leases.
+        **{name: value for name, value in inherited.items() if name != INSTANCE},
+        "AEX_DATA_DIR": str(data_dir),
+        **({"AEX_OUTCOME_CONFIG": str(config.resolve())} if config else {}),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def process_environment(spec: ServiceSpec, specs: Sequence[ServiceSpec], common: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of one process: address, URLs of its replica's services, instance name.
+
+    Only a store in the data directory gets instance names: its lock makes them unique. Several suites may share
+    another store.
+    """
+    return {
+        **common,
+        "AEX_HOST": spec.host,
+        "AEX_PORT": str(spec.port),
+        **{each.url_variable: each.url for each in specs if each.replica == spec.replica},
+        **({} if common.get("AEX_STORE_URL") else {INSTANCE: f"suite-{spec.replica}"}),
+    }
+
+
+def check_ports(specs: Sequence[ServiceSpec]) -> None:
+    """Raise `UserError` with each port that cannot be bound and a free `--port-base`."""
+    busy = [spec for spec in specs if not _bindable(spec.port)]
+    if not busy:
+        return
+    names = ", ".join(f"{spec.port} ({spec.label})" for spec in busy)
+    word = "ports are" if len(busy) > 1 else "port is"
+    base = free_base(min(spec.port for spec in specs) + _STEP, len(specs))
+    other = f"or use other ports: aex up --port-base {base}" if base else "or use other ports with --port-base"
+    raise UserError(f"{len(busy)} {word} taken: {names}", f"stop what listens there, {other}")
+
+
+def _bindable(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As uvicorn does: a port in TIME_WAIT is free, one with a listener is not.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            if error.errno in {errno.EADDRINUSE, errno.EACCES}:
+                return False
+            raise
+    return True
+
+
+def free_base(first: int, count: int) -> int | None:
+    """Return the first of `count` free consecutive ports, `first` or some hundreds above; None without."""
+    bases = range(first, LAST_PORT + 2 - count, _STEP)
+    return next((base for base in bases if all(_bindable(base + offset) for offset in range(count))), None)

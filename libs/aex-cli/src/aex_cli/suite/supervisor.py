@@ -1,28 +1,95 @@
-"""Runs the services together: starts them, says when they are ready, restarts what dies, stops them all."""
+"""Supervisor of the services: start, readiness, bounded restarts, and stop by signals."""
 
 import asyncio
 import random
+import signal
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from aex_cli.suite.child import Child, Launch, describe_exit
+from aex_cli.suite.child import Launch, ServiceProcess, describe_exit
 from aex_cli.suite.readiness import ReadinessProbe
-from aex_cli.suite.restarts import RestartPolicy, Restarts
 from aex_cli.suite.service_spec import ServiceSpec
-from aex_cli.suite.stop_signals import StopRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """At most `limit` restarts within `window_s` seconds, each after a pause that doubles."""
+
+    limit: int = 5
+    window_s: float = 60.0
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """The restarts of one service within the window, as monotonic seconds."""
+
+    policy: RestartPolicy
+    moments: tuple[float, ...] = ()
+
+    def record_death(self, now: float) -> "Restarts | None":
+        """Return the restarts with one more at `now`; None above the limit."""
+        recent = tuple(moment for moment in self.moments if now - moment < self.policy.window_s)
+        if len(recent) >= self.policy.limit:
+            return None
+        return replace(self, moments=(*recent, now))
+
+    def pause_s(self, jitter: float) -> float:
+        """Return the pause before the latest restart: doubled, capped, ±25 % by `jitter` in [0, 1)."""
+        doubled: float = self.policy.first_pause_s * 2 ** (max(len(self.moments), 1) - 1)
+        return min(doubled, self.policy.longest_pause_s) * (0.75 + jitter / 2)
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ECHO_S = 0.3
+"""Time in which further signals repeat the first: `uv run` and `timeout` forward signals."""
+
+
+class StopRequest:
+    """The stop signals received: the first requests a drain, a later one an immediate stop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.requested = asyncio.Event()
+        self.immediate = asyncio.Event()
+        self._loop = loop
+        self._requested_at = 0.0
+
+    @classmethod
+    @contextmanager
+    def listen(cls, loop: asyncio.AbstractEventLoop) -> Iterator["StopRequest"]:
+        """Handle the stop signals during the block. SIGHUP stays ignored under `nohup`."""
+        request = cls(loop)
+        under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        handled = [number for number in STOP_SIGNALS if not (number is signal.SIGHUP and under_nohup)]
+        for number in handled:
+            loop.add_signal_handler(number, request.receive)
+        try:
+            yield request
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    def receive(self) -> None:
+        if not self.requested.is_set():
+            self._requested_at = self._loop.time()
+            self.requested.set()
+        elif self._loop.time() - self._requested_at > _ECHO_S:
+            self.immediate.set()
 
 
 class SuiteFailed(Exception):
-    """The suite cannot go on; the message says which service, why, and shows the end of its log."""
+    """A failed suite. The message holds the service, the cause and the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuitePolicy:
-    """The bounds of the supervisor's patience, in seconds.
+    """Time limits of the supervisor, in seconds.
 
-    `stop_s` is longer than a service's own drain, so that SIGKILL meets only what hangs.
+    `stop_s` exceeds a service's own drain, so that only a hanging service is killed.
     """
 
     ready_s: float = 60.0
@@ -31,7 +98,7 @@ class SuitePolicy:
 
 
 class Supervisor:
-    """Supervises a table of services. `on_ready` is called once, `notify` with each line worth telling."""
+    """Supervisor of the services in `specs`. Calls `on_ready` once, and `notify` with each message."""
 
     def __init__(
         self,
@@ -46,126 +113,123 @@ class Supervisor:
         self._policy = policy
         self._on_ready = on_ready
         self._notify = notify
-        self._children: dict[str, Child] = {}
+        self._children: dict[str, ServiceProcess] = {}
         self._random = random.SystemRandom()
 
     async def run(self) -> int:
-        """Until a signal asks to stop (0; 130 where a second one cut the drain short). Raises `SuiteFailed`.
+        """Run until a stop signal and return 0, or 130 after a second signal. Raises `SuiteFailed`.
 
-        However it ends, no child is left.
+        All child processes have ended on return.
         """
-        with StopRequest.listening(asyncio.get_running_loop()) as stop:
+        with StopRequest.listen(asyncio.get_running_loop()) as stop:
             work = asyncio.create_task(self._supervise())
-            asked = asyncio.create_task(stop.asked.wait())
+            requested = asyncio.create_task(stop.requested.wait())
             try:
-                await asyncio.wait({work, asked}, return_when=asyncio.FIRST_COMPLETED)
-                if asked.done():
+                await asyncio.wait({work, requested}, return_when=asyncio.FIRST_COMPLETED)
+                if requested.done():
                     self._notify("stopping; a second Ctrl-C kills at once")
             finally:
-                await _cancelled(work, asked)
+                await _cancel(work, requested)
                 await self._stop_all(stop)
             if not work.cancelled():
                 work.result()
-            return 130 if stop.at_once.is_set() else 0
+            return 130 if stop.immediate.is_set() else 0
 
     async def _supervise(self) -> None:
         probe = ReadinessProbe()
         for spec in self._specs:
-            self._children[spec.label] = await self._start(spec)
+            self._children[spec.label] = await ServiceProcess.start(spec, self._specs, self._launch)
         await self._all_ready(probe)
         self._on_ready()
-        await _until_one_fails([self._keep(spec, probe) for spec in self._specs])
-
-    async def _start(self, spec: ServiceSpec) -> Child:
-        return await Child.start(spec, self._specs, self._launch)
+        await _run_until_failure([self._restart_on_exit(spec, probe) for spec in self._specs])
 
     async def _all_ready(self, probe: ReadinessProbe) -> None:
         try:
             async with asyncio.timeout(self._policy.ready_s):
-                await _until_one_fails([_ready(child, probe) for child in self._children.values()])
+                await _run_until_failure([_wait_until_ready(child, probe) for child in self._children.values()])
         except TimeoutError:
-            late = "; ".join(f"{name}: {answer}" for name, answer in probe.waiting().items())
+            late = "; ".join(f"{name}: {answer}" for name, answer in probe.pending().items())
             logs = f"logs: {self._launch.logs}"
             raise SuiteFailed(f"not ready within {self._policy.ready_s:g} s: {late}; {logs}") from None
 
-    async def _keep(self, spec: ServiceSpec, probe: ReadinessProbe) -> None:
-        """Restart the service whenever it dies, as often as the policy allows; then raise `SuiteFailed`."""
+    async def _restart_on_exit(self, spec: ServiceSpec, probe: ReadinessProbe) -> None:
+        """Restart the service after each exit. Raises `SuiteFailed` above the policy's limit."""
         policy = self._policy.restarts
         restarts = Restarts(policy)
         while True:
             child = self._children[spec.label]
             cause = describe_exit(await asyncio.shield(child.exit))
-            after = restarts.after_death(time.monotonic())
+            after = restarts.record_death(time.monotonic())
             if after is None:
                 often = f"died more than {policy.limit} times in {policy.window_s:g} s"
-                raise SuiteFailed(_obituary(child, f"{often}, last of {cause}"))
+                raise SuiteFailed(_exit_message(child, f"{often}, last of {cause}"))
             restarts = after
             pause_s = restarts.pause_s(self._random.random())
-            again = f"restarting in {pause_s:.1f} s ({len(restarts.moments)} of {policy.limit})"
-            self._notify(f"{spec.label} died ({cause}); {again}; log: {child.log}")
+            plan = f"restarting in {pause_s:.1f} s ({len(restarts.moments)} of {policy.limit})"
+            self._notify(f"{spec.label} died ({cause}); {plan}; log: {child.log}")
             await asyncio.sleep(pause_s)
-            self._children[spec.label] = await self._start(spec)
-            await self._tell_when_ready(self._children[spec.label], probe)
+            self._children[spec.label] = await ServiceProcess.start(spec, self._specs, self._launch)
+            await self._notify_when_ready(self._children[spec.label], probe)
 
-    async def _tell_when_ready(self, child: Child, probe: ReadinessProbe) -> None:
+    async def _notify_when_ready(self, child: ServiceProcess, probe: ReadinessProbe) -> None:
         try:
             async with asyncio.timeout(self._policy.ready_s):
-                await _ready(child, probe)
+                await _wait_until_ready(child, probe)
         except SuiteFailed:
-            return  # it died again: the loop around counts that
+            return  # it died: the caller's loop counts that
         except TimeoutError:
             self._notify(f"{child.spec.label} runs again but is not ready: {probe.last.get(child.spec.label)}")
         else:
             self._notify(f"{child.spec.label} is ready again")
 
     async def _stop_all(self, stop: StopRequest) -> None:
-        """SIGTERM to all, then SIGKILL to what is left after the bound, or at once where a second signal says so."""
-        living = [child for child in self._children.values() if not child.exit.done()]
-        for child in living:
+        """Send SIGTERM to all, and SIGKILL to the rest after `stop_s` or a second signal."""
+        running = [child for child in self._children.values() if not child.exit.done()]
+        for child in running:
             child.terminate()
-        ended = asyncio.create_task(_all_ended(living))
-        hurry = asyncio.create_task(stop.at_once.wait())
-        await asyncio.wait({ended, hurry}, timeout=self._policy.stop_s, return_when=asyncio.FIRST_COMPLETED)
-        for child in living:
+        ended = asyncio.create_task(_all_ended(running))
+        immediate = asyncio.create_task(stop.immediate.wait())
+        await asyncio.wait({ended, immediate}, timeout=self._policy.stop_s, return_when=asyncio.FIRST_COMPLETED)
+        for child in running:
             if not child.exit.done():
                 self._notify(f"{child.spec.label} had not stopped and was killed")
                 child.kill()
-        await _all_ended(living)
-        await _cancelled(ended, hurry)
+        await _all_ended(running)
+        await _cancel(ended, immediate)
 
 
-async def _ready(child: Child, probe: ReadinessProbe) -> None:
-    """Return once the child is ready; raise `SuiteFailed` where it ends before."""
-    ready = asyncio.create_task(probe.until_ready(child.spec))
+async def _wait_until_ready(child: ServiceProcess, probe: ReadinessProbe) -> None:
+    """Return once the child is ready. Raises `SuiteFailed` if it ends first."""
+    ready = asyncio.create_task(probe.wait_until_ready(child.spec))
     try:
         await asyncio.wait({child.exit, ready}, return_when=asyncio.FIRST_COMPLETED)
         if child.exit.done():
-            raise SuiteFailed(_obituary(child, f"did not start ({describe_exit(child.exit.result())})"))
+            raise SuiteFailed(_exit_message(child, f"did not start ({describe_exit(child.exit.result())})"))
         ready.result()
     finally:
-        await _cancelled(ready)
+        await _cancel(ready)
 
 
-async def _all_ended(children: Sequence[Child]) -> None:
+async def _all_ended(children: Sequence[ServiceProcess]) -> None:
     if children:
         await asyncio.wait({child.exit for child in children})
 
 
-async def _until_one_fails(work: Sequence[Coroutine[None, None, None]]) -> None:
-    """Run them together until all are done; the first error ends the others, and is raised."""
+async def _run_until_failure(work: Sequence[Coroutine[None, None, None]]) -> None:
+    """Run all until done; raise the first error after cancelling the others."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         await asyncio.gather(*tasks)
     finally:
-        await _cancelled(*tasks)
+        await _cancel(*tasks)
 
 
-async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel the tasks and wait until they have ended; their errors stay with them."""
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel the tasks and wait for them, ignoring their errors."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _obituary(child: Child, what: str) -> str:
-    return f"{child.spec.label} {what}; log: {child.log}\n{child.tail()}"
+def _exit_message(child: ServiceProcess, cause: str) -> str:
+    return f"{child.spec.label} {cause}; log: {child.log}\n{child.tail()}"

@@ -1,4 +1,4 @@
-"""Every endpoint, once: its path, what it takes, what it answers. Both clients offer these functions as methods."""
+"""Calls of every endpoint. Both clients offer these functions as methods."""
 
 from aex_client.calls.governance import decide_hold, get_hold, get_profile, list_holds, list_rules
 from aex_client.calls.publisher import (

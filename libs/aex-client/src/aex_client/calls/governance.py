@@ -1,6 +1,6 @@
 """governance's endpoints: holds, their decisions, the fraud rules, agents' records."""
 
-from aex_client.call import Call, get, items_of, json_body, place, post
+from aex_client.call import Call, build_path, get, items_of, json_body, post
 from aex_client.endpoints import Service
 from aex_client.views import AgentProfileView, Page
 from aex_models.governance import Decision, Hold, HoldStatus, Rule
@@ -16,26 +16,26 @@ def list_holds(
     limit: int | None = None,
 ) -> Call[Page[Hold]]:
     """Held outcomes, newest first: all, in one status, of one contract, or both (operator)."""
-    wanted = {"status": status, "contract_id": contract_id}
-    return get(_GOVERNANCE, "/v1/holds", Page[Hold], **wanted, cursor=cursor, limit=limit)
+    filters = {"status": status, "contract_id": contract_id}
+    return get(_GOVERNANCE, "/v1/holds", Page[Hold], **filters, cursor=cursor, limit=limit)
 
 
 def get_hold(hold_id: str) -> Call[Hold]:
-    """One hold (operator)."""
-    return get(_GOVERNANCE, place("/v1/holds/{}", hold_id), Hold)
+    """Return one hold (operator)."""
+    return get(_GOVERNANCE, build_path("/v1/holds/{}", hold_id), Hold)
 
 
 def decide_hold(hold_id: str, decision: Decision | str, reason: str) -> Call[Hold]:
     """Release, reject or retry a held outcome (operator). The first decision wins."""
     body = json_body({"decision": decision, "reason": reason})
-    return post(_GOVERNANCE, place("/v1/holds/{}/decision", hold_id), Hold, body)
+    return post(_GOVERNANCE, build_path("/v1/holds/{}/decision", hold_id), Hold, body)
 
 
 def list_rules() -> Call[tuple[Rule, ...]]:
-    """Every fraud rule, with its thresholds."""
+    """Return every fraud rule, with its thresholds."""
     return items_of(get(_GOVERNANCE, "/v1/rules", Page[Rule]))
 
 
 def get_profile(agent_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[AgentProfileView]:
-    """An agent's record: its totals, and a page of its domains (operator any; an agent its own, without flags)."""
-    return get(_GOVERNANCE, place("/v1/agents/{}/profile", agent_id), AgentProfileView, cursor=cursor, limit=limit)
+    """Return an agent's totals and a page of its domains (operators any; agents their own, without flags)."""
+    return get(_GOVERNANCE, build_path("/v1/agents/{}/profile", agent_id), AgentProfileView, cursor=cursor, limit=limit)

@@ -1,10 +1,10 @@
-"""The work-publisher's endpoints: works, from their publication to their award."""
+"""Calls of work-publisher: works, from publication to award."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from aex_client.call import Call, get, json_body, place, post
+from aex_client.call import Call, build_path, get, json_body, post
 from aex_client.endpoints import Service
 from aex_client.views import Page
 from aex_models.contract import Award
@@ -20,33 +20,33 @@ def publish_work(submission: Submission) -> Call[WorkAnswer]:
 
 
 def validate_work(submission: Submission) -> Call[WorkValidation]:
-    """What publishing would say, all problems at once; stores nothing (consumer)."""
+    """Return all problems, warnings and the quote of a work; store nothing (consumer)."""
     return post(_PUBLISHER, "/v1/work/validate", WorkValidation, json_body(submission), once=False)
 
 
 def list_work(
     *, status: WorkStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Work]]:
-    """The caller's works, newest first; an agent's with all that are open."""
+    """Return the caller's works, newest first; an agent's with all that are open."""
     return get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
 
 
 def get_work(work_id: str) -> Call[Work]:
-    """One work; its evaluation data for its consumer alone."""
-    return get(_PUBLISHER, place("/v1/work/{}", work_id), Work)
+    """Return one work; its evaluation data for its consumer alone."""
+    return get(_PUBLISHER, build_path("/v1/work/{}", work_id), Work)
 
 
 def award(work_id: str, agent_id: str, cpc_rate: Decimal | str) -> Call[Award]:
     """Give a work to an agent at a price (its consumer). `cpc_rate` is an amount in the work's currency."""
     body = json_body({"agent_id": agent_id, "cpc_rate": cpc_rate})
-    return post(_PUBLISHER, place("/v1/work/{}/award", work_id), Award, body)
+    return post(_PUBLISHER, build_path("/v1/work/{}/award", work_id), Award, body)
 
 
 def claim(work_id: str) -> Call[Award]:
     """Take a work that allows claims, at its `budget.max_cpc` (agent)."""
-    return post(_PUBLISHER, place("/v1/work/{}/claim", work_id), Award)
+    return post(_PUBLISHER, build_path("/v1/work/{}/claim", work_id), Award)
 
 
 def cancel_work(work_id: str) -> Call[Work]:
     """Withdraw a work before an award (its consumer)."""
-    return post(_PUBLISHER, place("/v1/work/{}/cancel", work_id), Work)
+    return post(_PUBLISHER, build_path("/v1/work/{}/cancel", work_id), Work)

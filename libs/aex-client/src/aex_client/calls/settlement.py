@@ -1,10 +1,10 @@
-"""settlement's endpoints: settlements and their corrections, breakdowns, the export, the ledger's accounts."""
+"""Calls of settlement: settlements, corrections, breakdowns, export, ledger accounts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal
 
-from aex_client.call import Call, get, json_body, place, post
+from aex_client.call import Call, build_path, get, json_body, post
 from aex_client.endpoints import Service
 from aex_client.views import BookingView, Page, SettlementView
 from aex_models.corrections import Replacement
@@ -41,8 +41,8 @@ def list_settlements(
 
 
 def get_settlement(contract_id: str) -> Call[SettlementView]:
-    """What a contract cost, line by line, with all its revisions; not there until it is settled."""
-    return get(_SETTLEMENT, place("/v1/settlements/{}", contract_id), SettlementView)
+    """Return a contract's cost by criterion with all its revisions; a 404 until it is settled."""
+    return get(_SETTLEMENT, build_path("/v1/settlements/{}", contract_id), SettlementView)
 
 
 def reverse_settlement(
@@ -52,13 +52,13 @@ def reverse_settlement(
     replacement: Replacement | Mapping[str, Any] | None = None,
     revision: int | None = None,
 ) -> Call[SettlementView]:
-    """Take a settlement back (finance), and book `replacement` {base, bonus, penalty} in its place where it is given.
+    """Reverse a settlement (finance), and post `replacement` {base, bonus, penalty} instead, if given.
 
-    `revision`: the one that is meant; where another stands by then, nothing is booked and `Conflict` raised.
+    `revision`: the expected revision; raises `Conflict`, and posts nothing, if another is current.
     """
     given = {"reason": reason, "replacement": replacement, "revision": revision}
     body = json_body({name: value for name, value in given.items() if value is not None})
-    return post(_SETTLEMENT, place("/v1/settlements/{}/reversals", contract_id), SettlementView, body)
+    return post(_SETTLEMENT, build_path("/v1/settlements/{}/reversals", contract_id), SettlementView, body)
 
 
 def export_settlements(
@@ -71,7 +71,7 @@ def export_settlements(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[BookingView]:
-    """Every booking, oldest first; to be read line by line, by a client's `rows`. Days are UTC and included."""
+    """Return every posted revision, oldest first, for a client's `rows`. Days are UTC and included."""
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     kinds = {"currency": currency, "status": status}
     days = {"from": first_day, "to": last_day}
@@ -85,7 +85,7 @@ def breakdown(
     last_day: date | str | None = None,
     currency: str | None = None,
 ) -> Call[SettlementBreakdown]:
-    """Counts and amounts by one or two of agent, consumer, domain, day, month; with a total for each currency."""
+    """Return counts and amounts by one or two keys, with a total for each currency."""
     groups = [group_by] if isinstance(group_by, str) else list(group_by)
     days = {"from": first_day, "to": last_day}
     path = "/v1/settlements/breakdown"
@@ -93,13 +93,13 @@ def breakdown(
 
 
 def trial_balance(*, as_of: datetime | str | None = None) -> Call[TrialBalance]:
-    """All accounts at an instant (finance). Sums to zero in each currency."""
+    """Return all accounts at an instant (finance). Sums to zero in each currency."""
     return get(_SETTLEMENT, "/v1/trial-balance", TrialBalance, as_of=as_of)
 
 
 def get_account(account_id: str, *, as_of: datetime | str | None = None) -> Call[Account]:
-    """An account's balance in each currency: finance any, others their own. Such as `consumer:acme`."""
-    return get(_SETTLEMENT, place("/v1/accounts/{}", account_id), Account, as_of=as_of)
+    """Return an account's balances, such as `consumer:acme`: finance any, others their own."""
+    return get(_SETTLEMENT, build_path("/v1/accounts/{}", account_id), Account, as_of=as_of)
 
 
 def list_account_entries(
@@ -109,14 +109,17 @@ def list_account_entries(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[AccountEntry]]:
-    """An account's postings, newest first; amounts are integer micros, + debit, − credit."""
-    path = place("/v1/accounts/{}/entries", account_id)
+    """Return an account's postings, newest first; amounts are integer micros, + debit, − credit."""
+    path = build_path("/v1/accounts/{}/entries", account_id)
     return get(_SETTLEMENT, path, Page[AccountEntry], as_of=as_of, cursor=cursor, limit=limit)
 
 
 def post_transaction(
     kind: TransactionKind | str, postings: Sequence[Posting | Mapping[str, Any]], reason: str
 ) -> Call[LedgerTransaction]:
-    """Post a deposit (cash +, consumer −) or an adjustment (finance). Amounts are integer micros; they sum to zero."""
+    """Post a deposit (cash +, consumer −) or an adjustment (finance).
+
+    Amounts are integer micros that sum to zero.
+    """
     body = json_body({"kind": kind, "postings": list(postings), "reason": reason})
     return post(_SETTLEMENT, "/v1/ledger/transactions", LedgerTransaction, body)

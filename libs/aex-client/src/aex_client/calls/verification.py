@@ -1,11 +1,11 @@
-"""verification's endpoints: contracts, candidates, outcomes, the metrics' catalog."""
+"""Calls of verification: contracts, candidates, outcomes, domains, metric catalog."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from aex_client.call import Call, get, items_of, json_body, numbers_body, place, post, query_of
+from aex_client.call import Call, build_path, get, items_of, json_body, numbers_body, post, query_of
 from aex_client.endpoints import Service
 from aex_client.views import AttemptView, OutcomeView, Page
 from aex_models.catalog import MetricEntry
@@ -19,13 +19,13 @@ _VERIFICATION = Service.VERIFICATION
 def list_contracts(
     *, status: ContractStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Contract]]:
-    """The caller's contracts, newest first; an operator's are all."""
+    """Return the caller's contracts, newest first; an operator's are all."""
     return get(_VERIFICATION, "/v1/contracts", Page[Contract], status=status, cursor=cursor, limit=limit)
 
 
 def get_contract(contract_id: str) -> Call[Contract]:
-    """One contract."""
-    return get(_VERIFICATION, place("/v1/contracts/{}", contract_id), Contract)
+    """Return one contract."""
+    return get(_VERIFICATION, build_path("/v1/contracts/{}", contract_id), Contract)
 
 
 def submit_output(
@@ -39,10 +39,9 @@ def submit_output(
     artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
     wait_s: float = 0.0,
 ) -> Call[AttemptView]:
-    """Post a candidate (the contract's agent), and wait for its verdict for up to `wait_s` seconds (at most 30).
+    """Post a candidate (the contract's agent); wait up to `wait_s` seconds (at most 30) for its verdict.
 
-    The answer may come without a verdict; `get_attempt` tells it later. Claims are numbers; a `Decimal` among them
-    keeps its digits.
+    The answer may have no verdict yet; `get_attempt` returns it later. A `Decimal` among the claims keeps its digits.
     """
     parts = {"output": json_body(output)}
     parts |= {"execution_metadata": json_body(execution_metadata)} if execution_metadata is not None else {}
@@ -51,29 +50,29 @@ def submit_output(
     parts |= {"reasoning": json_body(reasoning)} if reasoning is not None else {}
     parts |= {"artifacts": json_body(list(artifacts))} if artifacts else {}
     body = b"{" + b",".join(b'"%s":%s' % (name.encode(), part) for name, part in parts.items()) + b"}"
-    call = post(_VERIFICATION, place("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
+    call = post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
     return replace(call, query=query_of({"wait_s": wait_s or None}), wait_s=wait_s)
 
 
 def list_attempts(contract_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[Page[AttemptView]]:
-    """A contract's attempts, oldest first."""
-    path = place("/v1/contracts/{}/attempts", contract_id)
+    """Return a contract's attempts, oldest first."""
+    path = build_path("/v1/contracts/{}/attempts", contract_id)
     return get(_VERIFICATION, path, Page[AttemptView], cursor=cursor, limit=limit)
 
 
 def get_attempt(contract_id: str, attempt_id: str) -> Call[AttemptView]:
-    """One attempt."""
-    return get(_VERIFICATION, place("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
+    """Return one attempt."""
+    return get(_VERIFICATION, build_path("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
 
 
 def finalize(contract_id: str) -> Call[Contract]:
     """Settle early with the best judged candidate (the contract's agent)."""
-    return post(_VERIFICATION, place("/v1/contracts/{}/finalize", contract_id), Contract)
+    return post(_VERIFICATION, build_path("/v1/contracts/{}/finalize", contract_id), Contract)
 
 
 def cancel_contract(contract_id: str) -> Call[Contract]:
     """Cancel before the first candidate is received (the contract's consumer)."""
-    return post(_VERIFICATION, place("/v1/contracts/{}/cancel", contract_id), Contract)
+    return post(_VERIFICATION, build_path("/v1/contracts/{}/cancel", contract_id), Contract)
 
 
 def list_outcomes(*, cursor: str | None = None, limit: int | None = None) -> Call[Page[OutcomeView]]:
@@ -82,8 +81,8 @@ def list_outcomes(*, cursor: str | None = None, limit: int | None = None) -> Cal
 
 
 def get_outcome(contract_id: str) -> Call[OutcomeView]:
-    """The outcome of one contract; not there until the contract is final."""
-    return get(_VERIFICATION, place("/v1/outcomes/{}", contract_id), OutcomeView)
+    """Return the outcome of one contract; not there until the contract is final."""
+    return get(_VERIFICATION, build_path("/v1/outcomes/{}", contract_id), OutcomeView)
 
 
 def export_outcomes(
@@ -94,7 +93,7 @@ def export_outcomes(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[OutcomeView]:
-    """Every outcome, oldest first; to be read line by line, by a client's `rows`. Days are UTC and included."""
+    """Return every outcome, oldest first, for a client's `rows`. Days are UTC and included."""
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
     return get(_VERIFICATION, "/v1/outcomes/export", OutcomeView, format="jsonl", **parties, **days)
@@ -108,28 +107,28 @@ def export_rollouts(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[RolloutResponse]:
-    """The same outcomes as rollouts, for trainers; those of which the caller is told no score are left out."""
+    """Return the same outcomes as rollouts for trainers, without those whose score the caller may not see."""
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
     return get(_VERIFICATION, "/v1/outcomes/export", RolloutResponse, format="rollouts", **parties, **days)
 
 
 def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
-    """Every metric that a criterion may name."""
+    """Return every metric that a criterion may name."""
     return items_of(get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
 
 
 def domains() -> Call[tuple[Domain, ...]]:
-    """Every scientific domain that the platform knows, by name."""
+    """Return every scientific domain that the platform knows, by name."""
     return items_of(get(_VERIFICATION, "/v1/domains", Page[Domain]))
 
 
 def domain(name: str) -> Call[Domain]:
-    """One domain, by its name or an alias."""
-    return get(_VERIFICATION, place("/v1/domains/{}", name), Domain)
+    """Return one domain, by its name or an alias."""
+    return get(_VERIFICATION, build_path("/v1/domains/{}", name), Domain)
 
 
 def infer_domain(text: str = "", columns: Sequence[str] = ()) -> Call[DomainGuess]:
-    """Which domain a text and columns' names (at most 2,000; 50,000 characters in all) speak of."""
+    """Infer the domain of a text and column names (at most 2,000; 50,000 characters in all)."""
     body = json_body({"text": text, "columns": list(columns)})
     return post(_VERIFICATION, "/v1/domains/infer", DomainGuess, body, once=False)

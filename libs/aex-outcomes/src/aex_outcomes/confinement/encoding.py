@@ -1,6 +1,6 @@
-"""Big JSON values encoded in bites, so that the event loop gets its turn between them.
+"""JSON encoding of large values in pieces, so that the event loop keeps running.
 
-`json.dumps` of 10 MB is one C call that keeps the interpreter to itself for a tenth of a second, in whatever thread.
+`json.dumps` of 10 MB is one C call that holds the interpreter lock for a tenth of a second, in whatever thread.
 """
 
 import asyncio
@@ -11,28 +11,28 @@ from typing import Any, TypeVar
 from aex_outcomes.confinement import frames
 
 INLINE_BYTES = 65_536
-"""Values up to about this size are encoded and decoded on the event loop: a hand-over to a thread costs more."""
+"""Values up to about this size are encoded on the event loop: handing them to a thread costs more."""
 
 T = TypeVar("T")
 
 _NODE = 8
-"""What a number, a bracket or a key's punctuation is taken to weigh, in bytes."""
+"""Assumed bytes of a number, a bracket or a key's punctuation."""
 
 
-async def encoded(value: dict[str, Any]) -> bytes:
-    """A JSON object as bytes, off the event loop where it is big. Raises as `frames.encode` does."""
-    if _left(value, INLINE_BYTES) >= 0:
+async def encode_off_loop(value: dict[str, Any]) -> bytes:
+    """Encode a JSON object, in a thread when it is large. Raises as `frames.encode` does."""
+    if not _is_large(value):
         return frames.encode(value)
-    return await asyncio.to_thread(encode_in_bites, value)
+    return await asyncio.to_thread(encode_in_pieces, value)
 
 
-def encode_in_bites(value: Any) -> bytes:
-    """The same bytes as `frames.encode`, made of pieces of about `INLINE_BYTES`."""
-    return b"".join(_bites(value))
+def encode_in_pieces(value: Any) -> bytes:
+    """Encode to the same bytes as `frames.encode`, in pieces of about `INLINE_BYTES`."""
+    return b"".join(_pieces(value))
 
 
-def _left(value: Any, budget: int) -> int:
-    """The budget less the rough size of a value: negative, and no longer exact, once it is overdrawn."""
+def _remaining_budget(value: Any, budget: int) -> int:
+    """Return the budget less a value's rough size; negative, and inexact, once it is exceeded."""
     budget -= _NODE
     if isinstance(value, str):
         return budget - len(value)
@@ -45,15 +45,15 @@ def _left(value: Any, budget: int) -> int:
     for member in value.values() if isinstance(value, dict) else value:
         if budget < 0:
             break
-        budget = _left(member, budget)
+        budget = _remaining_budget(member, budget)
     return budget
 
 
-def _bites(value: Any) -> Iterator[bytes]:
+def _pieces(value: Any) -> Iterator[bytes]:
     if isinstance(value, dict):
-        yield from _joined(b"{", map(_members, _grouped(value.items(), lambda pair: pair[1])), b"}")
+        yield from _join(b"{", map(_encode_members, _group(value.items(), lambda pair: pair[1])), b"}")
     elif isinstance(value, list | tuple):
-        yield from _joined(b"[", map(_items, _grouped(value, lambda item: item)), b"]")
+        yield from _join(b"[", map(_encode_items, _group(value, lambda item: item)), b"]")
     elif isinstance(value, str):
         yield b'"'
         for start in range(0, len(value), INLINE_BYTES):
@@ -63,7 +63,7 @@ def _bites(value: Any) -> Iterator[bytes]:
         yield frames.encode(value)
 
 
-def _joined(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -> Iterator[bytes]:
+def _join(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -> Iterator[bytes]:
     yield opening
     for position, piece in enumerate(pieces):
         if position:
@@ -72,36 +72,36 @@ def _joined(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -
     yield closing
 
 
-def _members(group: list[tuple[str, Any]]) -> Iterable[bytes]:
+def _encode_members(group: list[tuple[str, Any]]) -> Iterable[bytes]:
     key, value = group[0]
-    if len(group) == 1 and _heavy(value):
-        return chain([frames.encode(key), b":"], _bites(value))
+    if len(group) == 1 and _is_large(value):
+        return chain([frames.encode(key), b":"], _pieces(value))
     return [frames.encode(dict(group))[1:-1]]
 
 
-def _items(group: list[Any]) -> Iterable[bytes]:
-    if len(group) == 1 and _heavy(group[0]):
-        return _bites(group[0])
+def _encode_items(group: list[Any]) -> Iterable[bytes]:
+    if len(group) == 1 and _is_large(group[0]):
+        return _pieces(group[0])
     return [frames.encode(group)[1:-1]]
 
 
-def _heavy(value: Any) -> bool:
-    return _left(value, INLINE_BYTES) < 0
+def _is_large(value: Any) -> bool:
+    return _remaining_budget(value, INLINE_BYTES) < 0
 
 
-def _grouped(things: Iterable[T], value_of: Callable[[T], Any]) -> Iterator[list[T]]:
-    """Runs of things that together weigh about `INLINE_BYTES`; what is heavier than that comes alone."""
+def _group(items: Iterable[T], value_of: Callable[[T], Any]) -> Iterator[list[T]]:
+    """Yield runs of items of about `INLINE_BYTES` in all; a larger item comes alone."""
     group: list[T] = []
-    room = INLINE_BYTES
-    for thing in things:
-        left = _left(value_of(thing), room)
-        if left < 0 and group:
+    remaining = INLINE_BYTES
+    for item in items:
+        after = _remaining_budget(value_of(item), remaining)
+        if after < 0 and group:
             yield group
-            group, left = [], _left(value_of(thing), INLINE_BYTES)
-        group.append(thing)
-        room = left
-        if room < 0:
+            group, after = [], _remaining_budget(value_of(item), INLINE_BYTES)
+        group.append(item)
+        remaining = after
+        if remaining < 0:
             yield group
-            group, room = [], INLINE_BYTES
+            group, remaining = [], INLINE_BYTES
     if group:
         yield group

@@ -1,16 +1,22 @@
-"""The protocol between pool and worker: length-prefixed JSON, strictly read, since an answer is hostile."""
+"""The protocol between pool and worker: length-prefixed JSON, read strictly as hostile input."""
 
 import json
 import math
 import re
 import struct
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any
+
+from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobOutOfMemory
 
 _LENGTH = struct.Struct(">I")
 PREFIX_BYTES = _LENGTH.size
 _SAFE_INTEGER = 2**53 - 1  # as in aex_models.numbers, whose import would cost each worker a quarter second at its start
+_MAX_KIND, _MAX_MESSAGE = 100, 2_000
+_RESULT, _ERROR, _FAILURE = {"result", "retire"}, {"error", "retire"}, {"kind", "message"}
+_OUT_OF_MEMORY = {"memory": True, "retire": True}
 _SURROGATE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
-"""`encode` escapes control characters alone, so that an escaped surrogate is never an honest worker's."""
+"""`encode` escapes control characters alone, so an honest worker never sends an escaped surrogate."""
 
 
 class BrokenFrame(ValueError):
@@ -18,26 +24,32 @@ class BrokenFrame(ValueError):
 
 
 def encode(value: Any) -> bytes:
-    """A JSON value as UTF-8 bytes. Raises `ValueError` or `TypeError` for NaN, infinities, lone surrogates,
-    cycles and what is not JSON."""
+    """Encode a JSON value as UTF-8.
+
+    Raises `ValueError` or `TypeError` for NaN, infinities, lone surrogates, cycles and values that are not JSON.
+    """
     return _ENCODER.encode(value).encode()
 
 
-def prefixed(body: bytes) -> bytes:
-    """A body with its length before it, as it goes over the socket."""
+def add_prefix(body: bytes) -> bytes:
+    """Return a body behind its length, as sent over the socket."""
     return _LENGTH.pack(len(body)) + body
 
 
 def length_of(prefix: bytes | bytearray | memoryview) -> int:
-    """The length that a frame's first four bytes tell."""
+    """Return the length in a frame's first four bytes."""
     length: int = _LENGTH.unpack_from(prefix)[0]
     return length
 
 
 def decode(body: bytes) -> Any:
-    """Read JSON from a worker that may be hostile. Raises `BrokenFrame` for what is not strict JSON: NaN,
-    infinities, integers beyond ±(2^53 − 1), repeated keys, lone surrogates, nesting beyond the interpreter's depth."""
-    if _has_surrogate(body):
+    """Decode JSON from a worker that may be hostile.
+
+    Raises `BrokenFrame` for text that is not strict JSON: NaN, infinities, integers beyond ±(2^53 − 1), repeated keys,
+    lone surrogates, nesting beyond the interpreter's depth.
+    """
+    # The pattern has no literal prefix and takes 25 ns a byte: few answers need it.
+    if (b"\\ud" in body or b"\\uD" in body) and _SURROGATE.search(body):
         raise BrokenFrame("a lone surrogate")
     try:
         return _STRICT.decode(body.decode())
@@ -47,54 +59,44 @@ def decode(body: bytes) -> Any:
         raise BrokenFrame(f"not JSON ({type(error).__name__})") from None
 
 
-def _has_surrogate(body: bytes) -> bool:
-    # The pattern begins with nothing that it could be looked up by, and takes 25 ns a byte: few answers need it.
-    return (b"\\ud" in body or b"\\uD" in body) and _SURROGATE.search(body) is not None
-
-
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise BrokenFrame("a number that is not finite")
     return number
 
 
-def _safe(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if len(text) > 17 or abs(number := int(text)) > _SAFE_INTEGER:
         raise BrokenFrame("an integer beyond ±(2^53 − 1)")
     return number
 
 
-def _refuse(_: str) -> NoReturn:
-    raise BrokenFrame("a number that is not finite")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise BrokenFrame("a repeated key")
     return members
 
 
-# Made once: `json.dumps` and `json.loads` with options make one for every call, for as long as a small message takes.
+# Created once: `json.dumps` and `json.loads` with options create one per call, which doubles a small message's time.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_STRICT = json.JSONDecoder(parse_float=_finite, parse_int=_safe, parse_constant=_refuse, object_pairs_hook=_object)
+_STRICT = json.JSONDecoder(
+    parse_float=_parse_float, parse_int=_parse_integer, parse_constant=_parse_float, object_pairs_hook=_parse_object
+)
 
 
 class FrameReader:
-    """Takes bytes as they come and gives one frame at a time; refuses frames above `limit` at their first bytes."""
-
-    __slots__ = ("_buffer", "_limit")
+    """A reader of one frame at a time; it refuses frames above `limit` at their first bytes."""
 
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
 
     def feed(self, data: bytes) -> bytes | None:
-        """The body of the frame that `data` completes, or None while it is not whole.
+        """Return the body of the frame that `data` completes, or None while it is incomplete.
 
-        Raises `BrokenFrame` for a length above the limit, and for bytes after the frame: a peer that is asked once
-        answers once.
+        Raises `BrokenFrame` for a length above the limit, and for bytes after the frame.
         """
         self._buffer += data
         if len(self._buffer) < PREFIX_BYTES:
@@ -105,7 +107,39 @@ class FrameReader:
         if len(self._buffer) < PREFIX_BYTES + length:
             return None
         if len(self._buffer) > PREFIX_BYTES + length:
-            raise BrokenFrame("bytes that nobody asked for")
+            raise BrokenFrame("unrequested bytes")
         body = bytes(self._buffer[PREFIX_BYTES:])
         self._buffer.clear()
         return body
+
+
+@dataclass(frozen=True, slots=True)
+class JobAnswer:
+    """A job's result or error; `retire` asks for the worker's replacement."""
+
+    result: dict[str, Any]
+    error: ConfinementError | None
+    retire: bool
+
+
+def read_answer(body: bytes) -> JobAnswer:
+    """Decode a job's answer. Raises `BrokenFrame` for anything that no honest worker writes."""
+    answer = decode(body)
+    if isinstance(answer, dict):
+        retire = answer.get("retire")
+        if answer.keys() == _RESULT and isinstance(answer["result"], dict) and isinstance(retire, bool):
+            return JobAnswer(answer["result"], None, retire)
+        if answer.keys() == _ERROR and isinstance(retire, bool):
+            return JobAnswer({}, _read_failure(answer["error"]), retire)
+        if answer == _OUT_OF_MEMORY:
+            return JobAnswer({}, JobOutOfMemory("the job needs more memory than a worker may use"), retire=True)
+    raise BrokenFrame("an answer of an unknown shape")
+
+
+def _read_failure(error: Any) -> JobFailed:
+    if isinstance(error, dict) and error.keys() == _FAILURE:
+        kind, message = error["kind"], error["message"]
+        is_text = isinstance(kind, str) and isinstance(message, str)
+        if is_text and len(kind) <= _MAX_KIND and len(message) <= _MAX_MESSAGE:
+            return JobFailed(kind, message)
+    raise BrokenFrame("an error of an unknown shape")

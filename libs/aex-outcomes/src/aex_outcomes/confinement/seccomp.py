@@ -1,8 +1,10 @@
-"""A filter of system calls (seccomp-bpf), put together by hand: no library, no privilege, no user namespace.
+"""The filter of system calls (seccomp-bpf) of a worker, without library, privilege or namespace.
 
-A deny-list: what a metric never needs and an attacker does. Files can be read but not changed, no socket is made,
-no process is started or signalled, no other process is touched. Refused calls fail with EPERM, so that a library that
-only asks gets an answer.
+It is a deny-list of calls that no metric needs. Files can be read but not changed, no socket is created, no process is
+started or signalled, no other process is touched. Refused calls fail with EPERM, which libraries handle.
+
+The call numbers are from the kernel's `asm/unistd_64.h` (x86_64) and `asm-generic/unistd.h` (aarch64). They are the ABI
+and never change.
 """
 
 import ctypes
@@ -13,8 +15,81 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aex_outcomes.confinement import syscalls
 from aex_outcomes.confinement.settings import Confinement
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+NETWORK = _names("socket connect bind listen accept accept4")
+"""Calls that reach a network or a process by a socket. `socketpair` stays: event loops need it."""
+
+CHILDREN = _names("fork vfork execve execveat")
+"""Calls that start processes. Threads (`clone` with CLONE_THREAD) stay."""
+
+OTHERS = _names(
+    "ptrace process_vm_readv process_vm_writev tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_getfd "
+    "pidfd_send_signal kcmp process_madvise sched_setaffinity sched_setscheduler sched_setparam sched_setattr "
+    "setpriority ioprio_set migrate_pages move_pages"
+)
+"""Calls that reach into processes of the same user: the service and its other workers."""
+
+FILES = _names(
+    "creat truncate ftruncate fallocate rename renameat renameat2 mkdir mkdirat rmdir unlink unlinkat link "
+    "linkat symlink symlinkat mknod mknodat chmod fchmod fchmodat chown fchown lchown fchownat "
+    "utime utimes futimesat utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr "
+    "memfd_create memfd_secret"
+)
+"""Calls that change files, or allocate memory that is counted as a file instead of against the worker."""
+
+KERNEL = _names(
+    "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd keyctl add_key "
+    "request_key unshare setns mount umount2 move_mount open_tree fsopen pivot_root chroot init_module "
+    "finit_module kexec_load reboot open_by_handle_at personality modify_ldt shmget msgget semget mq_open "
+    "setrlimit"
+)
+"""Parts of the kernel that no metric needs; io_uring would bypass this filter."""
+
+NEWEST = 451
+"""Calls with higher numbers are newer than this list; ENOSYS makes the C library use the older call."""
+
+
+def _call_numbers(text: str) -> dict[str, int]:
+    return {name: int(number) for name, number in (item.split(":") for item in text.split())}
+
+
+X86_64 = _call_numbers(
+    "socket:41 connect:42 bind:49 listen:50 accept:43 accept4:288 fork:57 vfork:58 execve:59 execveat:322 "
+    "ptrace:101 process_vm_readv:310 process_vm_writev:311 tkill:200 rt_sigqueueinfo:129 rt_tgsigqueueinfo:297 "
+    "pidfd_open:434 pidfd_getfd:438 pidfd_send_signal:424 kcmp:312 process_madvise:440 sched_setaffinity:203 "
+    "sched_setscheduler:144 sched_setparam:142 sched_setattr:314 setpriority:141 ioprio_set:251 migrate_pages:256 "
+    "move_pages:279 creat:85 truncate:76 ftruncate:77 fallocate:285 rename:82 renameat:264 renameat2:316 mkdir:83 "
+    "mkdirat:258 rmdir:84 unlink:87 unlinkat:263 link:86 linkat:265 symlink:88 symlinkat:266 mknod:133 "
+    "mknodat:259 chmod:90 fchmod:91 fchmodat:268 chown:92 fchown:93 lchown:94 fchownat:260 "
+    "utime:132 utimes:235 futimesat:261 utimensat:280 setxattr:188 lsetxattr:189 fsetxattr:190 removexattr:197 "
+    "lremovexattr:198 fremovexattr:199 memfd_create:319 memfd_secret:447 io_uring_setup:425 io_uring_enter:426 "
+    "io_uring_register:427 bpf:321 perf_event_open:298 userfaultfd:323 keyctl:250 add_key:248 request_key:249 "
+    "unshare:272 setns:308 mount:165 umount2:166 move_mount:429 open_tree:428 fsopen:430 pivot_root:155 "
+    "chroot:161 init_module:175 finit_module:313 kexec_load:246 reboot:169 open_by_handle_at:304 personality:135 "
+    "modify_ldt:154 shmget:29 msgget:68 semget:64 mq_open:240 setrlimit:160 clone:56 clone3:435 open:2 openat:257 "
+    "openat2:437 kill:62 tgkill:234 prlimit64:302 prctl:157"
+)
+AARCH64 = _call_numbers(
+    "socket:198 connect:203 bind:200 listen:201 accept:202 accept4:242 execve:221 execveat:281 ptrace:117 "
+    "process_vm_readv:270 process_vm_writev:271 tkill:130 rt_sigqueueinfo:138 rt_tgsigqueueinfo:240 "
+    "pidfd_open:434 pidfd_getfd:438 pidfd_send_signal:424 kcmp:272 process_madvise:440 sched_setaffinity:122 "
+    "sched_setscheduler:119 sched_setparam:118 sched_setattr:274 setpriority:140 ioprio_set:30 migrate_pages:238 "
+    "move_pages:239 truncate:45 ftruncate:46 fallocate:47 renameat:38 renameat2:276 mkdirat:34 unlinkat:35 "
+    "linkat:37 symlinkat:36 mknodat:33 fchmod:52 fchmodat:53 fchown:55 fchownat:54 utimensat:88 setxattr:5 "
+    "lsetxattr:6 fsetxattr:7 removexattr:14 lremovexattr:15 fremovexattr:16 memfd_create:279 memfd_secret:447 "
+    "io_uring_setup:425 io_uring_enter:426 io_uring_register:427 bpf:280 perf_event_open:241 userfaultfd:282 "
+    "keyctl:219 add_key:217 request_key:218 unshare:97 setns:268 mount:40 umount2:39 move_mount:429 open_tree:428 "
+    "fsopen:430 pivot_root:41 chroot:51 init_module:105 finit_module:273 kexec_load:104 reboot:142 "
+    "open_by_handle_at:265 personality:92 shmget:194 msgget:186 semget:190 mq_open:180 setrlimit:164 clone:220 "
+    "clone3:435 openat:56 openat2:437 kill:129 tgkill:131 prlimit64:261 prctl:167"
+)
+
 
 _LOAD, _EQUAL, _ABOVE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06  # BPF: ld abs, jeq, jgt, jset, ret
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -29,17 +104,14 @@ _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What the filter must know of a processor: its audit number, its call numbers, and that of `seccomp` itself."""
+    """A processor's audit number, its call numbers, and the number of `seccomp` itself."""
 
     audit: int
     numbers: dict[str, int]
     seccomp: int
 
 
-PROCESSORS = {
-    "x86_64": Processor(0xC000003E, syscalls.X86_64, 317),
-    "aarch64": Processor(0xC00000B7, syscalls.AARCH64, 277),
-}
+PROCESSORS = {"x86_64": Processor(0xC000003E, X86_64, 317), "aarch64": Processor(0xC00000B7, AARCH64, 277)}
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
@@ -48,10 +120,10 @@ _PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
 def program(processor: Processor, confinement: Confinement, pid: int) -> list[Instruction]:
-    """The filter for a worker with this process id."""
-    refused = [*syscalls.OTHERS, *syscalls.FILES, *syscalls.KERNEL]
-    refused += [] if confinement.network else syscalls.NETWORK
-    refused += [] if confinement.children else syscalls.CHILDREN
+    """Return the filter for a worker with this process id."""
+    refused = [*OTHERS, *FILES, *KERNEL]
+    refused += [] if confinement.network else NETWORK
+    refused += [] if confinement.children else CHILDREN
     numbers = processor.numbers
     return [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -60,27 +132,28 @@ def program(processor: Processor, confinement: Confinement, pid: int) -> list[In
         (_LOAD, 0, 0, _NUMBER),
         (_ABOVE, 0, 1, _X32),
         _refuse(errno.EPERM),
-        (_ABOVE, 0, 1, syscalls.NEWEST),
+        (_ABOVE, 0, 1, NEWEST),
         _refuse(errno.ENOSYS),
-        *(step for name in refused if name in numbers for step in _always(numbers[name], errno.EPERM)),
-        *_by_argument(numbers, confinement, pid),
+        *(step for name in refused if name in numbers for step in _refuse_call(numbers[name], errno.EPERM)),
+        *_refusals_by_argument(numbers, confinement, pid),
         _PASS,
     ]
 
 
-def _by_argument(numbers: dict[str, int], confinement: Confinement, pid: int) -> Iterator[Instruction]:
+def _refusals_by_argument(numbers: dict[str, int], confinement: Confinement, pid: int) -> Iterator[Instruction]:
     if "open" in numbers:
         yield from _refuse_if(numbers["open"], 1, (_ANY_BIT, _WRITING))
     yield from _refuse_if(numbers["openat"], 2, (_ANY_BIT, _WRITING))
-    yield from _always(numbers["openat2"], errno.ENOSYS)  # its flags lie behind a pointer; libc falls back to openat
+    # The flags of openat2 and clone3 lie behind a pointer; libc falls back to openat and clone.
+    yield from _refuse_call(numbers["openat2"], errno.ENOSYS)
     yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
-    if confinement.children:  # its own limits it may set: those of what it starts. None goes above the hard ones
+    if confinement.children:  # it may set its own limits, which its processes inherit, below the hard ones
         yield from _refuse_new_limits_of_others(numbers["prlimit64"])
         return
     yield from _refuse_new_limits(numbers["prlimit64"])
-    yield from _always(numbers["clone3"], errno.ENOSYS)  # its flags lie behind a pointer; libc falls back to clone
+    yield from _refuse_call(numbers["clone3"], errno.ENOSYS)
     yield from _refuse_unless(numbers["clone"], 0, (_ANY_BIT, _CLONE_THREAD))
-    for name in ("kill", "tgkill"):  # itself alone: abort() must work
+    for name in ("kill", "tgkill"):  # only to itself: abort() must work
         yield from _refuse_unless(numbers[name], 0, (_EQUAL, pid))
 
 
@@ -88,12 +161,12 @@ def _refuse(number: int) -> Instruction:
     return (_RETURN, 0, 0, _ERRNO | number)
 
 
-def _always(call: int, error: int) -> list[Instruction]:
+def _refuse_call(call: int, error: int) -> list[Instruction]:
     return [(_EQUAL, 0, 1, call), _refuse(error)]
 
 
 def _refuse_if(call: int, argument: int, test: tuple[int, int]) -> list[Instruction]:
-    """Refuse a call whose argument passes the test. Its low half tells all: flags and ids fit in it."""
+    """Refuse a call whose argument passes the test. Flags and ids fit in its lower half."""
     return [(_EQUAL, 0, 4, call), _argument(argument), (test[0], 0, 1, test[1]), _refuse(errno.EPERM), _PASS]
 
 
@@ -102,16 +175,16 @@ def _refuse_unless(call: int, argument: int, test: tuple[int, int]) -> list[Inst
 
 
 def _refuse_new_limits(prlimit: int) -> list[Instruction]:
-    """Reading limits is harmless; a new limit (a pointer, neither of its halves alone) could be another process's."""
+    """Refuse new limits, given by a pointer: they could be another process's. Reading is allowed."""
     low, high = _argument(2), _argument(2, half=4)
     return [(_EQUAL, 0, 6, prlimit), low, (_EQUAL, 0, 2, 0), high, (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _PASS]
 
 
 def _refuse_new_limits_of_others(prlimit: int) -> list[Instruction]:
-    """The same where 0, which is the caller itself, is named as the process: an id fits in the lower half."""
-    of_itself = [(_EQUAL, 0, 3, prlimit), _argument(0), (_EQUAL, 0, 1, 0), _PASS]
-    number_again = (_LOAD, 0, 0, _NUMBER)
-    return [*of_itself, number_again, *_refuse_new_limits(prlimit)]
+    """Refuse new limits unless the process is 0, the caller itself; an id fits in the lower half."""
+    allow_self = [(_EQUAL, 0, 3, prlimit), _argument(0), (_EQUAL, 0, 1, 0), _PASS]
+    reload_number = (_LOAD, 0, 0, _NUMBER)
+    return [*allow_self, reload_number, *_refuse_new_limits(prlimit)]
 
 
 def _argument(position: int, half: int = 0) -> Instruction:
@@ -119,9 +192,9 @@ def _argument(position: int, half: int = 0) -> Instruction:
 
 
 def install(confinement: Confinement) -> bool:
-    """Put the filter on every thread of this process, for good. False where the system has no such filters.
+    """Apply the filter irrevocably to all threads. Return False where the system lacks filters.
 
-    The caller has set no_new_privs. Raises `OSError` where the kernel has filters and refuses this one.
+    Requires no_new_privs. Raises `OSError` where the kernel refuses this filter.
     """
     processor = PROCESSORS.get(os.uname().machine) if sys.platform == "linux" else None
     if processor is None:

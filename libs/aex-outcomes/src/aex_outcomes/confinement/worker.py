@@ -1,4 +1,4 @@
-"""A confined worker: warms, locks itself down, and then answers one job after the other until its socket closes."""
+"""The main function of a worker: it warms, locks itself down, then runs jobs until its socket closes."""
 
 import gc
 import importlib
@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any
 
 from aex_outcomes.confinement import frames
-from aex_outcomes.confinement.lockdown import die_with, lock_down
+from aex_outcomes.confinement.lockdown import exit_with_parent, lock_down
 from aex_outcomes.confinement.settings import Setup
 
 Job = Callable[[dict[str, Any]], Any]
@@ -23,87 +23,84 @@ _OUT_OF_MEMORY = frames.encode({"memory": True, "retire": True})
 
 
 def main(descriptor: int, parent: int) -> None:
-    """The life of a worker process; `descriptor` is its end of the socket pair, `parent` the pool's process id."""
-    die_with(parent)
-    os.set_inheritable(descriptor, False)  # a process that a job starts must not be able to answer in its name
+    """Run a worker. `descriptor` is its end of the socket pair, `parent` the pool's process id."""
+    exit_with_parent(parent)
+    os.set_inheritable(descriptor, False)  # a process that a job starts must not answer for it
     with socket.socket(fileno=descriptor) as connection, connection.makefile("rb") as incoming:
         request = _receive(incoming)
         if request is None:
             return
         try:
             setup = Setup.from_json(request)
-            jobs = resolve(setup.jobs, setup.warm)
-            memory = Memory(setup.retire_above_mb << 20)
-            gc.freeze()  # what is warm lives as long as the worker: no collection walks it again
+            jobs = load_jobs(setup.jobs, setup.warm)
+            memory = MemoryWatch(setup.retire_above_mb << 20)
+            gc.freeze()  # warm objects live as long as the worker: no collection visits them
             missing = lock_down(setup.confinement, parent)
-        except Exception as error:  # noqa: BLE001 whatever it is, the pool is told, and the worker ends
-            _send(connection, {"failed": _told(error)})
+        except Exception as error:  # noqa: BLE001 any error is sent to the pool, and the worker ends
+            connection.sendall(frames.add_prefix(frames.encode({"failed": _error_fields(error)})))
             return
-        _send(connection, {"ready": True, "missing": missing})
+        connection.sendall(frames.add_prefix(frames.encode({"ready": True, "missing": missing})))
         serve(incoming, connection, jobs, memory)
 
 
-class Memory:
-    """Watches this process's resident memory against a mark above where it stood at construction."""
+class MemoryWatch:
+    """The resident memory of this process, with a limit above its value at construction."""
 
-    def __init__(self, mark: int) -> None:
+    def __init__(self, growth_bytes: int) -> None:
         try:
             self._source: int | None = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # no /proc: the count of jobs alone recycles the worker
             self._source = None
         self._page = resource.getpagesize()
-        self._limit = self._resident() + mark
+        self._limit = self._resident_bytes() + growth_bytes
 
-    def above_mark(self) -> bool:
-        """Whether this process has grown so much that it should be replaced."""
-        return self._resident() > self._limit
+    def is_above_limit(self) -> bool:
+        """Return True when this process has grown so much that it should be replaced."""
+        return self._resident_bytes() > self._limit
 
-    def _resident(self) -> int:
+    def _resident_bytes(self) -> int:
         if self._source is None:
             return 0
         return int(os.pread(self._source, 128, 0).split()[1]) * self._page
 
 
-def resolve(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
-    """Import the modules to warm, then find each job's function. Raises what an import raises."""
+def load_jobs(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
+    """Import the modules to warm, then each job's function. Raises any import error."""
     for module in warm:
         importlib.import_module(module)
-    return {name: _function(name) for name in jobs}
+    functions: dict[str, Job] = {}
+    for name in jobs:
+        module, _, attribute = name.partition(":")
+        functions[name] = getattr(importlib.import_module(module), attribute)
+        if not callable(functions[name]):
+            raise TypeError(f"{name} is not callable")
+    return functions
 
 
-def _function(name: str) -> Job:
-    module, _, attribute = name.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    if not callable(found):
-        raise TypeError(f"{name} is not callable")
-    function: Job = found
-    return function
-
-
-def serve(incoming: BufferedReader, connection: socket.socket, jobs: Mapping[str, Job], memory: Memory) -> None:
+def serve(incoming: BufferedReader, connection: socket.socket, jobs: Mapping[str, Job], memory: MemoryWatch) -> None:
     """Answer requests until the pool closes its end."""
     while (request := _receive(incoming)) is not None:
-        body = perform(jobs[request["job"]], request["payload"], memory)
-        connection.sendall(frames.prefixed(body))
+        body = run_job(jobs[request["job"]], request["payload"], memory)
+        connection.sendall(frames.add_prefix(body))
 
 
-def perform(job: Job, payload: dict[str, Any], memory: Memory) -> bytes:
-    """One job's answer: its result, or what it raised. Whatever a job raises, the worker goes on."""
+def run_job(job: Job, payload: dict[str, Any], memory: MemoryWatch) -> bytes:
+    """Run a job and return its encoded result or exception; no exception ends the worker."""
     try:
         result = job(payload)
         if isinstance(result, CoroutineType):  # asyncio is 40 ms of import that most workers never need
             result = importlib.import_module("asyncio").run(result)
         if not isinstance(result, dict):
             raise TypeError(f"a job returns a dict, not {type(result).__name__}")  # noqa: TRY301 one way out for all
-        return frames.encode({"result": result, "retire": memory.above_mark()})
+        return frames.encode({"result": result, "retire": memory.is_above_limit()})
     except MemoryError:
-        return _OUT_OF_MEMORY  # made beforehand: there is none left to make it with
+        return _OUT_OF_MEMORY  # encoded beforehand: no memory is left to encode it
     except BaseException as error:  # noqa: BLE001 SystemExit and its like are the job's too, not the worker's
-        return frames.encode({"error": _told(error), "retire": memory.above_mark()})
+        return frames.encode({"error": _error_fields(error), "retire": memory.is_above_limit()})
 
 
-def _told(error: BaseException) -> dict[str, str]:
-    """An exception's type and text, in a form that always encodes."""
+def _error_fields(error: BaseException) -> dict[str, str]:
+    """Return an exception's type and text in a form that always encodes."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 a hostile __str__
@@ -113,7 +110,7 @@ def _told(error: BaseException) -> dict[str, str]:
 
 
 def _receive(incoming: BufferedReader) -> dict[str, Any] | None:
-    """The next request, or None at the end of the stream."""
+    """Read the next request; return None at the end of the stream."""
     prefix = incoming.read(frames.PREFIX_BYTES)
     if len(prefix) < frames.PREFIX_BYTES:
         return None
@@ -121,9 +118,5 @@ def _receive(incoming: BufferedReader) -> dict[str, Any] | None:
     body = incoming.read(length)
     if len(body) < length:
         return None
-    request: dict[str, Any] = json.loads(body)  # the pool's own, not hostile: plainly and fast
+    request: dict[str, Any] = json.loads(body)  # from the pool, not hostile: no strict decoder needed
     return request
-
-
-def _send(connection: socket.socket, message: dict[str, Any]) -> None:
-    connection.sendall(frames.prefixed(frames.encode(message)))

@@ -1,1 +1,1 @@
-"""The verification engine: from a candidate and its criteria to a verdict and the money that it verifies."""
+"""The verification engine: from a candidate and its criteria to a verdict and its amounts."""

@@ -8,43 +8,40 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel
-
 from aex_models.criteria import SuccessCriteria
 from aex_models.science import ScienceResult
-from aex_outcomes.engine.candidate import Assessment, Case
+from aex_outcomes.engine.candidate import Assessment, VerificationInput
 from aex_outcomes.engine.verification import VerificationEngine
-from aex_outcomes.sandbox.job import worker_sandbox
+from aex_outcomes.sandbox.jobs import worker_sandbox
 
 
 def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
-    """Judge one candidate; governance is not asked here. Custom metrics need a worker that may start processes.
+    """Verify one candidate without governance. Custom metrics need a worker that may start processes.
 
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
-    `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an
-    `outcome-verification.yaml`); optional `candidate_hash`, `reasoning`, `earlier` (output hash → form of an earlier
-    candidate's output, the oldest first), `science` (the `ScienceResult` of a work with science, its gate concluded),
-    and `verification_id` and `verified_at` (RFC 3339) where ids and time are the caller's.
+    `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an `outcome-verification.yaml`).
+    Optional: `candidate_hash`, `reasoning`, `earlier` (output hash → form of an earlier candidate's output, the oldest
+    first), `science` (the `ScienceResult` of the gate), `verification_id`, `verified_at` (RFC 3339).
+
     Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text, other_text, structured_form,
-    similarities, seconds}`: the `VerificationResult`, the facts that governance needs (null where there is nothing to
-    tell), and how long each extractor took.
-    The form of an output is its `structured_form`, or else its `output_text`.
-    Raises for a payload that is none: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`, and for criteria that
-    this configuration cannot judge `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`.
+    similarities, seconds}`. They are the `VerificationResult`, the facts for governance (null where unknown), and the
+    seconds of each extractor. An output's form is its `structured_form`, or else its `output_text`.
+
+    Raises for an invalid payload: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`. Raises `UnknownMetric`,
+    `InvalidMetricType` or `TooManyCriteria` for criteria that this configuration cannot evaluate.
     """
-    assessment = asyncio.run(_engine(json.dumps(payload.get("config"))).assess(_case(payload)))
-    return _answer(assessment)
+    return _answer(asyncio.run(_engine(json.dumps(payload.get("config"))).assess(_verification_input(payload))))
 
 
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
-    """One engine for each configuration in a worker: it keeps the references that revisions meet again."""
+    """Return the worker's engine for a configuration; it caches the references that revisions share."""
     return VerificationEngine(json.loads(config), sandbox=worker_sandbox())
 
 
-def _case(payload: Mapping[str, Any]) -> Case:
+def _verification_input(payload: Mapping[str, Any]) -> VerificationInput:
     criteria, at, science = payload["success_criteria"], payload.get("verified_at"), payload.get("science")
-    return Case(
+    return VerificationInput(
         contract_id=payload["contract_id"],
         work_input=payload.get("work_input") or {},
         work_output=payload["output"],
@@ -66,15 +63,11 @@ def _answer(assessment: Assessment) -> dict[str, Any]:
     return {
         "result": assessment.result.model_dump(mode="json"),
         "extracted_metrics": dict(facts.extracted_metrics),
-        "reference_similarity": _dumped(facts.reference_similarity),
-        "keyword_stats": _dumped(facts.keyword_stats),
+        "reference_similarity": facts.reference_similarity and facts.reference_similarity.model_dump(mode="json"),
+        "keyword_stats": facts.keyword_stats and facts.keyword_stats.model_dump(mode="json"),
         "output_text": facts.output_text,
         "other_text": facts.other_text,
         "structured_form": facts.structured_form,
         "similarities": dict(facts.similarities),
         "seconds": dict(assessment.seconds),
     }
-
-
-def _dumped(model: BaseModel | None) -> dict[str, Any] | None:
-    return None if model is None else model.model_dump(mode="json")

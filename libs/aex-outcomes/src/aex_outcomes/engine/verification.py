@@ -1,10 +1,11 @@
-"""The engine that everyone uses: services in their workers, authors on a laptop."""
+"""The verification engine, for services in their workers and for authors on a laptop."""
 
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from aex_models.clock import Clock, WallClock
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
 from aex_models.governance import ValidationDecision
@@ -12,45 +13,41 @@ from aex_models.results import Verdict, VerificationResult
 from aex_models.science import Science, ScienceResult
 from aex_models.work import Evaluation
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.clock import Clock, WallClock
 from aex_outcomes.config import OutcomeConfig, parse_config
-from aex_outcomes.engine.candidate import Assessment, CandidateFacts, Case
-from aex_outcomes.engine.extracting import Extracted, Extraction
-from aex_outcomes.engine.facts import facts_of
-from aex_outcomes.engine.governance import apply_governance, word_of
-from aex_outcomes.engine.judging import judge
-from aex_outcomes.engine.result_cache import ResultCache
+from aex_outcomes.engine.candidate import Assessment, CandidateFacts, VerificationInput
+from aex_outcomes.engine.extraction import Extraction, ExtractionResult, ResultCache
+from aex_outcomes.engine.final_result import apply_governance, governance_result
+from aex_outcomes.engine.governance_facts import candidate_facts
+from aex_outcomes.engine.verdict import decide_verdict
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.sandbox.port import Sandbox
 
 if TYPE_CHECKING:
-    from aex_outcomes.science.given_files import Content
-    from aex_outcomes.science.review.port import PeerReviewer
+    from aex_outcomes.science.peer_review_port import PeerReviewer
+    from aex_outcomes.science.source_files import Content
 
 
-class Governance(Protocol):
-    """Whoever decides whether an outcome is honest."""
+class GovernanceValidator(Protocol):
+    """Decides on the honesty of an outcome. The engine's caller gets any exception."""
 
-    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
-        """The decision on one candidate. What it raises, the engine's caller gets."""
-        ...
+    async def validate(self, facts: CandidateFacts) -> ValidationDecision: ...
 
 
 class VerificationEngine:
-    """Judges candidates by success criteria. Without governance, bonuses follow success alone."""
+    """Verifies candidates by success criteria. Without governance, bonuses follow success alone."""
 
     def __init__(
         self,
         config: OutcomeConfig | Mapping[str, Any] | None = None,
-        governance: Governance | None = None,
+        governance: GovernanceValidator | None = None,
         clock: Clock | None = None,
         sandbox: Sandbox | None = None,
         reviewer: "PeerReviewer | None" = None,
     ) -> None:
-        """Raises `InvalidConfig`. `config` may be the mapping of an `outcome-verification.yaml`.
+        """Build an engine. Raises `InvalidConfig`. `config` may be that of an `outcome-verification.yaml`.
 
-        `sandbox`: where custom metrics run; unless given, each run has a confined worker of its own. `reviewer`: who
-        reads the candidates of works that demand `peer_review`; without one, arithmetic alone decides.
+        `sandbox`: where custom metrics run; by default, each run has a confined worker of its own. `reviewer`: the
+        judge of works that demand `peer_review`; without one, arithmetic alone decides.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
         self.catalog = Catalog.of(self._config, sandbox)
@@ -80,25 +77,25 @@ class VerificationEngine:
         artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
         data: "Mapping[str, Content] | None" = None,
     ) -> VerificationResult:
-        """The verdict on one candidate, governance's decision included. An indeterminate one is not shown to it.
+        """Verify one candidate, governance included. Governance does not get an indeterminate one.
 
-        `science`: what the work demands, with `domain` the work's where that names none. Then `claimed_values` are held
-        against the raw data: the consumer's own in `data` (name → bytes, or the path of a file), and the candidate's
-        `artifacts`, with their content. A claim of None, NaN or infinity is a violation, and no data bear it out. Data
-        are read in a confined worker of their own.
+        `science`: the work's demands, with `domain` as the default of its domain. Then `claimed_values` are compared
+        with the raw data in a confined worker. These are the consumer's own in `data` (name → bytes, or the path of a
+        file) and the candidate's `artifacts` with their content. A claim of None, NaN or infinity is a violation.
 
-        Raises `UnknownMetric` for a metric that the catalogue lacks, `InvalidMetricType` for one that a criterion takes
-        for what it is not, `TooManyCriteria`, and pydantic's `ValidationError` for criteria (given as a mapping) that
-        are not valid, and `UnusableFile` for data that are not here: all of them `ValueError`s. `ExaminationLost` where
-        no worker could be had for the data. Everything else that goes wrong is part of the verdict.
+        Raises `ValueError`s: `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`, `UnusableFile` for missing data,
+        and pydantic's `ValidationError` for invalid criteria. Raises `ExaminationLost` when no worker is available for
+        the data. All other failures are part of the verdict.
         """
-        criteria = _criteria(success_criteria)
+        criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
         self.catalog.check(criteria.criteria if criteria else ())
-        candidate = _candidate(work_output, claimed_values or {}, reasoning, artifacts)
-        concluded = None
+        files = [each if isinstance(each, Artifact) else dict(each) for each in artifacts]
+        claimed = {"claimed_values": dict(claimed_values or {}), "reasoning": reasoning, "artifacts": files}
+        candidate = Candidate.model_validate({"output": work_output, **claimed})
+        science_result = None
         if science is not None:
-            concluded = await self._concluded(Science.model_validate(science), domain, candidate, data or {})
-        case = Case(
+            science_result = await self._concluded(Science.model_validate(science), domain, candidate, data or {})
+        case = VerificationInput(
             contract_id=contract_id,
             work_input=work_input,
             work_output=work_output,
@@ -110,71 +107,48 @@ class VerificationEngine:
             platform_latency_ms=platform_latency_ms,
             candidate_hash=candidate_hash,
             reasoning=reasoning,
-            science=concluded,
+            science=science_result,
         )
-        result, found = await self._judged(case)
+        result, found = await self._extract_and_decide(case)
         if self._governance is None or result.verdict is Verdict.INDETERMINATE:
             return result
         decision = await self._governance.validate(self._facts(case, found))
-        return apply_governance(result, word_of(decision))
+        return apply_governance(result, governance_result(decision))
 
     def check_data(self, science: Science, data: "Mapping[str, Content]") -> None:
-        """Whether the files that the work's data name are given, and are the ones that are meant.
+        """Raise `UnusableFile`, with the names and the fix, unless the work's data files match `data`."""
+        from aex_outcomes.science.source_files import consumer_files  # noqa: PLC0415 for works with science
 
-        Raises `UnusableFile`, naming them and the fix.
-        """
-        from aex_outcomes.science.given_files import data_given  # noqa: PLC0415 for works with science
-
-        data_given(science.data, data)
+        consumer_files(science.data, data)
 
     async def _concluded(
         self, science: Science, domain: str | None, candidate: Candidate, data: "Mapping[str, Content]"
     ) -> ScienceResult:
-        from aex_outcomes.science.given_files import artifacts_given, data_given  # noqa: PLC0415 for works with science
-        from aex_outcomes.science.limits import DataLimits  # noqa: PLC0415
-        from aex_outcomes.science.local import Claimed, LocalScience  # noqa: PLC0415
+        from aex_outcomes.science.confined import DataLimits  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.local import CandidateClaims, LocalScience  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.source_files import candidate_files, consumer_files  # noqa: PLC0415 for works with science
 
-        files = (*data_given(science.data, data), *artifacts_given(candidate.artifacts))
-        claimed = Claimed(candidate.output, candidate.claimed_values, candidate.reasoning, files)
+        files = (*consumer_files(science.data, data), *candidate_files(candidate.artifacts))
+        claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = self._config.sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.within(bounds), self._reviewer)
-        return await local.concluded(science, self.catalog.domain_of(science.domain, domain), claimed)
+        return await local.conclude(science, self.catalog.domain_of(science.domain, domain), claimed)
 
-    async def assess(self, case: Case) -> Assessment:
-        """The engine's own verdict and the facts for governance, which is not asked.
-
-        Raises `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`: before anything is extracted.
-        """
-        result, found = await self._judged(case)
+    async def assess(self, case: VerificationInput) -> Assessment:
+        """Return the engine's own verdict, and the facts for governance. Raises as `Catalog.check`."""
+        result, found = await self._extract_and_decide(case)
         return Assessment(result, self._facts(case, found), found.seconds)
 
-    async def _judged(self, case: Case) -> tuple[VerificationResult, Extracted]:
+    async def _extract_and_decide(self, case: VerificationInput) -> tuple[VerificationResult, ExtractionResult]:
         self.catalog.check(case.criteria)
-        found = await self._extraction.extracted(case.criteria, case.task_input, case.work_output, case.metadata)
-        return judge(case, found.readings, self.catalog), found
+        found = await self._extraction.extract(case.criteria, case.task_input, case.work_output, case.metadata)
+        return decide_verdict(case, found.readings, self.catalog), found
 
-    def _facts(self, case: Case, found: Extracted) -> CandidateFacts:
-        """For governance alone: they take as long as the verdict."""
-        return facts_of(case, case.criteria, found.readings, self._measure)
-
-
-def _criteria(given: SuccessCriteria | Mapping[str, Any] | None) -> SuccessCriteria | None:
-    return given if given is None or isinstance(given, SuccessCriteria) else SuccessCriteria.model_validate(given)
-
-
-def _candidate(
-    output: Any,
-    claims: Mapping[str, float | None],
-    reasoning: str | None,
-    artifacts: Sequence[Artifact | Mapping[str, Any]],
-) -> Candidate:
-    files = [each if isinstance(each, Artifact) else dict(each) for each in artifacts]
-    claimed = {"claimed_values": dict(claims), "reasoning": reasoning, "artifacts": files}
-    return Candidate.model_validate({"output": output, **claimed})
+    def _facts(self, case: VerificationInput, found: ExtractionResult) -> CandidateFacts:
+        return candidate_facts(case, found.readings, self._measure)
 
 
 def _plain(given: ExecutionMetadata | Evaluation | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The JSON form: what is None was not given."""
     if given is None or isinstance(given, Mapping):
         return given or {}
     return given.model_dump(mode="json", exclude_none=True)

@@ -1,4 +1,4 @@
-"""Predicted labels against the ground truth."""
+"""Scores of predicted labels against the ground truth."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,58 +10,54 @@ from aex_models.numbers import is_integer, is_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
-from aex_outcomes.extractors.entries import secret_score
-from aex_outcomes.extractors.protocol import AgentFault, MetricValue
-from aex_outcomes.extractors.text import checked_pointer
+from aex_outcomes.extractors.catalog_entries import count_entry, secret_score
+from aex_outcomes.extractors.protocol import AgentFault, Metrics
+from aex_outcomes.extractors.text_quality import require_pointer
+from aex_outcomes.json_values import resolve_pointer
 from aex_outcomes.kernels.classification import classification_scores
-from aex_outcomes.pointer import resolve
 
 _SCORES = ("accuracy", "precision", "recall", "f1_score")
 Key = str | tuple[str, int]
-"""A label or an id that keeps True, 1 and "1" apart; 1.0 is 1, as in canonical JSON."""
+"""A label or an id that distinguishes True, 1 and "1"; 1.0 equals 1, as in canonical JSON."""
+_Keys = Sequence[Key | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassificationExtractor:
-    """Accuracy, and weighted averages of precision, recall and F1 (zero_division 0).
+    """Extractor of accuracy and of weighted averages of precision, recall and F1 (zero_division 0).
 
     Predictions lie at `predictions_pointer` of the output; an output that is itself a list is the predictions.
-    Each is `{"label": …, "id"?: …, "confidence"?: …}` or a bare label. They are matched with the ground truth by
-    `id` where every item on both sides has one, and by position otherwise.
+    Each is `{"label": …, "id"?: …, "confidence"?: …}` or a bare label. Predictions are matched with the ground truth
+    by `id` where every item on both sides has one, and by position otherwise.
     """
 
     predictions_pointer: str = "/predictions"
     version = "1"
 
     def __post_init__(self) -> None:
-        checked_pointer(self.predictions_pointer)
+        require_pointer(self.predictions_pointer)
 
-    async def extract(
-        self,
-        task_input: Mapping[str, Any],
-        task_output: Any,
-        metadata: Mapping[str, Any],  # noqa: ARG002 part of the protocol
-    ) -> dict[str, MetricValue]:
-        """The scores where there is a ground truth; count and confidence from the predictions alone."""
-        found = task_output if isinstance(task_output, list) else resolve(task_output, self.predictions_pointer)
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
+        """Return the scores where there is a ground truth; count and confidence from the predictions alone."""
+        found = task_output if isinstance(task_output, list) else resolve_pointer(task_output, self.predictions_pointer)
         if not isinstance(found, list | tuple):
             return {}
-        metrics: dict[str, MetricValue] = {"num_predictions": len(found), **_confidence(found)}
+        metrics: Metrics = {"num_predictions": len(found), **_confidence(found)}
         truth = task_input.get("ground_truth")
-        if isinstance(truth, list | tuple) and truth:
-            metrics |= _scores(truth, found)
-        return metrics
+        if not isinstance(truth, list | tuple) or not truth:
+            return metrics
+        try:
+            return metrics | dict(zip(_SCORES, classification_scores(*_match_labels(truth, found)), strict=True))
+        except AgentFault as fault:
+            return metrics | dict.fromkeys(_SCORES, fault)
 
     def supported_metrics(self) -> list[str]:
-        """Four scores, the agent's own confidence, and the number of predictions."""
         return [*_SCORES, "confidence", "num_predictions"]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """The scores are secret: they are computed from the ground truth."""
+        """Return entries whose scores are secret, because the ground truth determines them."""
         return (
-            secret_score("accuracy", MetricType.ACCURACY, "ground_truth"),
-            secret_score("precision", MetricType.ACCURACY, "ground_truth"),
-            secret_score("recall", MetricType.ACCURACY, "ground_truth"),
+            *(secret_score(each, MetricType.ACCURACY, "ground_truth") for each in _SCORES[:3]),
             secret_score("f1_score", MetricType.F1_SCORE, "ground_truth"),
             MetricEntry(
                 name="confidence",
@@ -71,34 +67,20 @@ class ClassificationExtractor:
                 provenance=Provenance.SELF_REPORTED,
                 metric_types=(MetricType.PERCENTAGE, MetricType.NUMERIC, MetricType.ACCURACY),
             ),
-            MetricEntry(
-                name="num_predictions",
-                unit="items",
-                range=(0, None),
-                metric_types=(MetricType.COUNT, MetricType.NUMERIC),
-            ),
+            count_entry("num_predictions", "items"),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """An id that two true labels share can match no prediction."""
+        """Yield a problem where two true labels share an id: no prediction can match it."""
         truth = evaluation.get("ground_truth")
         ids = _keys(truth, "id") if isinstance(truth, list | tuple) else []
-        given = [each for each in ids if each is not None]
-        if len(set(given)) < len(given):
+        present = [each for each in ids if each is not None]
+        if len(set(present)) < len(present):
             yield Problem(path="/ground_truth", code="duplicate_id", message="Ids in ground_truth must differ")
 
 
-def _scores(truth: Sequence[Any], predictions: Sequence[Any]) -> dict[str, MetricValue]:
-    try:
-        pairs = _matched(truth, predictions)
-    except AgentFault as fault:
-        return dict.fromkeys(_SCORES, fault)
-    scores = classification_scores(*pairs)
-    return dict(zip(_SCORES, (scores.accuracy, scores.precision, scores.recall, scores.f1), strict=True))
-
-
-def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Key | None], Sequence[Key | None]]:
-    """True and predicted labels in one order. Raises `AgentFault` where the predictions do not fit."""
+def _match_labels(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[_Keys, _Keys]:
+    """Return true and predicted labels in one order. Raises `AgentFault` for predictions that do not fit."""
     if len(predictions) != len(truth):
         raise AgentFault("prediction_count", f"{len(predictions)} predictions, {len(truth)} expected")
     labels = _keys(predictions, "label")
@@ -114,23 +96,13 @@ def _matched(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence
     return _keys(truth, "label"), labels
 
 
-def _keys(items: Sequence[Any], name: str) -> Sequence[Key | None]:
-    """The labels or the ids of items; a bare item is its own label, and has no id."""
+def _keys(items: Sequence[Any], name: str) -> _Keys:
+    """Return the labels or the ids of items; a bare item is its own label and has no id."""
     bare = name == "label"
-    kinds = frozenset(map(type, items))
-    if kinds == _TEXTS:
+    if set(map(type, items)) == {str}:  # the common case
         return items if bare else [None]
-    values = (
-        [item.get(name) for item in items]
-        if kinds == _OBJECTS
-        else [item.get(name) if isinstance(item, dict) else item if bare else None for item in items]
-    )
-    return values if _PLAIN.issuperset(map(type, values)) else [_key(value) for value in values]
-
-
-_TEXTS, _OBJECTS = frozenset({str}), frozenset({dict})
-"""The common cases, which need no look at each item."""
-_PLAIN = frozenset({str, type(None)})
+    values = [item.get(name) if isinstance(item, dict) else item if bare else None for item in items]
+    return values if {str, type(None)}.issuperset(map(type, values)) else [_key(value) for value in values]
 
 
 def _key(value: Any) -> Key | None:
@@ -141,12 +113,10 @@ def _key(value: Any) -> Key | None:
     return ("number", int(value)) if is_integer(value) else None
 
 
-def _confidence(predictions: Sequence[Any]) -> dict[str, MetricValue]:
-    """The mean confidence where every prediction has one: a mean over some could be chosen by the agent."""
-    if not predictions or not all(isinstance(item, dict) for item in predictions):
-        return {}
-    values: list[Any] = [item.get("confidence") for item in predictions]
-    if None in values:
+def _confidence(predictions: Sequence[Any]) -> Metrics:
+    """Return the mean confidence if every prediction has one; an agent could choose a subset otherwise."""
+    values: list[Any] = [item.get("confidence") if isinstance(item, dict) else None for item in predictions]
+    if not values or None in values:
         return {}
     if not all(is_number(value) for value in values):
         return {"confidence": AgentFault("not_a_number", "each confidence must be a number")}

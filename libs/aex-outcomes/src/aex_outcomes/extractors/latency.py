@@ -1,4 +1,4 @@
-"""How long a candidate took: as the agent says, and as the platform measured it."""
+"""Duration of a candidate: as the agent reports it, and as the platform measured it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from aex_models.catalog import Direction, MetricEntry
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
-from aex_outcomes.extractors.protocol import MetricValue
+from aex_outcomes.extractors.protocol import Metrics
 
 PLATFORM_LATENCY = "platform_latency_ms"
 _SOURCES = {
@@ -15,29 +15,21 @@ _SOURCES = {
     "processing_time": "processing_ms",
     PLATFORM_LATENCY: PLATFORM_LATENCY,
 }
-"""Metric → key of the metadata."""
+"""Keys of the metadata by metric."""
 
 
 class LatencyExtractor:
-    """Times in milliseconds, read from the metadata. What nobody reported is missing, never 0."""
+    """Extractor of times in milliseconds from the metadata; a time without a report is missing, never 0."""
 
     version = "1"
 
-    async def extract(
-        self,
-        task_input: Mapping[str, Any],  # noqa: ARG002 part of the protocol
-        task_output: Any,  # noqa: ARG002 part of the protocol
-        metadata: Mapping[str, Any],
-    ) -> dict[str, MetricValue]:
-        """The times that the metadata have."""
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         return {metric: metadata[key] for metric, key in _SOURCES.items() if metadata.get(key) is not None}
 
     def supported_metrics(self) -> list[str]:
-        """The four times."""
         return list(_SOURCES)
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """Three self-reported entries, and one measured by the platform."""
         return tuple(
             MetricEntry(
                 name=name,

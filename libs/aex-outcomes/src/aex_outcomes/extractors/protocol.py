@@ -1,19 +1,17 @@
-"""What an extractor is, and how it says that the agent is to blame for a metric that is not there."""
+"""Protocol of extractors, and the values and faults that they report."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from aex_models.catalog import MetricEntry
 from aex_models.results import Provenance
 from aex_models.work import Problem
 
 
-class AgentFault(Exception):
-    """The candidate itself keeps a metric from being computed: its criteria are unmet, nothing is retried.
+class MetricFault(Exception):
+    """A metric that cannot be computed.
 
     Raised for all metrics of an extractor, or returned in place of one metric's value.
-    The message may count evaluation data but never quote them.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -22,44 +20,48 @@ class AgentFault(Exception):
         self.message = message
 
 
-class PlatformFault(Exception):
-    """A metric cannot be computed, and the candidate is not to blame: the verdict is indeterminate.
+class AgentFault(MetricFault):
+    """A metric that the candidate keeps from being computed: its criteria are unmet, nothing is retried.
 
-    Raised or returned like `AgentFault`. `message` is the consumer's alone where `code` is `custom_metric_failed`.
+    The message may count evaluation data but never quotes them.
     """
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+
+class PlatformFault(MetricFault):
+    """A metric that cannot be computed without fault of the candidate: the verdict is indeterminate.
+
+    Only the consumer may read `message` where `code` is `custom_metric_failed`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Sourced:
-    """A value with where it comes from, for a metric of which that differs from one candidate to the next."""
+    """A value with its provenance, for a metric whose provenance differs between candidates."""
 
     value: bool | float
     provenance: Provenance
-    """In place of the catalogue's."""
+    """Replaces the catalogue's."""
     secret: bool = False
-    """Whether it is computed from evaluation data; what the catalogue calls secret is secret in any case."""
+    """True if evaluation data determine it; a metric that the catalogue calls secret is always secret."""
 
 
 MetricValue = bool | float | Sourced | AgentFault | PlatformFault
-"""A number, a boolean, or whose fault it is that there is neither."""
+Metrics = dict[str, MetricValue]
 
 
 @runtime_checkable
 class MetricExtractor(Protocol):
-    """Computes named metrics of one candidate. Instances are shared by all candidates and keep nothing of them.
+    """Extractor of named metrics of one candidate; instances are shared and keep no candidate.
 
-    Any other exception counts as a fault of the platform too.
+    It may have further methods. `only(metrics)` returns this extractor, restricted to the metrics that criteria name.
+    `check_evaluation(evaluation)` yields problems with paths below `evaluation`, which quote no evaluation data.
+    `catalog_entries()` returns the metrics' `MetricEntry`s. Any other exception counts as a fault of the platform.
     """
 
     async def extract(
         self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]
     ) -> Mapping[str, MetricValue]:
-        """The metrics of `task_output`. One that cannot be computed is left out; it is never 0.
+        """Return the metrics of `task_output`. A metric that cannot be computed is left out; it is never 0.
 
         `task_input`: the work's input overlaid by its evaluation data. `metadata`: the agent's execution metadata,
         and `platform_latency_ms` where the platform measured it.
@@ -67,39 +69,17 @@ class MetricExtractor(Protocol):
         ...
 
     def supported_metrics(self) -> list[str]:
-        """The names of the metrics that `extract` can return."""
+        """Return the names of the metrics that `extract` can return."""
         ...
 
 
-class DescribesMetrics(Protocol):
-    """An extractor that can say more of its metrics than their names."""
-
-    def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """The catalogue's entry for each supported metric."""
-        ...
+def restrict(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
+    """Return the extractor for these metrics alone, where it can skip others."""
+    restricted: MetricExtractor = extractor.only(metrics) if hasattr(extractor, "only") else extractor
+    return restricted
 
 
-class Selective(Protocol):
-    """An extractor that can spare itself the metrics that no criterion names."""
-
-    def only(self, metrics: frozenset[str]) -> MetricExtractor:
-        """The same extractor, computing no more than these."""
-        ...
-
-
-class ChecksEvaluation(Protocol):
-    """An extractor that can tell at submission that evaluation data will not do."""
-
-    def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Problems with their paths below `evaluation`. Messages quote no evaluation data."""
-        ...
-
-
-def is_selective(extractor: object) -> TypeGuard[Selective]:
-    """Whether it has `only`. An attribute, not `isinstance`: that takes long for protocols."""
-    return hasattr(extractor, "only")
-
-
-def checks_evaluation(extractor: object) -> TypeGuard[ChecksEvaluation]:
-    """Whether it has `check_evaluation`."""
-    return hasattr(extractor, "check_evaluation")
+def check_evaluation(extractor: Any, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
+    """Return the problems that an extractor finds in evaluation data."""
+    found: Iterable[Problem] = getattr(extractor, "check_evaluation", lambda _: ())(evaluation)
+    return found

@@ -1,4 +1,4 @@
-"""The figures of a rollout, recomputed from its steps where they are there."""
+"""Figures of a rollout, recomputed from its steps where it has steps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,70 +10,61 @@ from aex_models.catalog import Direction, MetricEntry
 from aex_models.results import Provenance
 from aex_models.rollout import RolloutResponse
 from aex_models.thresholds import MetricType
-from aex_outcomes.extractors.protocol import AgentFault, MetricValue
-from aex_outcomes.extractors.text import checked_pointer
-from aex_outcomes.pointer import MISSING, join, resolve
-from aex_outcomes.rollouts.recounting import recount
+from aex_outcomes.extractors.protocol import AgentFault, Metrics
+from aex_outcomes.extractors.text_quality import require_pointer
+from aex_outcomes.json_values import MISSING, join_pointer, resolve_pointer
+from aex_outcomes.rollouts import recount
 
 _OWN_KEYS = frozenset({"trajectories", "metrics"})
-"""What marks an output as a rollout itself, where none lies at the pointer."""
-_MOST_SHOWN = 200
+"""Keys that mark an output as a rollout itself where none lies at the pointer."""
+_MAX_PATH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutExtractor:
-    """Returns, steps and episodes of the `RolloutResponse` at `rollout_pointer`, or of the output that is one itself.
+    """Extractor of returns, steps and episodes of the `RolloutResponse` at `rollout_pointer`.
 
-    All of it is self-reported: the steps are the agent's own too. An output without a rollout has no such metrics; one
-    whose rollout has another shape is the agent's error, with the path of the first thing that is wrong.
+    Without one there, the output itself may be a rollout; any other output has no such metrics. All figures are
+    self-reported, because the steps are the agent's own. A rollout of another shape is the agent's fault, with the path
+    of the first problem.
     """
 
     rollout_pointer: str = "/rollout"
     version = "1"
 
     def __post_init__(self) -> None:
-        checked_pointer(self.rollout_pointer)
+        require_pointer(self.rollout_pointer)
 
-    async def extract(
-        self,
-        task_input: Mapping[str, Any],  # noqa: ARG002 part of the protocol
-        task_output: Any,
-        metadata: Mapping[str, Any],  # noqa: ARG002 part of the protocol
-    ) -> dict[str, MetricValue]:
-        """The figures that are told. Raises `AgentFault` (`invalid_rollout`)."""
-        place, found = self.rollout_pointer, resolve(task_output, self.rollout_pointer)
+    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
+        """Return the figures of the rollout. Raises `AgentFault` (`invalid_rollout`)."""
+        pointer, found = self.rollout_pointer, resolve_pointer(task_output, self.rollout_pointer)
         if found is MISSING:
-            place, found = "", task_output
+            pointer, found = "", task_output
             if not isinstance(found, Mapping) or not _OWN_KEYS & found.keys():
                 return {}
-        return _metrics(_validated(found, place))
+        try:
+            return _metrics(RolloutResponse.model_validate(found))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            path = (pointer + join_pointer(*first["loc"]))[:_MAX_PATH] or "the output"
+            raise AgentFault("invalid_rollout", f"{path}: {first['msg']}") from None
 
     def supported_metrics(self) -> list[str]:
-        """The names of the entries."""
         return [entry.name for entry in _ENTRIES]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """Six self-reported entries."""
         return _ENTRIES
 
 
-def _validated(found: Any, place: str) -> RolloutResponse:
-    try:
-        return RolloutResponse.model_validate(found)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        path = (place + join(*first["loc"]))[:_MOST_SHOWN] or "the output"
-        raise AgentFault("invalid_rollout", f"{path}: {first['msg']}") from None
-
-
-def _metrics(rollout: RolloutResponse) -> dict[str, MetricValue]:
-    """The steps' own figures before the claimed ones; what neither tells is left out."""
+def _metrics(rollout: RolloutResponse) -> Metrics:
+    """Return the steps' own figures before the claimed ones; trajectories may be left out."""
     counted, claimed = recount(rollout), rollout.metrics
     returns = claimed.episode_returns if counted.episode_returns is None else counted.episode_returns
-    metrics: dict[str, MetricValue] = {
+    episodes = len(claimed.episode_returns) if claimed.num_episodes is None else claimed.num_episodes
+    metrics: Metrics = {
         "mean_return": claimed.mean_return if counted.mean_return is None else counted.mean_return,
         "num_steps": claimed.num_steps if counted.num_steps is None else counted.num_steps,
-        "num_episodes": len(rollout.trajectories) or _claimed_episodes(rollout),
+        "num_episodes": len(rollout.trajectories) or episodes,
     }
     if returns:
         metrics |= {"episode_return_min": min(returns), "episode_return_max": max(returns)}
@@ -82,43 +73,17 @@ def _metrics(rollout: RolloutResponse) -> dict[str, MetricValue]:
     return metrics
 
 
-def _claimed_episodes(rollout: RolloutResponse) -> int:
-    """Of a rollout that shows none: trajectories may be left out."""
-    claimed = rollout.metrics
-    return len(claimed.episode_returns) if claimed.num_episodes is None else claimed.num_episodes
-
-
-def _return(name: str) -> MetricEntry:
-    return MetricEntry(
-        name=name,
-        unit="reward",
-        direction=Direction.HIGHER,
-        provenance=Provenance.SELF_REPORTED,
-        metric_types=(MetricType.NUMERIC,),
-    )
-
-
-def _count(name: str, unit: str) -> MetricEntry:
-    return MetricEntry(
-        name=name,
-        unit=unit,
-        range=(0, None),
-        provenance=Provenance.SELF_REPORTED,
-        metric_types=(MetricType.COUNT, MetricType.NUMERIC),
-    )
+def _entry(name: str, unit: str, *types: MetricType) -> MetricEntry:
+    """Return a self-reported entry; counts have no better direction."""
+    limits: dict[str, Any] = {"range": (0, None)} if MetricType.COUNT in types else {"direction": Direction.HIGHER}
+    return MetricEntry(name=name, unit=unit, provenance=Provenance.SELF_REPORTED, metric_types=types, **limits)
 
 
 _ENTRIES = (
-    _return("mean_return"),
-    _return("episode_return_min"),
-    _return("episode_return_max"),
-    _count("num_steps", "steps"),
-    _count("num_episodes", "episodes"),
-    MetricEntry(
-        name="rollout_consistent",
-        unit="boolean",
-        direction=Direction.HIGHER,
-        provenance=Provenance.SELF_REPORTED,
-        metric_types=(MetricType.BOOLEAN,),
-    ),
+    _entry("mean_return", "reward", MetricType.NUMERIC),
+    _entry("episode_return_min", "reward", MetricType.NUMERIC),
+    _entry("episode_return_max", "reward", MetricType.NUMERIC),
+    _entry("num_steps", "steps", MetricType.COUNT, MetricType.NUMERIC),
+    _entry("num_episodes", "episodes", MetricType.COUNT, MetricType.NUMERIC),
+    _entry("rollout_consistent", "boolean", MetricType.BOOLEAN),
 )

@@ -1,1 +1,1 @@
-"""The arithmetic of the metrics: pure functions on text and labels, fast, and equal to the reference libraries."""
+"""Pure functions that compute metrics of text and labels, equal to the reference libraries."""

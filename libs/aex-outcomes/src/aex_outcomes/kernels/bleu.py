@@ -1,51 +1,126 @@
-"""BLEU (Papineni et al. 2002), equal to `sacrebleu.corpus_bleu([candidate], [[reference], …]).score / 100`.
+"""BLEU (Papineni et al. 2002), equal to `sacrebleu.corpus_bleu([text], [[reference], …]).score / 100`.
 
-13a tokens, orders 1 to 4, exponential smoothing (Chen & Cherry 2014, method 3), brevity penalty against the
-reference nearest in length (the shorter one at a tie), case kept.
+13a tokens, orders 1 to 4, exponential smoothing (Chen & Cherry 2014, method 3), case kept. The brevity penalty
+uses the reference nearest in length, the shorter one at a tie.
+
+Tokens are those of mteval-v13a (NIST) as sacrebleu makes them (`sacrebleu.tokenizers.tokenizer_13a`, Post 2018).
+Its rules put blanks around symbols; around a point or comma next to a non-digit; and around a dash behind a digit.
 """
 
 import math
+import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
-from aex_outcomes.kernels.ngrams import merged, ngrams, overlap, total
-from aex_outcomes.kernels.tokens_13a import tokenize_13a
+
+def ngrams(tokens: Sequence[str], order: int) -> Iterable[Hashable]:
+    """Return the n-grams of a text in order: the tokens themselves for `order` 1, else tuples."""
+    return tokens if order == 1 else zip(*(islice(tokens, start, None) for start in range(order)), strict=False)
+
+
+def ngram_count(tokens: Sequence[str], order: int) -> int:
+    """Return the number of n-grams of a text."""
+    return max(len(tokens) - order + 1, 0)
+
+
+def shared_count(reference: Mapping[Hashable, int], candidate: Iterable[Hashable]) -> int:
+    """Return Σ over n-grams of min(count in the reference, count in the candidate).
+
+    Only n-grams of the reference are counted, so that memory follows the reference and not a hostile candidate.
+    Most n-grams occur once, so that only repeated ones need a comparison of counts.
+    """
+    shared = Counter(filter(reference.__contains__, candidate))
+    repeated = [min(count, reference[each]) - 1 for each, count in shared.items() if count > 1]
+    return len(shared) + sum(repeated)
+
+
+def shared_counts(references: Sequence[Mapping[Hashable, int]], candidate: Iterable[Hashable]) -> list[int]:
+    if len(references) == 1:
+        return [shared_count(references[0], candidate)]
+    known = set(chain.from_iterable(references))
+    shared = Counter(filter(known.__contains__, candidate))
+    return [
+        sum(min(count, shared[each]) for each, count in reference.items() if each in shared) for reference in references
+    ]
+
+
+def merge_counts(counters: Sequence[Mapping[Hashable, int]]) -> Mapping[Hashable, int]:
+    """Return every n-gram with its largest count in any one counter."""
+    if len(counters) == 1:
+        return counters[0]
+    largest: dict[Hashable, int] = {}
+    for counter in counters:
+        for each, count in counter.items():
+            largest[each] = max(count, largest.get(each, 0))
+    return largest
+
+
+_ALWAYS_ALONE = '!"#$%&()*+/:;<=>?@[\\]^_`{|}~'
+_DIGITS = "0123456789"
+_POINT = re.compile(r"\.(?:(?![0-9])|(?<![0-9]\.))")
+_COMMA = re.compile(r",(?:(?![0-9])|(?<![0-9],))")
+_DASH_AFTER_DIGIT = re.compile(r"-(?<=[0-9]-)")
+_SEVERAL_BEFORE_DIGIT = re.compile(r"[.,][.,][0-9]")
+_POINT_AFTER_NON_DIGIT = re.compile(r"([^0-9])([.,])")
+_POINT_BEFORE_NON_DIGIT = re.compile(r"([.,])([^0-9])")
+
+
+def tokenize_13a(text: str) -> list[str]:
+    text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    if "&" in text:
+        text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+    for symbol in _ALWAYS_ALONE:
+        if symbol in text:
+            text = text.replace(symbol, f" {symbol} ")
+    if any(digit in text for digit in _DIGITS):
+        # The rules read two characters at a time. Of several marks before a digit the last one may stay with it,
+        # depending on their number: such texts take the original rules.
+        if _SEVERAL_BEFORE_DIGIT.search(text) is None:
+            text = _COMMA.sub(" , ", _POINT.sub(" . ", text))
+        else:
+            text = _POINT_BEFORE_NON_DIGIT.sub(r" \1 \2", _POINT_AFTER_NON_DIGIT.sub(r"\1 \2 ", f" {text} "))
+        return _DASH_AFTER_DIGIT.sub(" - ", text).split()
+    return text.replace(".", " . ").replace(",", " , ").split()
+
 
 ORDERS = (1, 2, 3, 4)
 _LOG_OF_ZERO = -9999999999
-"""What sacrebleu takes the logarithm of 0 for."""
+"""Sacrebleu's logarithm of 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class BleuReference:
-    """One or more references, tokenised and counted once for all candidates."""
+    """References, tokenised and counted once for all candidates."""
 
     counts: Mapping[int, Mapping[Hashable, int]]
-    """For each order, every n-gram with its largest count in any one reference."""
+    """Largest count of each n-gram in any one reference, by order."""
     lengths: Sequence[int]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "BleuReference":
-        """Prepare references; there must be at least one."""
+        """Prepare at least one reference."""
         tokenised = [tokenize_13a(text) for text in texts]
-        counts = {order: merged([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
+        counts = {order: merge_counts([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
         return cls(counts, [len(tokens) for tokens in tokenised])
 
 
 def bleu(candidate: str, reference: BleuReference) -> float:
-    """The score of a candidate in [0, 1]."""
+    """Return the score of a candidate in [0, 1]."""
     tokens = tokenize_13a(candidate)
-    correct = [overlap(reference.counts[order], ngrams(tokens, order)) for order in ORDERS]
+    correct = [shared_count(reference.counts[order], ngrams(tokens, order)) for order in ORDERS]
     if not any(correct):
         return 0.0
-    totals = [total(tokens, order) for order in ORDERS]
-    mean_log = sum(_log(each) for each in _precisions(correct, totals)) / len(ORDERS)
-    return _brevity_penalty(len(tokens), reference.lengths) * math.exp(mean_log) / 100
+    totals = [ngram_count(tokens, order) for order in ORDERS]
+    logs = [math.log(each) if each else _LOG_OF_ZERO for each in _precisions(correct, totals)]
+    nearest = min(reference.lengths, key=lambda each: (abs(len(tokens) - each), each))
+    brevity_penalty = 1.0 if len(tokens) >= nearest else math.exp(1 - nearest / len(tokens))
+    return brevity_penalty * math.exp(sum(logs) / len(ORDERS)) / 100
 
 
 def _precisions(correct: Sequence[int], totals: Sequence[int]) -> list[float]:
-    """In percent, as sacrebleu has them; an order with n-grams but no match counts 1 / (2^k · total)."""
+    """Return precisions in percent; an order with n-grams but no match counts 1 / (2^k · total)."""
     precisions = [0.0] * len(ORDERS)
     smoothing = 1.0
     for position, (matched, counted) in enumerate(zip(correct, totals, strict=True)):
@@ -57,12 +132,3 @@ def _precisions(correct: Sequence[int], totals: Sequence[int]) -> list[float]:
         else:
             precisions[position] = 100.0 * matched / counted
     return precisions
-
-
-def _log(precision: float) -> float:
-    return math.log(precision) if precision else _LOG_OF_ZERO
-
-
-def _brevity_penalty(length: int, references: Sequence[int]) -> float:
-    nearest = min(references, key=lambda each: (abs(length - each), each))
-    return 1.0 if length >= nearest else math.exp(1 - nearest / length)

@@ -1,9 +1,11 @@
 """ROUGE-N and ROUGE-L f-measures (Lin 2004), equal to the package rouge-score without stemmer.
 
-The tokens are rouge-score's: the text in lower case, split at everything but a–z and 0–9. Text in other scripts
-has therefore no tokens, and scores 0.
+The tokens are rouge-score's: the text in lower case, split at everything but a–z and 0–9. Text in other scripts has
+no tokens and scores 0. ROUGE-L's time grows with the product of two lengths: beyond `MAX_STEPS` it is refused.
 
-ROUGE-L takes time with the product of two lengths: it is refused beyond `MAX_STEPS`, some seconds of work.
+Both ways to compute the longest common subsequence are bit-parallel (Hyyrö 2004; Crochemore et al. 2001): one
+addition updates a row of the table. rapidfuzz uses words of 64 bits and hash maps for tokens after the first 256.
+Long texts of many different words take it ten times as long as Python's big integers, which are used for those.
 """
 
 import re
@@ -12,34 +14,98 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aex_outcomes.kernels.ngrams import ngrams, overlaps, total
-from aex_outcomes.kernels.subsequence import longest_common_subsequence
+from aex_outcomes.kernels.bleu import ngram_count, ngrams, shared_counts
+
+_FEW_TOKENS = 256
+_LONG = 400_000_000
+"""Product of the two lengths above which rapidfuzz's hash maps exceed the processor's cache."""
+BLOCK_BITS = 16_384
+"""Least width of a big integer: the masks of a block take 32 MB at most."""
+_WIDEST = 65_536
+_MASK_BITS = 16 << 23
+"""Bits of all masks of a block: with few tokens wider integers fit, which are faster."""
+
+
+def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence.
+
+    Tokens of only one side are dropped first. The others become small numbers, because rapidfuzz compares hashes, which
+    could collide.
+    """
+    numbers = {token: number for number, token in enumerate(set(left).intersection(right))}
+    left_numbers = [numbers[token] for token in left if token in numbers]
+    right_numbers = [numbers[token] for token in right if token in numbers]
+    if len(numbers) > _FEW_TOKENS and len(left_numbers) * len(right_numbers) > _LONG:
+        block_bits = max(BLOCK_BITS, min(_WIDEST, _MASK_BITS // len(numbers)))
+        return lcs_by_big_integers(left_numbers, right_numbers, block_bits)
+    from rapidfuzz.distance import LCSseq  # noqa: PLC0415 tens of milliseconds that only ROUGE-L needs
+
+    return LCSseq.similarity(left_numbers, right_numbers)
+
+
+def lcs_by_big_integers(left: Sequence[int], right: Sequence[int], block_bits: int = BLOCK_BITS) -> int:
+    """Return the length, block by block of `left`, with one carry bit for each token of `right`."""
+    carries = bytearray(len(right))
+    return sum(_block(left[start : start + block_bits], right, carries) for start in range(0, len(left), block_bits))
+
+
+def _block(left: Sequence[int], right: Sequence[int], carries: bytearray) -> int:
+    """Return the number of bits of the block's row that end as 0, and write the carries of the next block."""
+    masks = _masks(left)
+    beyond = 1 << len(left)
+    row = beyond - 1
+    for position, token in enumerate(right):
+        matches = masks.get(token, 0)
+        carry = carries[position]
+        if not (matches or carry):
+            continue
+        hit = row & matches
+        added = row + hit
+        if carry:
+            added += 1
+        carries[position] = added >= beyond
+        row = (added - beyond if added >= beyond else added) | (row ^ hit)
+    return len(left) - row.bit_count()
+
+
+def _masks(left: Sequence[int]) -> dict[int, int]:
+    """Return the bits of each token's positions."""
+    positions: dict[int, list[int]] = {}
+    for position, token in enumerate(left):
+        positions.setdefault(token, []).append(position)
+    masks = {}
+    for token, indexes in positions.items():
+        bits = bytearray((len(left) + 7) // 8)
+        for position in indexes:
+            bits[position >> 3] |= 1 << (position & 7)
+        masks[token] = int.from_bytes(bits, "little")
+    return masks
+
 
 _OF_TOKENS = f"{string.ascii_lowercase}{string.digits}".encode()
 _BLANKED = bytes(each if each in _OF_TOKENS else ord(" ") for each in range(256))
-"""For `bytes.translate`: a blank for all that separates tokens."""
+"""Table for `bytes.translate`: a blank for every separator of tokens."""
 MAX_STEPS = 60_000_000_000
 """Tokens of the candidate times (tokens of all references, and 1,000 for each reference), for ROUGE-L."""
 MAX_REFERENCE_TOKENS = 200_000
-"""Of all references together. A candidate of as many tokens as they have, and half as many again, is never refused;
-with references of up to 100,000 tokens no candidate of ten times their length that fits into 1,000,000 characters."""
+"""Tokens of all references together: a candidate up to half as long again is never refused."""
 _STEPS_OF_A_REFERENCE = 1_000
-"""What looking through a candidate for one reference's tokens costs, in steps for each of its tokens."""
+"""Cost of searching a candidate for one reference's tokens, in steps for each token of the candidate."""
 _TYPE = re.compile(r"rouge([1-9]|L)")
 
 
 class TooManySteps(ValueError):
-    """The candidate is too long for ROUGE-L against these references."""
+    """A candidate too long for ROUGE-L against these references."""
 
 
 def is_rouge_type(name: str) -> bool:
-    """Whether `name` is rouge1 to rouge9 or rougeL."""
+    """Return True for rouge1 to rouge9 and rougeL."""
     return _TYPE.fullmatch(name) is not None
 
 
 def tokenize(text: str) -> list[str]:
-    """The tokens of a text, as rouge-score's default tokenizer makes them."""
-    in_ascii = text.lower().encode("ascii", "replace")  # with a question mark for all else, which separates as well
+    """Return the tokens of a text, as rouge-score's default tokenizer makes them."""
+    in_ascii = text.lower().encode("ascii", "replace")  # question marks replace the rest and separate as well
     return in_ascii.translate(_BLANKED).decode("ascii").split()
 
 
@@ -49,7 +115,7 @@ class RougeReference:
 
     tokens: Sequence[str]
     counts: Mapping[int, Mapping[Hashable, int]]
-    """For each order of n-gram that is asked for."""
+    """N-gram counts by each requested order."""
 
     @classmethod
     def of(cls, text: str, types: Sequence[str]) -> "RougeReference":
@@ -62,38 +128,30 @@ class RougeReference:
 def rouge(
     candidate: str, references: Sequence[RougeReference], types: Sequence[str], *, cut: bool = False
 ) -> dict[str, float]:
-    """The f-measure of each type, in [0, 1]; with several references the best one for each type.
+    """Return the f-measure of each type, in [0, 1]; of several references the best one for each type.
 
     Formula and choice as `rouge_score.RougeScorer(types).score_multi(references, candidate)`.
-    Raises `TooManySteps` where rougeL is among the types and the candidate too long for it; with `cut` all types are
-    those of as many of its first tokens as are not.
+    Raises `TooManySteps` for a candidate too long for rougeL among the types. With `cut` only as many of its first
+    tokens count, for all types.
     """
-    tokens, most = tokenize(candidate), _most_tokens(references)
-    if len(tokens) > most and "rougeL" in types:
+    tokens = tokenize(candidate)
+    limit = MAX_STEPS // sum(len(reference.tokens) + _STEPS_OF_A_REFERENCE for reference in references)
+    if len(tokens) > limit and "rougeL" in types:
         if not cut:
             raise TooManySteps("the text has too many words for ROUGE-L against the references")
-        tokens = tokens[:most]
+        tokens = tokens[:limit]
     return {each: max(_scores(tokens, references, each)) for each in types}
 
 
 def _scores(candidate: Sequence[str], references: Sequence[RougeReference], rouge_type: str) -> list[float]:
     if rouge_type == "rougeL":
-        return [_rouge_l(candidate, reference.tokens) for reference in references]
-    order = int(rouge_type[5:])
-    shared = overlaps([reference.counts[order] for reference in references], ngrams(candidate, order))
-    length = total(candidate, order)
-    return [
-        _f_measure(each, length, total(reference.tokens, order))
-        for each, reference in zip(shared, references, strict=True)
-    ]
-
-
-def _most_tokens(references: Sequence[RougeReference]) -> int:
-    return MAX_STEPS // sum(len(reference.tokens) + _STEPS_OF_A_REFERENCE for reference in references)
-
-
-def _rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
-    return _f_measure(longest_common_subsequence(reference, candidate), len(candidate), len(reference))
+        order, shared = 1, [longest_common_subsequence(each.tokens, candidate) for each in references]
+    else:
+        order = int(rouge_type[5:])
+        shared = shared_counts([each.counts[order] for each in references], ngrams(candidate, order))
+    length = ngram_count(candidate, order)
+    lengths = [ngram_count(each.tokens, order) for each in references]
+    return [_f_measure(count, length, each) for count, each in zip(shared, lengths, strict=True)]
 
 
 def _f_measure(shared: int, candidate: int, reference: int) -> float:

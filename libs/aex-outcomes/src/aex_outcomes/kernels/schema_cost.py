@@ -1,33 +1,38 @@
-"""How many evaluations of subschemas one path through an instance can cause: bounded before a schema is used.
+"""Bounds on the evaluations of subschemas by one instance, checked before a schema is used.
 
-The compiled validator evaluates a subschema each time it is led there, so that definitions that lead twice to the next
-take time exponential in their number. It remembers verdicts only where a reference leads back to a subschema that it
-stands in. Counted here, for each subschema, at the worst: one for itself; those at the same place of the instance,
-all; of those for the instance's children, the dearest that one child can meet; and for `unevaluatedProperties` and
-`unevaluatedItems` those at the same place once more. A reference that leads back counts as one.
+The compiled validator evaluates a subschema for each path that leads to it. Definitions that refer twice to the
+next one take time exponential in their number. It caches verdicts only for references to an enclosing subschema.
+The worst case of each subschema is the sum of:
+
+- one for itself, and all subschemas at the same instance;
+- of those for the instance's children, the most expensive that one child can meet;
+- for `unevaluatedProperties` and `unevaluatedItems`, those at the same instance once more.
+
+A reference to an enclosing subschema counts as one.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from aex_outcomes.kernels.schema_graph import SchemaGraph, Subschema, TooManyTargets
 
 MAX_EVALUATIONS = 100_000
 MAX_REPEATED = 40_000_000
-"""Evaluations once round subschemas that lead back to themselves, times the ways round: the validator does not remember
-the last round, where it goes all ways of each way.
+"""Evaluations of one cycle of subschemas, times the ways around it.
+
+The validator does not cache the last round, in which it follows all ways of each way.
 """
 _BEYOND = MAX_EVALUATIONS + 1
-"""Counts stop here: beyond, numbers with thousands of digits would take their time too."""
+"""Upper end of counts: numbers with thousands of digits would take time as well."""
 
 Edges = Sequence[Sequence[int]]
 
 
 def is_too_complex(text: str) -> bool:
-    """Whether a valid schema, as JSON text, can cause more than `MAX_EVALUATIONS`. Takes time linear in its size.
+    """Return True for a valid schema, as JSON text, that can exceed `MAX_EVALUATIONS`.
 
-    Raises `Unresolvable` where a reference cannot be followed.
+    Takes time linear in its size. Raises `Unresolvable` for a reference that cannot be followed.
     """
     schema = json.loads(text)
     if not isinstance(schema, dict):
@@ -36,37 +41,33 @@ def is_too_complex(text: str) -> bool:
         subschemas = SchemaGraph(schema).subschemas
     except TooManyTargets:
         return True
-    return _turns_in_place(subschemas) or _exceeds(subschemas)
+    return _has_branching_cycle(subschemas) or _exceeds_limits(subschemas)
 
 
-def _turns_in_place(subschemas: Sequence[Subschema]) -> bool:
-    """Whether subschemas lead back to themselves at the same place of the instance, and in more than one way.
+def _has_branching_cycle(subschemas: Sequence[Subschema]) -> bool:
+    """Return True for a cycle at the same instance with more than one way around.
 
-    A single way ends where it began. Several are combined in all orders, and no verdict is remembered for a scalar.
+    A single way ends where it began. Several are combined in all orders, and verdicts on scalars are not cached.
     """
-    here = [each.here for each in subschemas]
+    edges = [each.same_instance for each in subschemas]
     return any(
-        sum(_within(here[number], group) for number in group) > len(group) for group in map(frozenset, components(here))
+        sum(target in group for number in group for target in edges[number]) > len(group)
+        for group in map(frozenset, components(edges))
     )
 
 
-def _within(numbers: Iterable[int], group: frozenset[int]) -> int:
-    return sum(number in group for number in numbers)
+def _exceeds_limits(subschemas: Sequence[Subschema]) -> bool:
+    """Return True if a subschema costs too much, or a cycle multiplies its cost too often.
 
-
-def _exceeds(subschemas: Sequence[Subschema]) -> bool:
-    """Whether one of the subschemas costs too much, or those that lead to one another multiply too often.
-
-    How often a group that leads back to itself is gone through depends on where the validator enters it: at most as
-    often as there are ways that pass each of the group once.
+    The entry point decides how often a cycle is passed: at most as often as there are ways through each member once.
     """
     cost, marking = [1] * len(subschemas), [1] * len(subschemas)  # 1 until counted: what leads back
-    for component in components([each.all for each in subschemas]):
+    for component in components([each.targets for each in subschemas]):
         group, ways = frozenset(component), 1
         for number in component:
             each = subschemas[number]
-            evaluated = 1 + _here(each, cost) + _below(each, cost)
-            marking[number] = min(_marked(each, cost, marking), _BEYOND)
+            evaluated = 1 + _same_instance_cost(each, cost) + _children_cost(each, cost)
+            marking[number] = min(_marking_cost(each, cost, marking), _BEYOND)
             cost[number] = min(evaluated + (marking[number] if each.unevaluated else 0), _BEYOND)
             ways = min(ways * max(_multiplicity(each, group), 1), MAX_REPEATED + 1)
         dearest = max(cost[number] for number in component)
@@ -75,39 +76,38 @@ def _exceeds(subschemas: Sequence[Subschema]) -> bool:
     return False
 
 
-def _here(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> int:
-    """The cost at the same place."""
-    referred = sum(max(cost[number] for number in targets) for targets in each.referred)
-    return referred + sum(cost[number] for number in each.applied)
+def _same_instance_cost(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> int:
+    referred = sum(max(cost[number] for number in targets) for targets in each.references)
+    return referred + sum(cost[number] for number in each.applicators)
 
 
-def _below(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> int:
-    """The cost at the dearest child: a property, an item, or a property's name."""
-    of_property = max((cost[number] for number in each.named), default=0) + sum(cost[n] for n in each.matched)
-    of_item = max((cost[number] for number in each.placed), default=0) + sum(cost[n] for n in each.counted)
-    return max(of_property, of_item, sum(cost[number] for number in each.names))
-
-
-def _marked(each: Subschema, cost: Sequence[int], marking: Sequence[int]) -> int:
-    """What finding out costs which children the subschema has looked at: whether those applied hold is asked again."""
-    return (
-        1
-        + sum(cost[number] + marking[number] for number in each.applied)
-        + sum(max(marking[number] for number in targets) for targets in each.referred)
-        + max(sum(cost[number] for number in each.matched), sum(cost[number] for number in each.counted))
+def _children_cost(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> int:
+    """Return the cost at the most expensive child: a property, an item, or a property's name."""
+    of_property, of_item = (
+        max((cost[number] for number in either), default=0) + sum(cost[number] for number in every)
+        for either, every in ((each.property_schemas, each.pattern_schemas), (each.item_schemas, each.contains_schemas))
     )
+    return max(of_property, of_item, sum(cost[number] for number in each.name_schemas))
+
+
+def _marking_cost(each: Subschema, cost: Sequence[int], marking: Sequence[int]) -> int:
+    """Return the cost of finding the evaluated children: applied subschemas are evaluated a second time."""
+    applied = sum(cost[number] for number in each.applicators)
+    of_children = max(sum(cost[number] for number in every) for every in (each.pattern_schemas, each.contains_schemas))
+    return 1 + applied + _same_instance_cost(each, marking) + of_children
 
 
 def _multiplicity(each: Subschema, group: frozenset[int]) -> int:
-    """How often at one place, or at one child, the subschema leads on within its group."""
-    inside = {number: int(number in group) for number in each.all}
-    again = sum(inside[number] for number in each.applied) if each.unevaluated else 0
-    return _here(each, inside) + again + _below(each, inside)
+    """Return how often the subschema leads on within its group, at one instance or child."""
+    inside = {number: int(number in group) for number in each.targets}
+    unevaluated = sum(inside[number] for number in each.applicators) if each.unevaluated else 0
+    return _same_instance_cost(each, inside) + unevaluated + _children_cost(each, inside)
 
 
 def components(edges: Edges) -> list[list[int]]:
-    """The strongly connected components (Tarjan), each after those that it leads to; in each the numbers in the order
-    in which a search from the first number leaves them. Without recursion.
+    """Return the strongly connected components (Tarjan), each after those that it leads to.
+
+    Each lists its numbers in the order in which a search from the first number leaves them. Not recursive.
     """
     low, entered, left = [0] * len(edges), [0] * len(edges), [0] * len(edges)
     done, pending, clock = [False] * len(edges), list[int](), count(1)
@@ -126,21 +126,13 @@ def components(edges: Edges) -> list[list[int]]:
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[number])
                 if low[number] == entered[number]:
-                    found.append(sorted(_closed(pending, number, done), key=left.__getitem__))
+                    component: list[int] = []
+                    while not done[number]:
+                        component.append(pending.pop())
+                        done[component[-1]] = True
+                    found.append(sorted(component, key=left.__getitem__))
             elif not entered[following]:
                 path.append((following, iter(edges[following])))
             elif not done[following]:
                 low[number] = min(low[number], entered[following])
     return found
-
-
-def _closed(pending: list[int], number: int, done: list[bool]) -> list[int]:
-    """Take what came after the number, and itself, from the pending ones."""
-    position = len(pending) - 1
-    while pending[position] != number:
-        position -= 1
-    component = pending[position:]
-    del pending[position:]
-    for each in component:
-        done[each] = True
-    return component

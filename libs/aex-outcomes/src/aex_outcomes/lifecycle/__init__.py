@@ -1,1 +1,1 @@
-"""Bounded revision: one state machine, as pure functions."""
+"""Bounded revision: the state machine of a contract, and verifiers with their rulings."""

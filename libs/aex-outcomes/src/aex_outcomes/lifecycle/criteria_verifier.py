@@ -1,4 +1,4 @@
-"""The default verifier: success criteria and science gate, under the same contract as anybody's function."""
+"""The default verifier: success criteria and science gate behind the interface of a custom verifier."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,16 @@ from aex_models.work import Evaluation, Problem
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.feedback import rejection_code, summary_of
 from aex_outcomes.lifecycle.context import ExecutionContext
-from aex_outcomes.lifecycle.hashing import candidate_hash
 from aex_outcomes.lifecycle.output_type import InvalidOutput
+from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.lifecycle.rejection import VerificationRejected
 
 if TYPE_CHECKING:
-    from aex_outcomes.science.given_files import Content
+    from aex_outcomes.science.source_files import Content
 
 
 class CriteriaNotMet(VerificationRejected):
-    """The criteria or the science gate reject the candidate; `result` says which."""
+    """A rejection by the criteria or the science gate, with the engine's `result`."""
 
     def __init__(self, result: VerificationResult, criteria: SuccessCriteria | None = None) -> None:
         super().__init__(summary_of(result, None), rejection_code(result, criteria))
@@ -28,20 +28,18 @@ class CriteriaNotMet(VerificationRejected):
 
 
 class VerdictIndeterminate(RuntimeError):
-    """The engine could not tell, which is nobody's failure but the platform's: a system error."""
+    """A result that the engine could not determine: a system error of the platform."""
 
     def __init__(self, result: VerificationResult) -> None:
         errors = [f"{each.metric}: {each.error.code}" for each in result.criterion_results if each.error]
         unknown = [each.code for each in result.science.reasons] if result.science else []
-        what = "criteria" if errors or not unknown else "claims"
-        super().__init__(f"The {what} could not be judged: {', '.join([*errors, *unknown]) or 'no reason given'}")
+        subject = "criteria" if errors or not unknown else "claims"
+        super().__init__(f"The {subject} could not be verified: {', '.join([*errors, *unknown]) or 'no reason given'}")
         self.result = result
 
 
 class CriteriaVerifier:
-    """Passes the outputs that meet success criteria, and whose claims the science gate passes, and returns them as they
-    were given.
-    """
+    """A verifier that returns outputs which meet the success criteria and pass the science gate."""
 
     def __init__(
         self,
@@ -54,10 +52,9 @@ class CriteriaVerifier:
         domain: str | None = None,
         data: "Mapping[str, Content] | None" = None,
     ) -> None:
-        """Raises `ValueError` for criteria, evaluation data, science or data that the engine could not judge by.
+        """Raise `ValueError` for criteria, evaluation data, science or data that the engine cannot use.
 
-        `science`, `domain` and `data` (the consumer's own: name → bytes, or the path of a file): as `verify` of the
-        engine takes them. The claims, reasoning and artifacts are the candidate's.
+        `science`, `domain` and `data` are those of `VerificationEngine.verify`.
         """
         self._engine = engine or VerificationEngine()
         self._criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
@@ -70,12 +67,15 @@ class CriteriaVerifier:
             self._engine.check_data(self._science, self._data)
 
     async def __call__(self, output: Any, candidate: Candidate, execution_ctx: ExecutionContext | None) -> Any:
-        """The output. Raises `CriteriaNotMet`, and `VerdictIndeterminate` where the engine could not tell.
+        """Return the output. Raises `CriteriaNotMet`, and `VerdictIndeterminate` without a verdict.
 
-        Raises `InvalidOutput` for artifacts that are digests of uploads: there is nothing here to look them up in.
+        Raises `InvalidOutput` for artifacts that are digests of uploads: only a service can look them up.
         """
-        if self._science is not None:
-            _refuse_uploads(candidate)
+        uploads = [position for position, each in enumerate(candidate.artifacts) if each.sha256 is not None]
+        if self._science is not None and uploads:
+            message = "the digest of an upload, which only a service can look up; give content or content_base64"
+            paths = [f"/artifacts/{position}/sha256" for position in uploads]
+            raise InvalidOutput(tuple(Problem(path=path, code="unknown_artifact", message=message) for path in paths))
         result = await self._engine.verify(
             contract_id=execution_ctx.contract_id if execution_ctx else "loop",
             work_input=self._work_input,
@@ -96,14 +96,3 @@ class CriteriaVerifier:
         if result.verdict is Verdict.REJECTED:
             raise CriteriaNotMet(result, self._criteria)
         return output
-
-
-def _refuse_uploads(candidate: Candidate) -> None:
-    message = "the digest of an upload, which only a service can look up; give content or content_base64"
-    problems = tuple(
-        Problem(path=f"/artifacts/{position}/sha256", code="unknown_artifact", message=message)
-        for position, each in enumerate(candidate.artifacts)
-        if each.sha256 is not None
-    )
-    if problems:
-        raise InvalidOutput(problems)

@@ -1,4 +1,4 @@
-"""A loop's conversation: plain messages in the form of chat completions, which JSON can hold."""
+"""The conversation of a loop: plain JSON messages in the form of chat completions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,15 +7,15 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import json_problem
-from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
+from aex_outcomes.json_values import MAX_DEPTH, too_deep
 
 Message = dict[str, Any]
 
 
 def as_json(value: Any) -> Any:
-    """The JSON form of a producer's value: models, dataclasses and dates included. It may still hold NaN.
+    """Return the JSON form of a producer's value (models, dataclasses, dates); it may still hold NaN.
 
-    Raises `TypeError` for what has none, naming the fix.
+    Raises `TypeError`, with the fix, for a value without a JSON form.
     """
     try:
         return to_jsonable_python(value, by_alias=True, round_trip=True)
@@ -25,41 +25,40 @@ def as_json(value: Any) -> Any:
         ) from error
 
 
-def said(role: str, content: Any) -> Message:
-    """A message whose content is a text, or else JSON written out."""
-    return {"role": role, "content": _whole(content if isinstance(content, str) else _written(content))}
+def chat_message(role: str, content: Any) -> Message:
+    """Return a message whose content is a text or serialised JSON."""
+    if not isinstance(content, str):
+        try:
+            content = json.dumps(content, ensure_ascii=False)
+        except (ValueError, RecursionError):  # an integer of thousands of digits; nesting too deep
+            content = f"<{type(content).__name__}>"
+    return {"role": role, "content": _replace_surrogates(content)}
 
 
 def query_json(query: Any) -> Any:
-    """The JSON form of a query. Raises `TypeError` for what could be saved but not read back, naming place and fix."""
-    plain = as_json(query)
-    _refuse_unreadable("The query", plain)
-    return plain
+    """Return the JSON form of a query. Raises `TypeError`, with the fix, when it could not be read back."""
+    return _check_readable("The query", as_json(query))
 
 
-def answered(given: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
-    """The conversation after a turn: what the producer has made of it, with its answer at the end unless it is there.
-
-    `given`: the very messages that the producer was given. Raises `TypeError` for one that is none.
-    """
-    known = {id(each) for each in given}
-    messages = [_plain(position, each) for position, each in enumerate(now)]
+def with_answer(previous: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
+    """Return the conversation after a turn, with the producer's answer unless it added one."""
+    known = {id(each) for each in previous}
+    messages = [_plain_message(position, each) for position, each in enumerate(now)]
     added = [message for message, each in zip(messages, now, strict=True) if id(each) not in known]
     if any(message.get("role") == "assistant" for message in added):
         return messages
-    return [*messages, said("assistant", output)]
+    return [*messages, chat_message("assistant", output)]
 
 
 def with_feedback(messages: Sequence[Message], feedback: str) -> list[Message]:
-    """The conversation with feedback: the answer to the last tool call that has none yet, else a user's message."""
+    """Return the conversation with feedback: the answer to an open tool call, else a user's message."""
     call = _open_call(messages)
-    if call is None:
-        return [*messages, said("user", feedback)]
-    return [*messages, {"role": "tool", "tool_call_id": call, "content": feedback}]
+    answer = {"role": "tool", "tool_call_id": call, "content": feedback}
+    return [*messages, answer if call is not None else chat_message("user", feedback)]
 
 
 def _open_call(messages: Sequence[Message]) -> str | None:
-    """The id of the last tool call of this turn that nobody has answered; a call takes one answer."""
+    """Return the id of the last unanswered tool call of this turn."""
     closed: set[Any] = set()
     for message in reversed(messages):
         if message.get("role") == "user":
@@ -67,47 +66,37 @@ def _open_call(messages: Sequence[Message]) -> str | None:
         closed.add(message.get("tool_call_id"))
         calls = message.get("tool_calls")
         ids = [each.get("id") for each in calls if isinstance(each, Mapping)] if isinstance(calls, list) else []
-        waiting = [each for each in ids if isinstance(each, str) and each not in closed]
-        if waiting:
-            return waiting[-1]
+        open_calls = [each for each in ids if isinstance(each, str) and each not in closed]
+        if open_calls:
+            return open_calls[-1]
     return None
 
 
-def _plain(position: int, message: Any) -> Message:
-    plain = _without_surrogates(as_json(message))
+def _plain_message(position: int, message: Any) -> Message:
+    plain = _replace_surrogates(as_json(message))
     if not isinstance(plain, dict):
         raise TypeError(
             f"agent_ctx.messages[{position}] is a {type(message).__name__}: "
             'append messages in the form of chat completions, {"role": …, "content": …}'
         )
-    _refuse_unreadable(f"agent_ctx.messages[{position}]", plain)
+    _check_readable(f"agent_ctx.messages[{position}]", plain)
     return plain
 
 
-def _refuse_unreadable(what: str, value: Any) -> None:
-    """Refuse what no reader of a saved context takes."""
+def _check_readable(subject: str, value: Any) -> Any:
+    """Return the value. Raises `TypeError` for one that no reader of a saved context accepts."""
     if (path := too_deep(value)) is not None:
-        raise TypeError(f"{what} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
+        raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
     if (found := json_problem(value)) is not None:
         path, problem = found
-        raise TypeError(f"{what} cannot be saved as JSON: {path[:300] or '/'}: {problem}; give it as a text")
+        raise TypeError(f"{subject} cannot be saved as JSON: {path[:300] or '/'}: {problem}; give it as a text")
+    return value
 
 
-def _written(content: Any) -> str:
-    try:
-        return json.dumps(content, ensure_ascii=False)
-    except (ValueError, RecursionError):  # an integer of thousands of digits; what nests too deep
-        return f"<{type(content).__name__}>"
-
-
-def _without_surrogates(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
+    """Replace lone surrogates, which cannot be saved, in all texts of a JSON value."""
     if isinstance(value, str):
-        return _whole(value)
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):
-        return {_whole(key): _without_surrogates(item) for key, item in value.items()}
-    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
-
-
-def _whole(text: str) -> str:
-    """Lone surrogates cannot be saved."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
+    return [_replace_surrogates(item) for item in value] if isinstance(value, list) else value

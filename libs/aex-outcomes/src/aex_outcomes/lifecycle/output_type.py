@@ -1,6 +1,7 @@
-"""The type that outputs are validated into. The output is hostile: neither its shape nor its size is to be trusted."""
+"""The validation of hostile outputs by their type: finite numbers, bounded depth, and few errors."""
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, ParamSpec, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -8,24 +9,62 @@ from pydantic_core import SchemaValidator
 
 from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.work import Problem
-from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
-from aex_outcomes.lifecycle.output_schema import finite, hasty
+from aex_outcomes.formatting import truncate
+from aex_outcomes.json_values import MAX_DEPTH, too_deep
 from aex_outcomes.lifecycle.signature import InvalidVerifier
 from aex_outcomes.submission.findings import problems_of
+
+_COLLECTIONS = frozenset(
+    {"list", "deque", "tuple", "set", "frozenset", "dict", "frozendict", "ordered-dict", "counter"}
+)  # fmt: skip
+"""The kinds of schema with an unbounded number of items."""
+_NO_SCHEMAS = frozenset(
+    {
+        "cls", "config", "computed_fields", "custom_error_context", "default", "default_factory", "discriminator",
+        "expected", "function", "generic_origin", "members", "metadata", "missing", "serialization",
+    }
+)  # fmt: skip
+"""Keys of a schema whose values are not schemas."""
+_BY_NAME = frozenset({"choices", "fields"})
+"""Keys with schemas under names of the type's author."""
+
+
+_FINITE = {"float": {"allow_inf_nan": False}, "decimal": {"allow_inf_nan": False}}
+"""Every number finite: the texts "nan" and "inf" are read as numbers, and NaN passes every comparison."""
+_FAIL_FAST = {kind: {"fail_fast": True} for kind in _COLLECTIONS}
+"""The same values, but a collection is given up at its first invalid item: the errors are those of one item."""
+
+
+def _with_changes(schema: Any, changes: Mapping[str, dict[str, Any]]) -> Any:
+    """Return the schema with the changes to each kind of inner schema."""
+    if isinstance(schema, list):
+        return [_with_changes(each, changes) for each in schema]
+    if isinstance(schema, tuple):  # a member of a union, and its label
+        return tuple(_with_changes(each, changes) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    copied = {key: each if key in _NO_SCHEMAS else _inner_schema(key, each, changes) for key, each in schema.items()}
+    return copied | changes.get(schema.get("type", ""), {})
+
+
+def _inner_schema(key: str, schema: Any, changes: Mapping[str, dict[str, Any]]) -> Any:
+    if key in _BY_NAME and isinstance(schema, dict):
+        return {name: _with_changes(each, changes) for name, each in schema.items()}
+    return _with_changes(schema, changes)
+
 
 NOT_JSON, TOO_DEEP, TOO_MANY = "not_canonical_json", "json_too_deep", "too_many_errors"
 MAX_PROBLEMS = 50
 _MAX_VALUES = 2_000
-"""Of an output of which each error is told: what validation remembers of an error takes some 400 bytes."""
+"""Values up to which each error is listed: validation needs some 400 bytes for one."""
 _MAX_ERRORS = 5_000
-"""That are listed, to tell the first of them: pydantic lists all or none."""
-_MAX_TEXT = 300
+"""Errors up to which the first ones are reported: pydantic lists all or none."""
 _OUTPUT = "/output"
 _TAGS = "expected tags: "
 
 
 class InvalidOutput(Exception):
-    """An output that the output type does not take."""
+    """An output that does not match the output type."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(f"{each.path}: {each.message}" for each in problems))
@@ -33,96 +72,89 @@ class InvalidOutput(Exception):
 
 
 class OutputType:
-    """Validates outputs, in time and memory that grow with the output and not with how much of it is wrong.
+    """Validates outputs, in time and memory that grow with the output and not with its errors.
 
-    Numbers are finite, whatever a model says. Of an output with thousands of values the errors of the first item that
-    is not valid are told, of a smaller one those of every item.
+    Numbers are finite, whatever a model configures. Of an output with thousands of values, the errors of the first
+    invalid item are reported; of a smaller one those of every item.
     """
 
     def __init__(self, output_type: Any) -> None:
-        """Raises `InvalidVerifier` for what pydantic cannot validate into."""
-        adapter = _adapter(output_type)
-        schema = finite(adapter.core_schema)
-        # A validator that a model's class has already would be used as it is, with the model's own configuration.
-        self._thorough = SchemaValidator(schema, _use_prebuilt=False)
-        self._hasty = SchemaValidator(hasty(schema), _use_prebuilt=False)
+        """Raise `InvalidVerifier` for a type that pydantic cannot validate into."""
+        adapter = _type_adapter(output_type)
+        schema = _with_changes(adapter.core_schema, _FINITE)
+        # A prebuilt validator would apply the model's own configuration.
+        self._full_validator = SchemaValidator(schema, _use_prebuilt=False)
+        self._fast_validator = SchemaValidator(_with_changes(schema, _FAIL_FAST), _use_prebuilt=False)
 
-    def validated(self, output: Any) -> Any:
-        """As the JSON that it is, so that a strict model takes a date, and a verifier may do to it what it likes.
+    def validate(self, output: Any) -> Any:
+        """Validate the output as JSON, so that strict models accept dates, and the verifier gets a copy.
 
-        Raises `InvalidOutput`; whatever a validator of the type's own raises comes out as it is, but for the
-        `RecursionError` of one that follows the output down.
+        Raises `InvalidOutput`, and any exception of the type's own validators except `RecursionError`.
         """
         try:
             canonical = canonical_bytes(output)
         except NotCanonical as error:
-            raise InvalidOutput((not_json(error, _OUTPUT),)) from error
+            raise InvalidOutput((not_json_problem(error, _OUTPUT),)) from error
         if canonical.count(b"[") + canonical.count(b"{") > MAX_DEPTH and (path := too_deep(output)) is not None:
-            raise InvalidOutput((nested(path, _OUTPUT),))
+            raise InvalidOutput((nesting_problem(path, _OUTPUT),))
         try:
-            return self._read(canonical)
+            return self._validate_json(canonical)
         except ValidationError as error:
             raise InvalidOutput(_problems(error, output)) from error
         except RecursionError as error:
-            raise InvalidOutput((nested("", _OUTPUT),)) from error
+            raise InvalidOutput((nesting_problem("", _OUTPUT),)) from error
 
-    def _read(self, canonical: bytes) -> Any:
+    def _validate_json(self, canonical: bytes) -> Any:
         if canonical.count(b",") <= _MAX_VALUES:
             try:
-                return self._thorough.validate_json(canonical)
+                return self._full_validator.validate_json(canonical)
             except ValidationError as error:
                 if error.error_count() <= _MAX_ERRORS:
                     raise
-        return self._hasty.validate_json(canonical)
+        return self._fast_validator.validate_json(canonical)
 
 
-def not_json(error: NotCanonical, root: str = "") -> Problem:
-    """What I-JSON cannot hold, as a problem of the candidate."""
-    return _bounded(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
+def not_json_problem(error: NotCanonical, root: str = "") -> Problem:
+    """Return the problem of a candidate that I-JSON cannot hold."""
+    return _bound_problem(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
 
 
-def nested(path: str, root: str = "") -> Problem:
-    """What nests too deep, as a problem of the candidate."""
+def nesting_problem(path: str, root: str = "") -> Problem:
+    """Return the problem of a candidate that is nested too deeply."""
     message = f"JSON is nested too deeply: an output has at most {MAX_DEPTH} levels"
-    return _bounded(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
+    return _bound_problem(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
 
 
 def _problems(error: ValidationError, output: Any) -> tuple[Problem, ...]:
     if error.error_count() > _MAX_ERRORS:
         message = f"{error.error_count()} errors, more than can be listed: the output is of another shape altogether"
         return (Problem(path=_OUTPUT, code=TOO_MANY, message=message),)
-    return tuple(map(_bounded, problems_of(error, output, _OUTPUT, MAX_PROBLEMS)))
+    return tuple(map(_bound_problem, problems_of(error, output, _OUTPUT, MAX_PROBLEMS)))
 
 
-def _adapter(output_type: Any) -> TypeAdapter[Any]:
-    named = inspect.formatannotation(output_type)
+def _type_adapter(output_type: Any) -> TypeAdapter[Any]:
+    type_name = inspect.formatannotation(output_type)
     if _is_open(output_type):
-        raise InvalidVerifier(f"output_type {named} has a type variable, which any output would fit: give the type")
+        raise InvalidVerifier(f"output_type {type_name} has a type variable, which any output would fit: give the type")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(output_type)
         complete = adapter.pydantic_complete or adapter.rebuild()
     except Exception as error:
         problem = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InvalidVerifier(f"output_type {named} is no type that pydantic can validate: {problem}") from error
+        raise InvalidVerifier(f"output_type {type_name} is no type that pydantic can validate: {problem}") from error
     if not complete:
-        raise InvalidVerifier(f"output_type {named} names a type that is not there: give the type itself")
+        raise InvalidVerifier(f"output_type {type_name} names a type that is not there: give the type itself")
     return adapter
 
 
 def _is_open(output_type: Any) -> bool:
-    """Whether it is, or is made of, a type that nobody has named: `T`, `list[T]`, `T | None`."""
-    if isinstance(output_type, TypeVar | ParamSpec):
-        return True
-    return any(_is_open(each) for each in get_args(output_type))
+    """Return True for a type with a type variable: `T`, `list[T]`, `T | None`."""
+    return isinstance(output_type, TypeVar | ParamSpec) or any(map(_is_open, get_args(output_type)))
 
 
-def _bounded(problem: Problem) -> Problem:
-    """pydantic tells a value that is in the output in one place alone: a tag that no member of a union has."""
+def _bound_problem(problem: Problem) -> Problem:
+    """Bound a problem's texts; pydantic quotes the output in the message of an invalid union tag alone."""
     message = problem.message
     if problem.code == "union_tag_invalid":
         message = f"Input tag does not match any of the {_TAGS}{message.rpartition(_TAGS)[2]}"
-    return Problem(path=_short(problem.path), code=_short(problem.code), message=_short(message))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return Problem(path=truncate(problem.path), code=truncate(problem.code), message=truncate(message))

@@ -1,83 +1,114 @@
-"""What a producer returned, as the JSON that candidates are made of."""
+"""The candidates that producers return, and their SHA-256 over RFC 8785 canonical JSON."""
 
+from base64 import b64decode
 from typing import Any
 
 import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from aex_models.canonical import NotCanonical, canonical_bytes
-from aex_models.contract import Candidate, ExecutionMetadata
+from aex_models.canonical import NotCanonical, canonical_bytes, digest, json_form, sha256_hex
+from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.work import Problem
-from aex_outcomes.lifecycle.depth import MAX_DEPTH, too_deep
-from aex_outcomes.lifecycle.hashing import candidate_hash
+from aex_outcomes.json_values import MAX_DEPTH, noncanonical_spellings, too_deep
 from aex_outcomes.lifecycle.messages import as_json
-from aex_outcomes.lifecycle.output_type import nested, not_json
+from aex_outcomes.lifecycle.output_type import nesting_problem, not_json_problem
+
+
+def candidate_hash(candidate: Candidate) -> str:
+    """Return the hash over everything that the verdict reads, claims and artifacts included.
+
+    The decimals of a claim count (11.17 and 11.170 may have different verdicts), and so do the media types and the
+    order of artifacts. A stored candidate has the same hash after `restore_claims`. Raises
+    `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, with the pointer.
+    """
+    claim_spellings = noncanonical_spellings(candidate.claimed_values)
+    return digest(
+        {
+            "output": candidate.output,
+            "execution_metadata": json_form(candidate.execution_metadata, exclude_none=True),
+            "claimed_metrics": candidate.claimed_metrics,
+            "claimed_values": candidate.claimed_values,
+            "reasoning": candidate.reasoning,
+            **({"claim_texts": claim_spellings} if claim_spellings else {}),
+            "artifacts": [[each.name, each.media_type, _artifact_digest(each)] for each in candidate.artifacts],
+        }
+    )
+
+
+def output_hash(output: Any) -> str:
+    """Return the hash over the output alone, for rules about duplicates."""
+    return digest(output)
+
+
+def _artifact_digest(artifact: Artifact) -> str:
+    """Return the digest of an artifact's bytes: inline, in base64, or uploaded."""
+    if artifact.content_base64 is not None:
+        return artifact.sha256 or sha256_hex(b64decode(artifact.content_base64))
+    return artifact.sha256 or sha256_hex((artifact.content or "").encode())
+
 
 _log = structlog.get_logger(__name__)
-_UNTOLD = "…"
+_ELLIPSIS = "…"
 
 
-def taken(found: Any) -> tuple[Candidate, Problem | None]:
-    """What a producer returned, an output or a `Candidate`, as JSON that is the loop's alone; and why it is none.
+def read_candidate(found: Any) -> tuple[Candidate, Problem | None]:
+    """Return a producer's output or `Candidate` as a copy in JSON, and its problem, if any.
 
-    Where that is its depth, its output is stood in for by an ellipsis. Raises `TypeError` for what has no JSON form.
+    An ellipsis replaces an output that is nested too deeply. Raises `TypeError` for a value without a JSON form.
     """
-    whole = found if isinstance(found, Candidate) else Candidate(output=found)
-    if (path := too_deep(whole, MAX_DEPTH + 1)) is not None:
-        return Candidate(output=_UNTOLD), nested(path)
-    metadata = ExecutionMetadata.model_validate(as_json(whole.execution_metadata))
-    changes = {"execution_metadata": metadata, "output": output_json(whole.output)}
-    candidate = whole.model_copy(update={"output": None}).model_copy(update=changes, deep=True)
-    return candidate, problem_of(candidate)
+    candidate_in = found if isinstance(found, Candidate) else Candidate(output=found)
+    if (path := too_deep(candidate_in, MAX_DEPTH + 1)) is not None:
+        return Candidate(output=_ELLIPSIS), nesting_problem(path)
+    metadata = ExecutionMetadata.model_validate(as_json(candidate_in.execution_metadata))
+    changes = {"execution_metadata": metadata, "output": output_json(candidate_in.output)}
+    candidate = candidate_in.model_copy(update={"output": None}).model_copy(update=changes, deep=True)
+    return candidate, candidate_problem(candidate)
 
 
-def problem_of(candidate: Candidate) -> Problem | None:
-    """Why a candidate can be neither hashed nor saved, where that is so."""
+def candidate_problem(candidate: Candidate) -> Problem | None:
+    """Return the problem of a candidate that can be neither hashed nor saved, else None."""
     if (path := too_deep(candidate, MAX_DEPTH + 1)) is not None:
-        return nested(path)
+        return nesting_problem(path)
     try:
         candidate_hash(candidate)
     except NotCanonical as error:
-        return not_json(error)
+        return not_json_problem(error)
     return None
 
 
 def output_json(output: Any) -> Any:
-    """An output in its JSON form. It may still hold NaN.
+    """Return an output in its JSON form, which may still hold NaN.
 
-    A model is written under the names that its own class reads: a verifier is given it read back. Raises `TypeError`
-    for what has no JSON form, and for a model that cannot be read back, naming the fix.
+    A model is written under the names that its class reads, because a verifier gets it read back. Raises `TypeError`,
+    with the fix, for an output without a JSON form and for a model that cannot be read back.
     """
     if not isinstance(output, BaseModel):
         return as_json(output)
     kind, failures = type(output), list[ValidationError]()
     for by_alias in (True, False):
-        written = _written(output, by_alias)
+        written = _serialise(output, by_alias)
         try:
-            again = kind.model_validate_json(canonical_bytes(written))
+            restored = kind.model_validate_json(canonical_bytes(written))
         except NotCanonical:
-            return written  # told as an invalid output, with its path
+            return written  # reported later as an invalid output, with its pointer
         except ValidationError as error:
             failures.append(error)
             continue
-        if again.__dict__ != output.__dict__:
+        if restored.__dict__ != output.__dict__:
             # A secret, an excluded field, a subclass in a field of its base class.
-            _log.warning("output_changed_by_json", model=kind.__name__)
+            _log.warning("output_coerced_to_json", model=kind.__name__)
         return written
+    first = failures[0].errors(include_url=False, include_input=False)[0]
+    problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     raise TypeError(
-        f"A {kind.__name__} that its own class does not read back from JSON ({_first(failures[0])}): outputs are "
+        f"A {kind.__name__} that its own class does not read back from JSON ({problem}): outputs are "
         "stored, hashed and verified as JSON; give its serialiser and its validator the same names and forms"
     ) from failures[0]
 
 
-def _written(output: BaseModel, by_alias: bool) -> Any:
+def _serialise(output: BaseModel, by_alias: bool) -> Any:
     try:
         return to_jsonable_python(output, by_alias=by_alias, round_trip=True)
     except Exception:  # noqa: BLE001 a serialiser of the producer's own
-        return as_json(output)  # which says what to do
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return as_json(output)  # its error names the fix

@@ -1,16 +1,16 @@
-"""What a verifier raises: a rejection, which counts, or a fatal error, which ends everything."""
+"""The exceptions of verifiers: a rejection, which counts as an attempt, and a fatal error."""
 
 from collections.abc import Mapping
 from typing import Any
 
 REJECTED = "rejected"
-"""The code of a rejection whose verifier named none."""
+"""The code of a rejection without a code of its own."""
 
 
 class VerificationRejected(Exception):
-    """The output is not good enough: one attempt is used, and the message is the agent's feedback.
+    """A rejected output: one attempt is used, and the message is the agent's feedback.
 
-    `code`: a short name that programs can act on. `metadata`: further JSON, told at feedback level `full` alone.
+    `code`: a short name that programs can act on. `metadata`: further JSON, sent at feedback level `full` alone.
     """
 
     def __init__(self, message: str, code: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
@@ -21,11 +21,14 @@ class VerificationRejected(Exception):
 
 
 class FatalAgentError(Exception):
-    """No further attempt can help: the contract, or the loop, has failed."""
+    """A fatal error: no further attempt can help, and the contract or the loop has failed."""
 
 
 def as_mapping(metadata: Any) -> dict[str, Any]:
-    """Metadata under keys that are texts. What is no mapping at all is kept too: a rejection stands, however made."""
+    """Return metadata with keys as texts.
+
+    A value that is no mapping is kept under `metadata`, since a rejection stands however it is built.
+    """
     if metadata is None:
         return {}
     if not isinstance(metadata, Mapping):
@@ -34,17 +37,17 @@ def as_mapping(metadata: Any) -> dict[str, Any]:
 
 
 def as_text(value: object) -> str:
-    """The text of a value, and the name of its type where its `__str__` raises."""
+    """Return the text of a value, or the name of its type when its `__str__` raises."""
     try:
         return str(value)
-    except Exception:  # noqa: BLE001 other people's code: a rejection stands, whatever it was given
+    except Exception:  # noqa: BLE001 foreign code: the rejection must not be lost
         return type(value).__name__
 
 
-def verdict_in(group: BaseExceptionGroup[BaseException]) -> VerificationRejected | FatalAgentError | None:
-    """What a group of exceptions, as a `TaskGroup` raises it, comes to if verdicts are all that it holds.
+def find_verdict(group: BaseExceptionGroup[BaseException]) -> VerificationRejected | FatalAgentError | None:
+    """Return the verdict of an exception group (as of a `TaskGroup`) that holds verdicts alone.
 
-    The fatal one of several, else the first. None where anything else is in it, or in a group within it.
+    Of several, a fatal one comes first. None when any other exception is in the group or nested in it.
     """
     leaves = _leaves(group)
     verdicts = [each for each in leaves if isinstance(each, VerificationRejected | FatalAgentError)]

@@ -1,27 +1,127 @@
-"""The loop for a laptop: an agent of one's own behind a verifier of one's own, with no service at all."""
+"""The revision loop without a service, by the same state transitions: a verifier on this machine."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+import structlog
+
 from aex_models.backoff import Backoff
+from aex_models.clock import Clock, WallClock
+from aex_models.contract import Candidate, ContractStatus
+from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
-from aex_outcomes.clock import Clock
-from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
-from aex_outcomes.lifecycle.endings import Ending
-from aex_outcomes.lifecycle.local_gate import BACKOFF, LocalGate
-from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save, at_least
+from aex_outcomes.feedback import render_feedback, render_invalid
+from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext, LoopOutcome
+from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, LoopStep, Produce, Save, require_at_least
 from aex_outcomes.lifecycle.messages import query_json
-from aex_outcomes.lifecycle.state import VerificationState
-from aex_outcomes.lifecycle.verifier import CheckedVerifier
+from aex_outcomes.lifecycle.output_type import InvalidOutput
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
+from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling, ruling_json
+from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
+from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged, opened, received
+from aex_outcomes.lifecycle.verifier import CheckedVerifier, to_ruling
+from aex_outcomes.named_code import describe_error
+
+BACKOFF = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=30))
+"""The pauses before a crashed verifier is retried."""
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalGate:
+    """A gate over a checked verifier. A crashed one is retried with growing pauses, within bounds."""
+
+    verifier: CheckedVerifier
+    max_system_retries: int
+    feedback: FeedbackLevel
+    execution_ctx: ExecutionContext | None
+    backoff: Backoff
+    clock: Clock
+    sleep: Callable[[float], Awaitable[object]]
+    jitter: Callable[[], float]
+
+    async def opened(self, ctx: AgentContext) -> AgentContext:
+        return ctx  # it has the accounting already
+
+    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 see below
+        """Verify a candidate, unless it was rejected before.
+
+        Candidate and accounting are saved together, so a resumed candidate with a verdict is a repeat. A candidate
+        without an attempt left comes from a modified context.
+        """
+        if ctx.verification.exhausted:
+            return LoopStep(ctx.verification, ending=ContractStatus.EXHAUSTED)
+        digest = candidate_hash(candidate)
+        before = ctx.verification.judged.get(digest)
+        if before is not None and before.verdict is Verdict.REJECTED:
+            return LoopStep(ctx.verification)
+        waiting = opened("loop", ctx.verification.max_attempts, NEVER, self.clock.now())
+        waiting = waiting.model_copy(update={"verification": ctx.verification})
+        state = received(waiting, f"att_{ctx.turn}", digest, self.clock.now())
+        while True:
+            try:
+                ruling, raised = await self._ruling(candidate, ctx)
+            except Exception as error:  # noqa: BLE001 a verifier may raise anything; the outcome carries it
+                state = failed_to_verify(state, self.max_system_retries, self.clock.now())
+                if state.status is ContractStatus.HELD:
+                    return LoopStep(state.verification, ending=ContractStatus.FAILED, error=error)
+                ctx = ctx.model_copy(update={"verification": state.verification})
+                await self._wait(state, error)
+            else:
+                return self._step(state, ruling, raised)
+
+    async def _ruling(self, candidate: Candidate, ctx: AgentContext) -> tuple[Ruling, Exception | None]:
+        """Return the verifier's ruling, bounded as in a service, and the exception behind it."""
+        copies = deepcopy((candidate, ctx))  # a verifier may modify its copies; a retry gets fresh ones
+        try:
+            return Accepted(final_result=await self.verifier.verify(*copies, self.execution_ctx)), None
+        except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
+            return RULING.validate_python(ruling_json(to_ruling(verdict), "of the loop")), verdict
+
+    def _step(self, state: ContractState, ruling: Ruling, raised: Exception | None) -> LoopStep:
+        now = self.clock.now()
+        if isinstance(ruling, Accepted):
+            state = judged(state, Verdict.PASSED, 1.0, now)
+            return LoopStep(state.verification, ruling, ending=state.closing)
+        if isinstance(ruling, Invalid):
+            return LoopStep(found_invalid(state, now).verification, ruling, render_invalid(ruling.errors))
+        score = ruling.result.weighted_score if ruling.result else 0.0
+        state = judged(state, Verdict.REJECTED, score, now, fatal=ruling.fatal)
+        feedback = render_feedback(
+            ruling.result,
+            attempt=state.verification.attempts_used,
+            max_attempts=state.verification.max_attempts,
+            level=self.feedback,
+            **dict(ruling.rejection),
+        )
+        error = raised if ruling.fatal else None
+        rejected = raised if isinstance(raised, VerificationRejected) else None
+        return LoopStep(state.verification, ruling, feedback, state.closing, error, rejected)
+
+    async def _wait(self, state: ContractState, error: Exception) -> None:
+        delay_s = self.backoff.delay(state.system_retries, self.jitter()).total_seconds()
+        _log.warning(
+            "verifier_crashed",
+            attempt=state.current_attempt,
+            retry=state.system_retries,
+            max_system_retries=self.max_system_retries,
+            retry_in_s=round(delay_s, 3),
+            error=describe_error(error),
+        )
+        await self.sleep(delay_s)
 
 
 class RevisionLoop:
-    """Has an agent revise its output until the verifier accepts it, with at most `max_attempts` rejections.
+    """A loop in which an agent revises its output until the verifier accepts it or attempts run out.
 
-    `produce(agent_ctx)` is the agent: it returns an output, or a `Candidate` with claims; `agent_ctx.messages` carries
-    the feedback. Sync functions are called in place, and hold up the event loop while they run.
+    `produce(agent_ctx)` is the agent: it returns an output, or a `Candidate` with claims; `agent_ctx.messages` has the
+    feedback. Sync functions run in the event loop and block it. `max_attempts`: the rejected candidates that end it.
     """
 
     def __init__(
@@ -42,36 +142,36 @@ class RevisionLoop:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Raises `ValueError` for what could not be served later: verifier, output type, producer, bounds.
+        """Raise `ValueError` for an invalid verifier, output type, producer or bound.
 
-        `max_replays`: repeats in a row of rejected candidates, the last of which ends the loop. `max_invalid`: outputs
-        in a row that may fail to validate. `max_system_retries`: of a verifier that crashes, with `backoff`.
-        `feedback`: how much of a rejection the agent is told. `save`: given the context after every message.
+        `max_replays`: consecutive repeats of rejected candidates, the last of which ends the loop. `max_invalid`:
+        consecutive outputs that may fail to validate. `max_system_retries`: retries of a crashing verifier, with
+        `backoff`. `feedback`: the detail of the agent's rejections. `save`: gets the context after every message.
         """
         if verifier is None:
             raise ValueError("verifier is missing: give a function of the output that raises VerificationRejected")
         gate = LocalGate(
             CheckedVerifier(verifier, output_type),
-            max_system_retries=at_least("max_system_retries", max_system_retries, 0),
-            feedback=FeedbackLevel(feedback),
-            execution_ctx=execution_ctx,
-            backoff=backoff,
-            clock=clock,
-            sleep=sleep,
-            jitter=jitter,
+            require_at_least("max_system_retries", max_system_retries, 0),
+            FeedbackLevel(feedback),
+            execution_ctx,
+            backoff,
+            clock or WallClock(),
+            sleep,
+            jitter,
         )
-        self._budget = at_least("max_attempts", max_attempts, 1)
+        self._budget = require_at_least("max_attempts", max_attempts, 1)
         self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save)
 
-    async def run(self, query: Any) -> Ending:
-        """`Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
+    async def run(self, query: Any) -> LoopOutcome:
+        """Run the loop: `Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
 
-        What the producer raises comes out as it is, unless it is a `FatalAgentError`; what `save` got last goes on.
-        Raises `TypeError` for a query that has no JSON form, or none that can be read back.
+        Exceptions of the producer are raised, except a `FatalAgentError`; the loop can resume from the last saved
+        context. Raises `TypeError` for a query without a JSON form that can be read back.
         """
         budget = VerificationState(max_attempts=self._budget)
         return await self._loop.resume(AgentContext(query=query_json(query), verification=budget))
 
-    async def resume(self, ctx: AgentContext) -> Ending:
-        """Go on from what was saved: `AgentContext.model_validate_json(text)`. The budget is the saved one."""
+    async def resume(self, ctx: AgentContext) -> LoopOutcome:
+        """Resume from a saved context, `AgentContext.model_validate_json(text)`, with its budget."""
         return await self._loop.resume(ctx)

@@ -1,23 +1,105 @@
-"""What a verifier's parameters ask for: worked out once, from its signature, so that no bad one is found late."""
+"""The parameters of a verifier, read once from its signature, so that an invalid one is refused early."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from aex_models.contract import Candidate
-from aex_outcomes.lifecycle.annotations import EMPTY, Unresolved, members, resolved, takes
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
+
+EMPTY: Any = inspect.Parameter.empty
+_WIDER = {int: (float, complex), float: (complex,)}
+"""Wider number annotations (PEP 484) without a subclass relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedAnnotation:
+    """An annotation with a name that does not exist at run time."""
+
+    text: str
+    problem: str
+
+
+def resolve_annotation(function: Callable[..., Any], annotation: Any, known: Mapping[str, Any]) -> Any:
+    """Return the annotation, with strings evaluated in the function's module and `known` names."""
+
+    def annotated() -> None: ...
+
+    annotated.__annotations__ = {"it": annotation}
+    try:
+        names = {**known, **_namespace(function)}
+        return get_type_hints(annotated, globalns=names, localns={}, include_extras=True)["it"]
+    except Exception as error:  # noqa: BLE001 evaluating an annotation can raise anything
+        return UnresolvedAnnotation(str(annotation), f"{type(error).__name__}: {error}")
+
+
+def _namespace(function: Any) -> Mapping[str, Any]:
+    found = inspect.unwrap(function)
+    if isinstance(found, partial):
+        return _namespace(found.func)
+    if inspect.ismethod(found):
+        return _namespace(found.__func__)
+    if not inspect.isfunction(found):  # an object that can be called
+        found = inspect.unwrap(type(found).__call__)
+    return getattr(found, "__globals__", {})
+
+
+def annotation_members(annotation: Any) -> tuple[Any, ...]:
+    """Return the types of an annotation: `X | None` has X and NoneType, `Annotated[X, …]` has X."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return annotation_members(get_args(annotation)[0])
+    if origin in {Union, UnionType}:
+        return tuple(each for argument in get_args(annotation) for each in annotation_members(argument))
+    return (annotation,)
+
+
+def accepts(annotation: Any, kind: type) -> bool:
+    """Return True when the annotation accepts the type: any, a base class, or a protocol of its."""
+    return annotation is EMPTY or any(
+        _includes(get_origin(each) or each, kind) for each in annotation_members(annotation)
+    )
+
+
+def _includes(required: Any, kind: type) -> bool:
+    if required is Any:
+        return True
+    if getattr(required, "_is_protocol", False):
+        protocols = [each for each in required.__mro__ if getattr(each, "_is_protocol", False)]
+        return {name for name in _member_names(protocols) if not name.startswith("_")} <= _member_names(kind.__mro__)
+    return isinstance(required, type) and required in kind.__mro__
+
+
+def _member_names(classes: Iterable[type]) -> set[str]:
+    return {name for each in classes for name in (*vars(each), *inspect.get_annotations(each))}
+
+
+def contradicts(annotation: Any, output_type: Any) -> bool:
+    """Return True when no output of this type fits the annotation; plain classes alone can be compared."""
+    if isinstance(annotation, UnresolvedAnnotation):
+        return False
+    declared, given = annotation_members(annotation), annotation_members(output_type)
+    if len(declared) != 1 or len(given) != 1 or not all(isinstance(each, type) for each in (*declared, *given)):
+        return False
+    required, kind = declared[0], given[0]
+    if required in (EMPTY, Any) or kind is Any or required in _WIDER.get(kind, ()):
+        return False
+    try:
+        return not issubclass(kind, required)
+    except TypeError:  # a typed dict or a protocol: a class that refuses the question
+        return False
 
 
 class InvalidVerifier(ValueError):
-    """A verifier that cannot be run as it is declared; the message names the parameter and the fix."""
+    """A verifier that cannot be run as declared; the message names the parameter and the fix."""
 
 
 class Supply(StrEnum):
-    """What a verifier may ask for beside the output: each under this name, or by its type's annotation."""
+    """The arguments beside the output that a verifier can have, by name or by annotation."""
 
     AGENT_CTX = "agent_ctx"
     EXECUTION_CTX = "execution_ctx"
@@ -29,7 +111,7 @@ _TYPES: dict[Supply, type] = {
     Supply.EXECUTION_CTX: ExecutionContext,
     Supply.CANDIDATE: Candidate,
 }
-_OFFER = (
+_SIGNATURE = (
     "(output, agent_ctx: AgentContext, execution_ctx: ExecutionContext, candidate: Candidate), all but output optional"
 )
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -38,52 +120,49 @@ _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """How a verifier is called."""
+    """The plan of a verifier's call."""
 
     output: str
-    """The name of the parameter that the output goes to."""
+    """The name of the output's parameter."""
     output_annotation: Any
-    """As it is declared, resolved: `EMPTY` where there is none, `Unresolved` where it names what is not there."""
-    positional: tuple[tuple[Supply | None, Any], ...] = ()
-    """The positional-only parameters behind the output: what each is given, or else its default."""
-    named: tuple[tuple[str, Supply], ...] = ()
+    """The resolved annotation: `EMPTY` without one, `UnresolvedAnnotation` for an unknown name."""
+    positional: Sequence[tuple[Supply | None, Any]]
+    """The positional-only parameters behind the output: their supply, or else their default."""
+    named: Mapping[str, Supply]
 
     def call(self, verify: Callable[..., Any], output: Any, supplies: Mapping[Supply, Any]) -> Any:
-        """Call it. What it raises or returns, an awaitable included, is the caller's."""
-        behind = [default if asked is None else supplies[asked] for asked, default in self.positional]
-        return verify(output, *behind, **{name: supplies[asked] for name, asked in self.named})
+        """Call the verifier and return its result or awaitable."""
+        behind = [default if supply is None else supplies[supply] for supply, default in self.positional]
+        return verify(output, *behind, **{name: supplies[supply] for name, supply in self.named.items()})
 
 
-def injection_of(verify: Callable[..., Any]) -> Injection:
-    """The plan for a callable. Raises `InvalidVerifier` for one that cannot be served."""
+def plan_injection(verify: Callable[..., Any]) -> Injection:
+    """Return the plan of a call. Raises `InvalidVerifier` for an unknown parameter."""
     parameters = _parameters(verify)
     first = next(iter(parameters), None)
     if first is None or first.kind not in _POSITIONAL:
         raise InvalidVerifier(
-            f"The verifier has no positional parameter for the output: declare it as {_OFFER}; a decorator around it "
-            "needs functools.wraps"
+            f"The verifier has no positional parameter for the output: declare it as {_SIGNATURE}; a decorator "
+            "around it needs functools.wraps"
         )
-    annotation = resolved(verify, first.annotation, _NAMES)
-    _refuse_context_first(first, annotation)
+    annotation = resolve_annotation(verify, first.annotation, _NAMES)
+    _check_first_parameter(first, annotation)
     bound = verify.keywords if isinstance(verify, partial) else {}
-    others = [each for each in parameters[1:] if each.kind not in _COLLECTING and each.name not in bound]
-    asked = {each.name: _asked(each, resolved(verify, each.annotation, _NAMES)) for each in others}
-    return Injection(
-        output=first.name,
-        output_annotation=annotation,
-        positional=tuple(
-            (asked[each.name], each.default) for each in others if each.kind is inspect.Parameter.POSITIONAL_ONLY
-        ),
-        named=tuple(
-            (each.name, supply)
-            for each in others
-            if each.kind is not inspect.Parameter.POSITIONAL_ONLY and (supply := asked[each.name]) is not None
-        ),
-    )
+    positional: list[tuple[Supply | None, Any]] = []
+    named: dict[str, Supply] = {}
+    for each in parameters[1:]:
+        if each.kind in _COLLECTING or each.name in bound:
+            continue
+        supply = _supply_of(each, resolve_annotation(verify, each.annotation, _NAMES))
+        if each.kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append((supply, each.default))
+        elif supply is not None:
+            named[each.name] = supply
+    return Injection(first.name, annotation, positional, named)
 
 
 _NAMES = {each.__name__: each for each in _TYPES.values()}
-"""What annotations may name although it is imported for type checkers alone."""
+"""Names for annotations that are imported for type checkers alone."""
 
 
 def _parameters(verify: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -105,45 +184,41 @@ def _parameters(verify: Callable[..., Any]) -> list[inspect.Parameter]:
         raise InvalidVerifier(f"The verifier's signature cannot be read ({error}): wrap it in a function") from error
 
 
-def _refuse_context_first(first: inspect.Parameter, annotation: Any) -> None:
-    ours = [kind.__name__ for kind in _TYPES.values() if kind in members(annotation)]
+def _check_first_parameter(first: inspect.Parameter, annotation: Any) -> None:
+    context_types = [kind.__name__ for kind in _TYPES.values() if kind in annotation_members(annotation)]
     if annotation is EMPTY and first.name in {Supply.AGENT_CTX, Supply.EXECUTION_CTX}:
-        ours = [_TYPES[Supply(first.name)].__name__]
-    if ours:
+        context_types = [_TYPES[Supply(first.name)].__name__]
+    if context_types:
         raise InvalidVerifier(
             f"The verifier's first parameter is given the output, but {first.name!r} is meant for "
-            f"{_article(ours[0])}: put a parameter for the output first"
+            f"{_article(context_types[0])}: put a parameter for the output first"
         )
 
 
-def _asked(parameter: inspect.Parameter, annotation: Any) -> Supply | None:
-    """What is given to a parameter; None where its default stands."""
-    by_type = [supply for supply, kind in _TYPES.items() if kind in members(annotation)]
+def _supply_of(parameter: inspect.Parameter, annotation: Any) -> Supply | None:
+    """Return the supply of a parameter; None where its default stands."""
+    by_type = [supply for supply, kind in _TYPES.items() if kind in annotation_members(annotation)]
     if len(by_type) == 1:
         return by_type[0]
     by_name = next((supply for supply in Supply if supply.value == parameter.name), None)
     if by_name is not None:
-        return _named(parameter, annotation, by_name)
+        if isinstance(annotation, UnresolvedAnnotation) or accepts(annotation, _TYPES[by_name]):
+            return by_name
+        kind = _TYPES[by_name].__name__
+        raise InvalidVerifier(
+            f"The verifier's parameter {parameter.name!r} is given {_article(kind)}, but is annotated "
+            f"{inspect.formatannotation(annotation)}: annotate it {kind}, or give it another name"
+        )
     if parameter.default is not EMPTY:
         return None
-    if isinstance(annotation, Unresolved):
+    if isinstance(annotation, UnresolvedAnnotation):
         raise InvalidVerifier(
             f"The annotation {annotation.text!r} of the verifier's parameter {parameter.name!r} cannot be resolved "
             f"({annotation.problem}): import what it names where the verifier is defined"
         )
     raise InvalidVerifier(
-        f"Nobody gives the verifier's parameter {parameter.name!r} a value: a verifier takes {_OFFER}; "
+        f"The verifier's parameter {parameter.name!r} has no value: a verifier takes {_SIGNATURE}; "
         f"annotate it with one of these types, give it a default, or bind it with functools.partial"
-    )
-
-
-def _named(parameter: inspect.Parameter, annotation: Any, supply: Supply) -> Supply:
-    kind = _TYPES[supply]
-    if isinstance(annotation, Unresolved) or takes(annotation, kind):
-        return supply
-    raise InvalidVerifier(
-        f"The verifier's parameter {parameter.name!r} is given {_article(kind.__name__)}, but is annotated "
-        f"{inspect.formatannotation(annotation)}: annotate it {kind.__name__}, or give it another name"
     )
 
 

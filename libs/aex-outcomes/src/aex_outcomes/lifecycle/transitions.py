@@ -1,7 +1,4 @@
-"""Every change of a contract's state, as a pure function of the state before it.
-
-A function that may not be applied raises `Refused`; nothing else is ever raised. Time is the time of receipt.
-"""
+"""The state transitions of a contract, as pure functions that raise `Refused` alone."""
 
 from datetime import datetime
 
@@ -11,7 +8,7 @@ from aex_outcomes.lifecycle.state import ContractState, InvalidCandidate, Judged
 
 
 class Refused(Exception):
-    """The state does not allow the change. `retry`: it may, once what is under way has ended."""
+    """A transition that the state does not allow. `retry`: it may succeed after the current attempt."""
 
     def __init__(self, code: str, message: str, *, retry: bool = False) -> None:
         super().__init__(message)
@@ -20,20 +17,15 @@ class Refused(Exception):
 
 
 def opened(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
-    """The state of a fresh award, or of a loop that begins: it waits for the agent."""
-    return ContractState(
-        contract_id=contract_id,
-        verification=VerificationState(max_attempts=max_attempts),
-        deadline=deadline,
-        waiting_since=awarded_at,
-        updated_at=awarded_at,
-    )
+    """Return the state of a fresh award or of a new loop: it waits for the agent."""
+    fresh = VerificationState(max_attempts=max_attempts)
+    times = {"deadline": deadline, "waiting_since": awarded_at, "updated_at": awarded_at}
+    return ContractState(contract_id=contract_id, verification=fresh, **times)
 
 
 def received(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
-    """A new candidate is taken in for verification. (Replays are recognised before: see `known_attempt`.)"""
-    _refuse_if_closed(state)
-    _refuse_after_deadline(state, now)
+    """Start the verification of a new candidate. Replays are recognised before: see `known_attempt`."""
+    _refuse_unless_open(state, now)
     waited = (now - state.waiting_since).total_seconds() * 1000 if state.waiting_since else 0.0
     return _next(
         state,
@@ -49,9 +41,9 @@ def received(state: ContractState, attempt_id: str, candidate_hash: str, now: da
 
 
 def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
-    """The attempt that this candidate already has: the one under way, or else the one in which it was judged.
+    """Return the attempt of a known candidate: the current one, or else the one of its verdict.
 
-    A candidate that an operator has verified anew is both: its earlier verdict stands no longer.
+    A candidate that an operator retries has both: its earlier verdict is superseded.
     """
     if state.current_hash == candidate_hash:
         return state.current_attempt
@@ -65,10 +57,10 @@ def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
 def judged(
     state: ContractState, verdict: Verdict, weighted_score: float, now: datetime, *, fatal: bool = False
 ) -> ContractState:
-    """The current candidate has its verdict: it is counted, once, and the contract revises or closes.
+    """Count the verdict on the current candidate, and revise or close the contract.
 
-    `fatal`: the verifier has rejected it and wants no further one. Where the contract closes, `closing` says how, and
-    `current_attempt` becomes the attempt that the outcome rests on.
+    `fatal`: the rejection allows no further candidate. When the contract closes, `closing` is its final status, and
+    `current_attempt` the attempt of its outcome.
     """
     if verdict is Verdict.INDETERMINATE:
         raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
@@ -80,10 +72,7 @@ def judged(
 
 
 def found_invalid(state: ContractState, now: datetime) -> ContractState:
-    """The current candidate's output is of a shape that the verifier does not take: no attempt, and no verdict.
-
-    The contract is back where it was, unless it has been over meanwhile.
-    """
+    """Record an invalid output without attempt or verdict; an open contract returns to its former status."""
     if state.current_hash is None or state.current_attempt is None:
         raise Refused("nothing_under_verification", "There is no candidate under verification")
     seen = InvalidCandidate(attempt_id=state.current_attempt, candidate_hash=state.current_hash)
@@ -91,10 +80,9 @@ def found_invalid(state: ContractState, now: datetime) -> ContractState:
 
 
 def _revising(state: ContractState, now: datetime) -> ContractState:
-    """The agent may try again, unless the contract is over."""
-    if state.fatal_hash is not None:  # now, or before an operator had another candidate verified anew
+    if state.fatal_hash is not None:  # from this verdict, or from before an operator's retry of another candidate
         return _close(state, ContractStatus.FAILED, now)
-    if state.finalise_asked:  # before an operator had the candidate verified anew
+    if state.finalise_asked:  # before an operator's retry of the candidate
         return _close(state, ContractStatus.FINALISED, now)
     if now >= state.deadline:  # from this moment on its timer may have fired already
         return _close(state, ContractStatus.EXPIRED, now)
@@ -111,7 +99,7 @@ def _revising(state: ContractState, now: datetime) -> ContractState:
 
 
 def failed_to_verify(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
-    """The verifier itself failed: no attempt is counted; past the retries the contract is held."""
+    """Record a failure of the verifier: no attempt; past the retries the contract is held."""
     retries = state.system_retries + 1
     verification = state.verification.model_copy(
         update={"last_candidate_hash": state.current_hash, "last_outcome": LastOutcome.SYSTEM_ERROR}
@@ -121,16 +109,15 @@ def failed_to_verify(state: ContractState, max_system_retries: int, now: datetim
 
 
 def finalising(state: ContractState, now: datetime) -> ContractState:
-    """The agent settles early, with its best judged candidate."""
-    _refuse_if_closed(state)
-    _refuse_after_deadline(state, now)
+    """Settle early with the agent's best candidate."""
+    _refuse_unless_open(state, now)
     if state.verification.best is None:
         raise Refused("nothing_judged", "No candidate has been judged yet: there is nothing to finalise")
     return _close(_next(state, now, finalise_asked=True), ContractStatus.FINALISED, now)
 
 
 def expiring(state: ContractState, now: datetime) -> ContractState:
-    """The deadline is over. While a candidate is under way this waits for its verdict (see `judged`)."""
+    """Expire the contract at its deadline. An open candidate delays this to its verdict (see `judged`)."""
     _refuse_if_closed(state)
     if now < state.deadline:
         raise Refused("before_deadline", "The deadline is not over yet")
@@ -138,21 +125,20 @@ def expiring(state: ContractState, now: datetime) -> ContractState:
 
 
 def cancelled(state: ContractState, now: datetime) -> ContractState:
-    """The consumer takes the contract back; only before the first candidate."""
-    _refuse_if_closed(state)
-    _refuse_after_deadline(state, now)
+    """Cancel the contract, before its first candidate alone."""
+    _refuse_unless_open(state, now)
     if state.received:
         raise Refused("candidate_received", "A contract can be cancelled only before its first candidate is received")
     return _next(state, now, status=ContractStatus.CANCELLED, waiting_since=None)
 
 
 def held(state: ContractState, now: datetime) -> ContractState:
-    """Governance wants a human to decide."""
+    """Hold the current attempt for an operator."""
     return _next(state, now, status=ContractStatus.HELD)
 
 
 def retried(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
-    """An operator has the held candidate verified anew, under a new attempt that is not counted twice."""
+    """Verify the held candidate in a new attempt that is not counted twice."""
     return _next(
         state,
         now,
@@ -166,7 +152,7 @@ def retried(state: ContractState, attempt_id: str, candidate_hash: str, now: dat
 
 
 def ended(state: ContractState, status: ContractStatus, now: datetime) -> ContractState:
-    """The contract has its outcome."""
+    """End the contract with its outcome."""
     return _next(state, now, status=status, closing=None, current_attempt=None, current_hash=None, waiting_since=None)
 
 
@@ -215,9 +201,9 @@ def _refuse_if_closed(state: ContractState) -> None:
         raise Refused("candidate_under_way", f"A candidate is {_UNDER_WAY[state.status]}; try again later", retry=True)
 
 
-def _refuse_after_deadline(state: ContractState, now: datetime) -> None:
-    """However late the deadline's timer fires, nothing but the deadline acts after it."""
-    if now > state.deadline:
+def _refuse_unless_open(state: ContractState, now: datetime) -> None:
+    _refuse_if_closed(state)
+    if now > state.deadline:  # however late its timer fires
         raise Refused("deadline_passed", "The contract's deadline is over")
 
 

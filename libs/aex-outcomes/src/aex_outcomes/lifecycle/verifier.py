@@ -1,4 +1,4 @@
-"""A user's verifier, checked before its first candidate: the output validated, the rest injected, the end named."""
+"""A custom verifier, checked before its first candidate, with validated outputs and injected contexts."""
 
 import inspect
 from asyncio import Future
@@ -7,7 +7,6 @@ from typing import Any
 
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
-from aex_outcomes.lifecycle.annotations import EMPTY, Unresolved, contradicts
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.output_type import InvalidOutput, OutputType
 from aex_outcomes.lifecycle.rejection import (
@@ -16,33 +15,39 @@ from aex_outcomes.lifecycle.rejection import (
     VerificationRejected,
     as_mapping,
     as_text,
-    verdict_in,
+    find_verdict,
 )
-from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
-from aex_outcomes.lifecycle.ruling_json import bounded
-from aex_outcomes.lifecycle.signature import InvalidVerifier, Supply, injection_of
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling, bound_rejection
+from aex_outcomes.lifecycle.signature import (
+    EMPTY,
+    InvalidVerifier,
+    Supply,
+    UnresolvedAnnotation,
+    contradicts,
+    plan_injection,
+)
 
 FATAL = "fatal"
 """The code of a fatal error."""
 
 
 class CheckedVerifier:
-    """A callable, sync or async, with the type of the output that it takes.
+    """A sync or async callable with its output type.
 
-    Its first positional parameter is given the output, validated; others may ask for `AgentContext`,
-    `ExecutionContext` and `Candidate`, by annotation or by the names `agent_ctx`, `execution_ctx`, `candidate`.
-    What it returns is the final result; `VerificationRejected` and `FatalAgentError` are its other verdicts.
+    Its first positional parameter is the validated output. Others get `AgentContext`, `ExecutionContext` and
+    `Candidate`, by annotation or by the names `agent_ctx`, `execution_ctx`, `candidate`. It returns the final result,
+    or raises `VerificationRejected` or `FatalAgentError`.
     """
 
     def __init__(self, verify: Callable[..., Any], output_type: Any = None) -> None:
-        """Raises `InvalidVerifier`, naming the parameter and the fix."""
+        """Raise `InvalidVerifier` with the parameter and the fix."""
         if output_type is None:
             raise InvalidVerifier(
                 "output_type is missing: give the type that the output has (a pydantic model, Any, …)"
             )
         self.output_type = output_type
         self._verify = verify
-        self._injection = injection_of(verify)
+        self._injection = plan_injection(verify)
         if contradicts(self._injection.output_annotation, output_type):
             raise InvalidVerifier(
                 f"The verifier's parameter {self._injection.output!r} is annotated "
@@ -52,15 +57,15 @@ class CheckedVerifier:
         self._output = OutputType(output_type)
 
     @classmethod
-    def annotated(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
-        """With the output type that its first parameter's annotation names. Raises `InvalidVerifier`."""
-        plan = injection_of(verify)
+    def from_annotation(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
+        """Build one with the output type of its first parameter's annotation. Raises `InvalidVerifier`."""
+        plan = plan_injection(verify)
         if plan.output_annotation is EMPTY or plan.output_annotation is type(None):
             raise InvalidVerifier(
                 f"The verifier's parameter {plan.output!r} has no annotation to take the output type from: "
                 "annotate it, or declare output_type"
             )
-        if isinstance(plan.output_annotation, Unresolved):
+        if isinstance(plan.output_annotation, UnresolvedAnnotation):
             raise InvalidVerifier(
                 f"The annotation {plan.output_annotation.text!r} of the verifier's parameter {plan.output!r} cannot "
                 f"be resolved ({plan.output_annotation.problem}): import what it names, or declare output_type"
@@ -70,58 +75,54 @@ class CheckedVerifier:
     async def rule(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Ruling:
-        """The verifier's word on a candidate. Whatever else it raises comes out as it is: a system error."""
+        """Return the ruling on a candidate. Other exceptions are raised: system errors."""
         try:
             return Accepted(final_result=await self.verify(candidate, agent_ctx, execution_ctx))
         except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
-            return ruling_of(verdict)
+            return to_ruling(verdict)
 
     async def verify(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Any:
-        """The final result of a candidate that passes. Raises `InvalidOutput` and whatever the verifier raises.
+        """Return the final result of a passed candidate. Raises `InvalidOutput` and the verifier's exceptions.
 
-        Verdicts that a task group has wrapped come out of it. Raises `TypeError` for what would pass everything by
-        mistake: a coroutine that nobody awaits, a generator, an exception that is returned.
+        Verdicts are unwrapped from exception groups. Raises `TypeError` for a result that would pass by mistake: an
+        unawaited coroutine, a generator, a returned exception.
         """
-        output = self._output.validated(candidate.output)
+        output = self._output.validate(candidate.output)
         supplies = {Supply.AGENT_CTX: agent_ctx, Supply.EXECUTION_CTX: execution_ctx, Supply.CANDIDATE: candidate}
         try:
             found = self._injection.call(self._verify, output, supplies)
             found = await found if inspect.isawaitable(found) else found
         except ExceptionGroup as group:
-            verdict = verdict_in(group)
+            verdict = find_verdict(group)
             if verdict is None:
                 raise
             raise verdict from group
-        _refuse_no_result(found)
+        _check_result(found)
         return found
 
 
-def ruling_of(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
-    """What a verifier raised, as a ruling. A rejection stands, however its class or its texts are made."""
+def to_ruling(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
+    """Return a verifier's exception as a ruling. A rejection stands, whatever its class or texts."""
     if isinstance(verdict, InvalidOutput):
         return Invalid(errors=verdict.problems)
     if isinstance(verdict, FatalAgentError):
         return Rejected(rejection=fatal_rejection(verdict), fatal=True)
     message, code, result = (_attribute(verdict, name) for name in ("message", "code", "result"))
-    return Rejected(
-        rejection=Rejection(
-            message=as_text(verdict if message is None else message),
-            code=REJECTED if code is None else as_text(code) or REJECTED,
-            metadata=_metadata(verdict),
-        ),
-        result=result if isinstance(result, VerificationResult) else None,
-    )
+    message = as_text(verdict if message is None else message)
+    code = REJECTED if code is None else as_text(code) or REJECTED
+    rejection = Rejection(message=message, code=code, metadata=_metadata(verdict))
+    return Rejected(rejection=rejection, result=result if isinstance(result, VerificationResult) else None)
 
 
 def fatal_rejection(error: FatalAgentError) -> Rejection:
-    """A fatal error, bounded and fit to be saved."""
-    return bounded(Rejection(message=as_text(error), code=FATAL))
+    """Return a fatal error, bounded for storage."""
+    return bound_rejection(Rejection(message=as_text(error), code=FATAL))
 
 
 def _attribute(verdict: VerificationRejected, name: str) -> Any:
-    """None where a class of the verifier's own has none: it need not have called ours."""
+    """Return an attribute, or None: a subclass need not have called `super().__init__`."""
     try:
         return getattr(verdict, name, None)
     except Exception:  # noqa: BLE001 a property of the verifier's own
@@ -135,14 +136,14 @@ def _metadata(verdict: VerificationRejected) -> dict[str, Any]:
         return {}
 
 
-def _refuse_no_result(found: Any) -> None:
+def _check_result(found: Any) -> None:
     if inspect.iscoroutine(found):
-        found.close()  # else Python would warn of it wherever it is collected
-        raise TypeError("The verifier returned a coroutine that nobody awaited: return await …")
+        found.close()  # else Python warns when it is collected
+        raise TypeError("The verifier returned a coroutine that was not awaited: return await …")
     if inspect.isawaitable(found):
         if isinstance(found, Future):
             found.cancel()
-        raise TypeError(f"The verifier returned a {type(found).__name__} that nobody awaited: return await …")
+        raise TypeError(f"The verifier returned a {type(found).__name__} that was not awaited: return await …")
     if inspect.isgenerator(found) or inspect.isasyncgen(found):
         raise TypeError("The verifier returned a generator, which has not run: return its values, or a list of them")
     if isinstance(found, BaseException) or (isinstance(found, type) and issubclass(found, BaseException)):

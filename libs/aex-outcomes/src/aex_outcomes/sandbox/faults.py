@@ -1,4 +1,4 @@
-"""How a run of custom code ended, told from what the interpreter's client raised."""
+"""The faults of custom code, recognised by the exceptions of the interpreter's client."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -9,86 +9,82 @@ if TYPE_CHECKING:
     from pydantic_monty import Frame, MontyRuntimeError
 
 _INPUT = "<python-input"
-"""How the interpreter names what it was fed; what `eval` runs has another name."""
+"""The interpreter's name of the code; code of `eval` has another name."""
 _MESSAGE_CHARACTERS = 500
 _PARSER = "The monty syntax parser does not yet support "
 _OUT_OF_TIME = "feed time limit exceeded"
 _OUT_OF_MEMORY = ("memory limit exceeded", "the worker exceeded its memory limit")
-_TOO_LARGE = "what the code returned or raised is too large to be taken"
+_TOO_LARGE_MESSAGE = "what the code returned or raised is too large to be taken"
 
 
 class Crashed(Exception):
-    """The interpreter died of itself."""
+    """An interpreter that died without a limit being reached."""
 
 
-class Output:
-    """Counts what code prints, and keeps none of it."""
+class PrintedOutput:
+    """A counter of the bytes that code prints; it keeps none of them."""
 
     def __init__(self, limit: int, stop: Callable[[], None]) -> None:
-        """`stop` ends the interpreter, which otherwise runs on to the end of its time, whatever is raised here."""
-        self._room = limit
+        """`stop` ends the interpreter, which ignores exceptions raised here until its time is up."""
+        self._bytes_left = limit
         self._stop = stop
 
     @property
-    def over(self) -> bool:
-        """Whether more was printed than is taken."""
-        return self._room < 0
+    def is_exceeded(self) -> bool:
+        return self._bytes_left < 0
 
     def __call__(self, stream: str, text: str) -> None:
-        """Takes what was printed. Once it is too much, stops the interpreter and raises `OverflowError`."""
+        """Count printed text. Above the limit, stop the interpreter and raise `OverflowError`."""
         del stream
-        self._room -= len(text.encode("utf-8", "replace"))
-        if self.over:
+        self._bytes_left -= len(text.encode("utf-8", "replace"))
+        if self.is_exceeded:
             self._stop()
             raise OverflowError
 
 
 def fault_of(error: BaseException, code: str) -> Exception | None:
-    """The `CodeFault` that an exception of the client's stands for, or `Crashed`; None for what is neither.
+    """Return the `CodeFault` of a client's exception, or `Crashed`; None for another exception.
 
-    None of them is ever the candidate's doing: what is too deep for the interpreter never gets here (`Context`).
+    None of them is the candidate's fault: `Context` refuses input that is too deep for the interpreter.
     """
     from pydantic_monty import MontyCrashedError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415 heavy
 
     if isinstance(error, MontySyntaxError):
-        return CodeFault(FaultKind.SYNTAX, _cut(str(error)), _line(error.traceback(), code))
+        return CodeFault(FaultKind.SYNTAX, _truncate(str(error)), _line(error.traceback(), code))
     if isinstance(error, MontyRuntimeError):
         return _raised(error, code)
     if isinstance(error, MontyCrashedError):
-        return CodeFault(FaultKind.TIMEOUT, "killed past its time") if error.timed_out else Crashed(_cut(str(error)))
-    if _undelivered(error):
-        return CodeFault(FaultKind.MEMORY, _TOO_LARGE)
+        late = CodeFault(FaultKind.TIMEOUT, "killed past its time")
+        return late if error.timed_out else Crashed(_truncate(str(error)))
+    # This process ran out of memory while it read the code's message.
+    is_protocol_error = isinstance(error, RuntimeError) and str(error).startswith("monty worker protocol error")
+    if is_protocol_error or isinstance(error, MemoryError) or type(error).__name__ == "PanicException":
+        return CodeFault(FaultKind.MEMORY, _TOO_LARGE_MESSAGE)
     return None
 
 
 def _raised(error: "MontyRuntimeError", code: str) -> CodeFault:
-    """What the code raised, or the interpreter in its name. Text tells the two apart; to fake it gains nothing."""
+    """Return the fault of an exception; a text that imitates the interpreter gains nothing."""
     frames = error.traceback()
     inner, line = error.exception(), _line(frames, code)
-    said = _cut(str(inner))
-    if isinstance(inner, TimeoutError) and said.startswith(_OUT_OF_TIME):
-        return CodeFault(FaultKind.TIMEOUT, said, line)
-    if isinstance(inner, MemoryError) and said.startswith(_OUT_OF_MEMORY):
-        return CodeFault(FaultKind.MEMORY, said, line)
-    if frames and all(frame.function_name is None for frame in frames):  # raised by no code: as it was compiled
-        return CodeFault(FaultKind.SYNTAX, f"not in the sandbox's Python: {said.removeprefix(_PARSER)}", line)
+    text = _truncate(str(inner))
+    if isinstance(inner, TimeoutError) and text.startswith(_OUT_OF_TIME):
+        return CodeFault(FaultKind.TIMEOUT, text, line)
+    if isinstance(inner, MemoryError) and text.startswith(_OUT_OF_MEMORY):
+        return CodeFault(FaultKind.MEMORY, text, line)
+    if frames and all(frame.function_name is None for frame in frames):  # raised during compilation
+        return CodeFault(FaultKind.SYNTAX, f"not in the sandbox's Python: {text.removeprefix(_PARSER)}", line)
     if isinstance(inner, UnicodeEncodeError) and not frames:
         return CodeFault(FaultKind.SYNTAX, "the code holds lone surrogates")
-    return CodeFault(FaultKind.EXCEPTION, _cut(str(error)), line)
-
-
-def _undelivered(error: BaseException) -> bool:
-    """Whether memory ran out on this side, while what the code sent was read."""
-    lost = isinstance(error, RuntimeError) and str(error).startswith("monty worker protocol error")
-    return lost or isinstance(error, MemoryError) or type(error).__name__ == "PanicException"
+    return CodeFault(FaultKind.EXCEPTION, _truncate(str(error)), line)
 
 
 def _line(frames: "Sequence[Frame]", code: str) -> int | None:
-    """The innermost line of the code's own; what the sandbox put after its end is none of it."""
+    """Return the innermost line of the code's own, not of the sandbox's suffix."""
     lines = code.count("\n") + 1
     own = [frame.line for frame in frames if frame.filename.startswith(_INPUT) and frame.line <= lines]
     return own[-1] if own else None
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text[:_MESSAGE_CHARACTERS]

@@ -1,7 +1,6 @@
-"""The sandbox's engine: pydantic-monty, an interpreter of a Python subset that has nothing to reach a host with.
+"""The sandbox over pydantic-monty, an interpreter of a Python subset without access to its host.
 
-For use within a confined worker alone: what got out of the interpreter would still be in a process without network,
-without rights and without memory to spare.
+It runs in a confined worker alone: escaped code would still be in a process without network, rights and memory.
 """
 
 from collections.abc import Sequence
@@ -10,37 +9,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from aex_outcomes.sandbox.faults import Crashed, Output, fault_of
-from aex_outcomes.sandbox.interpreter import BUSY_S, Interpreter, own_folders
-from aex_outcomes.sandbox.memory import reading_budget
-from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
-from aex_outcomes.sandbox.results import read_result
+from aex_outcomes.sandbox.faults import Crashed, PrintedOutput, fault_of
+from aex_outcomes.sandbox.interpreter import BUSY_S, Interpreter, reading_budget, script_folders
+from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable, read_result
 
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
-_TAIL = "\nimport json as __json\nevaluate(*__json.loads(__context))"
-"""JSON is read in the sandbox: many times faster than handing objects over, and counted against the code's limits."""
+_SUFFIX = "\nimport json as __json\nevaluate(*__json.loads(__context))"
+"""JSON is read in the sandbox: many times faster than passing objects, and within the code's limits."""
 
 _COPIES = 10
-"""Bytes for each character that is handed over: it is encoded, wrapped and sent, up to four bytes each time."""
+"""Bytes for each passed character: it is encoded, wrapped and sent, up to four bytes each time."""
 
 _RECURSION = 1_000
 _KNOWN_GOOD, _NO_CONTEXT = "def evaluate(input, output, metadata): return 1", "[{}, {}, {}]"
-_EXCEPTIONS_ALONE = frozenset({FaultKind.EXCEPTION, FaultKind.BAD_RESULT, FaultKind.SYNTAX})
-"""Faults after which the interpreter is whole. Limits stop it amid an operation, so that another takes its place."""
+_HARMLESS = frozenset({FaultKind.EXCEPTION, FaultKind.BAD_RESULT, FaultKind.SYNTAX})
+"""Faults that keep the interpreter usable. Limits stop it amid an operation, so it is replaced."""
 
 
 class MontySandbox:
-    """Runs code in an interpreter process, a child of this one, which is replaced whenever a limit stopped it.
+    """A sandbox over one interpreter process, which is replaced after a limit stopped it.
 
-    Each run has a session of its own: an empty namespace, a fixed clock, a seeded `random`, sleeps that take no time.
+    Each run has its own session: an empty namespace, a fixed clock, a seeded `random`, sleeps that take no time.
     """
 
     def __init__(self, folders: Sequence[Path] | None = None, busy_s: float = BUSY_S) -> None:
-        """`folders`: where the program `monty` is looked for; unless given, where this environment has its scripts.
-        `busy_s`: after so much time in runs an interpreter is replaced; at most half of what it may use in all."""
-        self._folders = tuple(folders or own_folders())
+        """Take the folders of the program `monty` (default: this environment's scripts).
+
+        `busy_s`: the time in runs after which an interpreter is replaced; at most half of its total limit.
+        """
+        self._folders = tuple(folders or script_folders())
         self._busy_s = busy_s
         self._interpreter: Interpreter | None = None
 
@@ -57,69 +56,60 @@ class MontySandbox:
             interpreter.close()
 
     async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
-        """See `Sandbox`. Blocks the thread: a confined worker does one thing at a time."""
+        """Run code: see `Sandbox.execute`. Blocks the thread, since a worker has one job at a time."""
         return self.run(code, context.as_json(), limits)
 
     def run(self, code: str, context: str, limits: Limits) -> Returned:
-        """The same over a context that `Context.as_json` wrote. What crashes the interpreter is tried once more."""
+        """Run code over a context of `Context.as_json`. A crash of the interpreter is retried once."""
         size = len(code.encode("utf-8", "replace"))
         if size > limits.code_bytes:
-            raise CodeFault(FaultKind.SYNTAX, f"the code has {size} bytes; at most {limits.code_bytes} are taken")
+            raise CodeFault(FaultKind.SYNTAX, f"the code has {size} bytes; the limit is {limits.code_bytes}")
+        crash = ""
+        for _ in range(2):
+            try:
+                return self._attempt(code, context, limits)
+            except Crashed as error:
+                crash = str(error)
         try:
-            return self._attempt(code, context, limits)
-        except Crashed:
-            pass
-        try:
-            return self._attempt(code, context, limits)
-        except Crashed as error:
-            crash = str(error)
-        self._prove()
-        raise CodeFault(FaultKind.MEMORY, f"the interpreter crashed, twice: {crash}")
-
-    def _prove(self) -> None:
-        """Whether a fresh interpreter runs what is known to be good. Raises `SandboxUnavailable` where it does not."""
-        try:
-            self._attempt(_KNOWN_GOOD, _NO_CONTEXT, Limits())
+            self._attempt(_KNOWN_GOOD, _NO_CONTEXT, Limits())  # a fresh interpreter
         except (Crashed, CodeFault) as error:
             raise SandboxUnavailable(f"the interpreter fails whatever it runs: {type(error).__name__}") from None
+        raise CodeFault(FaultKind.MEMORY, f"the interpreter crashed, twice: {crash}")
 
     def _attempt(self, code: str, context: str, limits: Limits) -> Returned:
-        interpreter = self._ready(limits)
-        output = Output(limits.stdout_bytes, interpreter.kill)
+        interpreter = self._ready_interpreter(limits)
+        output = PrintedOutput(limits.stdout_bytes, interpreter.kill)
         try:
-            return read_result(_fed(interpreter, code, context, limits, output), limits)
-        except BaseException as error:  # noqa: BLE001 the client panics with what is no Exception
-            fault = _judged(error, code, output, limits)
-            if getattr(fault, "kind", None) not in _EXCEPTIONS_ALONE:
+            return read_result(_run_session(interpreter, code, context, limits, output), limits)
+        except BaseException as error:  # noqa: BLE001 the client's panics are no Exceptions
+            fault = _classify(error, code, output, limits)
+            if getattr(fault, "kind", None) not in _HARMLESS:
                 self.close()
             raise fault from None
 
-    def _ready(self, limits: Limits) -> Interpreter:
+    def _ready_interpreter(self, limits: Limits) -> Interpreter:
         timeout_s = limits.timeout_ms / 1000
         found = self._interpreter
-        if found is not None and not found.worn and found.timeout_s == timeout_s:
+        if found is not None and not found.is_worn and found.timeout_s == timeout_s:
             return found
         self.close()
         self._interpreter = Interpreter(self._folders, timeout_s, self._busy_s)
         return self._interpreter
 
 
-def _fed(interpreter: Interpreter, code: str, context: str, limits: Limits, output: Output) -> Any:
+def _run_session(interpreter: Interpreter, code: str, context: str, limits: Limits, output: PrintedOutput) -> Any:
     bounds: ResourceLimits = {
         "max_feed_duration_secs": limits.timeout_ms / 1000,
         "max_memory": limits.memory_mb << 20,
         "max_recursion_depth": _RECURSION,
         "max_suspensions": 1,
     }
-    with (
-        interpreter.session(bounds, _policy()) as session,
-        reading_budget(_COPIES * (len(code) + len(context))),
-    ):
-        return session.feed_run(code + _TAIL, inputs={"__context": context}, print_callback=output)
+    with interpreter.session(bounds, _policy()) as session, reading_budget(_COPIES * (len(code) + len(context))):
+        return session.feed_run(code + _SUFFIX, inputs={"__context": context}, print_callback=output)
 
 
 def _policy() -> "OSPolicy":
-    """The same candidate gets the same values, whenever it is judged."""
+    """Return the policy under which the same candidate always gets the same values."""
     return {
         "datetime": datetime(2026, 1, 1, tzinfo=UTC),
         "timezone": "utc",
@@ -128,13 +118,11 @@ def _policy() -> "OSPolicy":
     }
 
 
-def _judged(error: BaseException, code: str, output: Output, limits: Limits) -> BaseException:
-    """What an exception of the client's means: the code's fault, a crash, or no sandbox here."""
-    if output.over:
+def _classify(error: BaseException, code: str, output: PrintedOutput, limits: Limits) -> BaseException:
+    """Return the meaning of a client's exception: the code's fault, a crash, or no sandbox."""
+    if output.is_exceeded:
         return CodeFault(FaultKind.TOO_MUCH_OUTPUT, f"more than {limits.stdout_bytes} bytes were printed")
     fault = error if isinstance(error, CodeFault | Crashed) else fault_of(error, code)
-    if fault is not None:
-        return fault
-    if not isinstance(error, Exception):
-        return error
+    if fault is not None or not isinstance(error, Exception):
+        return fault or error
     return SandboxUnavailable(f"the interpreter's client failed: {type(error).__name__}")

@@ -1,6 +1,7 @@
-"""What a sandbox is: untrusted Python in, numbers out, and whose fault it is when none come."""
+"""The port of sandboxes: limits, context, result and faults of untrusted Python."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,20 +11,24 @@ from typing import Any, Protocol
 
 MAX_CODE_BYTES = 262_144
 SANDBOX_UNAVAILABLE = "sandbox_unavailable"
-"""The code of a criterion's error where no code could be run."""
+"""The code of a criterion's error when no code could be run."""
 
 MAX_DEPTH = 128
-"""Lists and objects within each other in the text that code is given. The interpreter takes over 150, services 64."""
+"""Nesting of the text that code gets. The interpreter reads over 150 levels, services accept 64."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _OTHERS = re.compile(r"[^][{}]+")
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_MAX_INTEGER = 2**53 - 1
+_MAX_QUOTED = 40
+_SHAPES = 'a number, true or false, a dict of them, or {"metrics": {...}}'
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run of custom code may use.
+    """The limits of one run of custom code.
 
     `timeout_ms` counts the code's own execution, its module level included; `memory_mb` is the heap of its interpreter.
     """
@@ -45,21 +50,21 @@ class Context:
     metadata: Mapping[str, Any]
 
     def as_json(self) -> str:
-        """A JSON list of the three. Lone surrogates become U+FFFD: no UTF-8 holds them.
+        """Return a JSON list of the three. Lone surrogates become U+FFFD, since UTF-8 does not hold them.
 
-        Raises `NotJson`, also where the interpreter could not read it: later nobody could tell whose fault that was.
+        Raises `ContextNotJson`, also for nesting that the interpreter could not read: a later fault would be ambiguous.
         """
         try:
             text = json.dumps([self.input, self.output, self.metadata], ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise NotJson(f"not JSON, or nested too deeply ({type(error).__name__})") from None
+            raise ContextNotJson(f"not JSON, or nested too deeply ({type(error).__name__})") from None
         if _depth(text) > MAX_DEPTH:
-            raise NotJson(f"nested too deeply: over {MAX_DEPTH - 1} levels")
+            raise ContextNotJson(f"nested too deeply: over {MAX_DEPTH - 1} levels")
         return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def _depth(text: str) -> int:
-    """How deep JSON text is nested, or an upper bound on it where that is small."""
+    """Return the nesting depth of JSON text, or an upper bound on a small one."""
     opened = text.count("[") + text.count("{")
     if opened <= MAX_DEPTH:
         return opened
@@ -72,14 +77,14 @@ Number = bool | float | int
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What `evaluate` returned: one number as `value`, or else the entries of a dict as `metrics`."""
+    """The result of `evaluate`: one number as `value`, or else the entries of a dict as `metrics`."""
 
     value: Number | None
     metrics: Mapping[str, Number]
 
 
 class FaultKind(StrEnum):
-    """How code can fail."""
+    """The kinds of faults."""
 
     EXCEPTION = "exception"
     TIMEOUT = "timeout"
@@ -90,7 +95,7 @@ class FaultKind(StrEnum):
 
 
 class CodeFault(Exception):
-    """The code itself failed: its author's doing. `message` may quote evaluation data; `line` is the code's own."""
+    """A fault of the code's author. `message` may quote evaluation data; `line` is the code's own."""
 
     def __init__(self, kind: FaultKind, message: str, line: int | None = None) -> None:
         super().__init__(f"{kind}: {message}")
@@ -100,19 +105,57 @@ class CodeFault(Exception):
 
 
 class SandboxUnavailable(Exception):
-    """No code can be run here now: the platform's doing. The message says why, and quotes no data."""
+    """A sandbox that cannot run code now: the platform's fault. The message quotes no data."""
 
 
-class NotJson(ValueError):
-    """What the code was to be given is no JSON, or nested too deeply: no service would have taken it."""
+class ContextNotJson(ValueError):
+    """Input that is no JSON or nested too deeply, which no service would accept."""
 
 
 class Sandbox(Protocol):
     """Runs untrusted code that defines `evaluate(input, output, metadata)`."""
 
     async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
-        """Run the code once, call its `evaluate` once, and return what that returned. Nothing survives the run.
-
-        Raises `CodeFault`, `SandboxUnavailable`, `NotJson`.
-        """
+        """Run the code in a fresh namespace. Raises `CodeFault`, `SandboxUnavailable`, `ContextNotJson`."""
         ...
+
+
+def read_result(value: Any, limits: Limits) -> Returned:
+    """Read the number or the metrics that code returned. Raises `CodeFault` for any other value.
+
+    Only two levels are read: the value may be cyclic or vast. No method of a foreign type is called.
+    """
+    if type(value) is dict:
+        entries = value["metrics"] if value.keys() == {"metrics"} and type(value["metrics"]) is dict else value
+        return Returned(None, _metrics(entries, limits))
+    return Returned(_number(value, "what evaluate returned"), {})
+
+
+def _metrics(entries: Mapping[Any, Any], limits: Limits) -> dict[str, Number]:
+    if len(entries) > limits.max_metrics:
+        raise _bad_result(f"{len(entries)} metrics; the limit is {limits.max_metrics}")
+    metrics: dict[str, Number] = {}
+    for key, value in entries.items():
+        if type(key) is not str or not _KEY.fullmatch(key):
+            quoted = repr(key[:_MAX_QUOTED]) if type(key) is str else f"of the type {type(key).__name__[:_MAX_QUOTED]}"
+            raise _bad_result(f"the key {quoted} is not 1 to 128 letters, digits, dots, dashes and underscores")
+        metrics[key] = _number(value, f"the entry {key}")
+    size = len(json.dumps(metrics))
+    if size > limits.result_bytes:
+        raise _bad_result(f"{size} bytes; the limit is {limits.result_bytes}")
+    return metrics
+
+
+def _number(value: Any, subject: str) -> Number:
+    if type(value) not in {bool, int, float}:
+        raise _bad_result(f"{subject} is of the type {type(value).__name__[:_MAX_QUOTED]}; expected {_SHAPES}")
+    if type(value) is int and abs(value) > _MAX_INTEGER:
+        raise _bad_result(f"{subject} is an integer beyond ±(2^53 - 1); return a float")
+    if type(value) is float and not math.isfinite(value):
+        raise _bad_result(f"{subject} is not finite")
+    number: Number = value
+    return number
+
+
+def _bad_result(message: str) -> CodeFault:
+    return CodeFault(FaultKind.BAD_RESULT, message)

@@ -1,4 +1,4 @@
-"""The sandbox's Python, checked before it runs: what pydantic-monty 1.4.0 does not have, each with its line.
+"""The check of code for constructs that the sandbox (pydantic-monty 1.4.0) lacks, by line.
 
 A test runs every construct and module named here on the interpreter itself.
 """
@@ -12,40 +12,16 @@ from aex_outcomes.sandbox.port import MAX_CODE_BYTES
 
 MODULES = frozenset(
     {
-        "__future__",
-        "asyncio",
-        "base64",
-        "binascii",
-        "bisect",
-        "collections",
-        "copy",
-        "csv",
-        "dataclasses",
-        "datetime",
-        "decimal",
-        "functools",
-        "hashlib",
-        "itertools",
-        "json",
-        "math",
-        "os",
-        "os.path",
-        "pathlib",
-        "posixpath",
-        "random",
-        "re",
-        "sys",
-        "time",
-        "tomllib",
-        "typing",
-        "unicodedata",
+        "__future__", "asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses",
+        "datetime", "decimal", "functools", "hashlib", "itertools", "json", "math", "os", "os.path", "pathlib",
+        "posixpath", "random", "re", "sys", "time", "tomllib", "typing", "unicodedata",
     }
-)
-"""What code may import. `os` and `pathlib` handle paths: no file is reachable through them."""
+)  # fmt: skip
+"""The modules that code may import. `os` and `pathlib` handle paths without access to files."""
 
 MAX_PROBLEMS = 20
 _MAX_BRACES = 5_000
-"""In code with f-strings: Python's parser takes time that grows with the square of the expressions in one."""
+"""Braces in code with f-strings: the parser's time is quadratic in the expressions of one."""
 
 _FSTRING = re.compile(r"""\b[rR]?[fF][rR]?["']""")
 _ARGUMENTS = 3
@@ -60,7 +36,7 @@ _UNSUPPORTED = {
     "TypeAlias": "type aliases",
     "TemplateStr": "template strings",
 }
-"""Name of the syntax node → how it is called. By name: some are younger than the oldest Python this runs on."""
+"""Name of the syntax node → description. Names, because some nodes are newer than the oldest Python."""
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -69,13 +45,12 @@ Finding = tuple[int, str, str]
 
 
 def code_problems(code: str, path: str = "") -> tuple[Problem, ...]:
-    """What keeps a piece of code from running in the sandbox, in the order of its lines; at most `MAX_PROBLEMS`."""
-    found = sorted(set(_findings(code)))[:MAX_PROBLEMS]
-    return tuple(Problem(path=path, code=kind, message=_at(line, message)) for line, kind, message in found)
-
-
-def _at(line: int, message: str) -> str:
-    return f"Line {line}: {message}" if line else message
+    """Return what keeps code from running in the sandbox, by line; at most `MAX_PROBLEMS`."""
+    found = [
+        (kind, f"Line {line}: {message}" if line else message)
+        for line, kind, message in sorted(set(_findings(code)))[:MAX_PROBLEMS]
+    ]
+    return tuple(Problem(path=path, code=kind, message=message) for kind, message in found)
 
 
 def _findings(code: str) -> Iterable[Finding]:
@@ -91,18 +66,22 @@ def _findings(code: str) -> Iterable[Finding]:
         return [(0, "syntax_error", "The code is nested too deeply")]
     except ValueError:
         return [(0, "syntax_error", "The code holds a null character or a lone surrogate")]
-    return [*(each for node in ast.walk(tree) for each in _of(node)), *_of_module(tree)]
+    return [*(each for node in ast.walk(tree) for each in _node_findings(node)), *_module_findings(tree)]
 
 
-def _of(node: ast.AST) -> Iterator[Finding]:
+def _node_findings(node: ast.AST) -> Iterator[Finding]:
     line, kind = getattr(node, "lineno", 0), type(node).__name__
     if kind in _UNSUPPORTED:
         yield _unsupported(line, _UNSUPPORTED[kind])
     elif isinstance(node, ast.Import):
         for alias in node.names:
             yield from _import(line, alias.name)
+    elif isinstance(node, ast.ImportFrom) and (node.level or node.module is None):
+        yield line, "unsupported_import", "The sandbox has no packages: no relative imports"
     elif isinstance(node, ast.ImportFrom):
-        yield from _import_from(node)
+        yield from _import(line, node.module or "")
+        if any(alias.name == "*" for alias in node.names):
+            yield _unsupported(line, "from … import * (name what you need)")
     elif isinstance(node, ast.ClassDef):
         yield from _class(node)
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):
@@ -111,22 +90,13 @@ def _of(node: ast.AST) -> Iterator[Finding]:
         yield _unsupported(line, "async comprehensions")
 
 
-def _unsupported(line: int, what: str) -> Finding:
-    return line, "unsupported_construct", f"The sandbox's Python has no {what}"
+def _unsupported(line: int, construct: str) -> Finding:
+    return line, "unsupported_construct", f"The sandbox's Python has no {construct}"
 
 
 def _import(line: int, module: str) -> Iterator[Finding]:
     if module not in MODULES:
         yield line, "unsupported_import", f"The sandbox has no module {module[:100]}"
-
-
-def _import_from(node: ast.ImportFrom) -> Iterator[Finding]:
-    if node.level or node.module is None:
-        yield node.lineno, "unsupported_import", "The sandbox has no packages: no relative imports"
-        return
-    yield from _import(node.lineno, node.module)
-    if any(alias.name == "*" for alias in node.names):
-        yield _unsupported(node.lineno, "from … import * (name what you need)")
 
 
 def _class(node: ast.ClassDef) -> Iterator[Finding]:
@@ -148,12 +118,11 @@ def _plain_member(member: ast.stmt) -> bool:
     return isinstance(member, ast.Pass) or (isinstance(member, ast.Expr) and isinstance(member.value, ast.Constant))
 
 
-def _of_module(tree: ast.Module) -> Iterator[Finding]:
-    """The function that is called: there, with three parameters, and reached."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Return):
-            yield _unsupported(statement.lineno, "return outside a function")
-    found = [each for each in map(_evaluate, tree.body) if each is not None]
+def _module_findings(tree: ast.Module) -> Iterator[Finding]:
+    """Yield findings on `evaluate`: defined, callable with three arguments, and reached."""
+    returns = [statement for statement in tree.body if isinstance(statement, ast.Return)]
+    yield from (_unsupported(each.lineno, "return outside a function") for each in returns)
+    found = [each for each in map(_evaluate_binding, tree.body) if each is not None]
     if not found:
         yield 0, "no_evaluate_function", "The code defines no function evaluate(input, output, metadata)"
     elif isinstance(found[-1], ast.FunctionDef) and not _takes_three(found[-1].args):
@@ -163,12 +132,11 @@ def _of_module(tree: ast.Module) -> Iterator[Finding]:
         yield found[-1].lineno, "no_evaluate_function", "evaluate must be a plain function: nothing awaits it"
 
 
-def _evaluate(statement: ast.stmt) -> ast.stmt | None:
-    """The statement itself, if it binds the name at the module's level; within a block, whatever binds it counts."""
+def _evaluate_binding(statement: ast.stmt) -> ast.stmt | None:
+    """Return the statement if it binds `evaluate` at the module's level, or anywhere within a block."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return statement if statement.name == "evaluate" else None
-    bound = (_binds_evaluate(node) for node in ast.walk(statement))
-    return statement if any(bound) else None
+    return statement if any(map(_binds_evaluate, ast.walk(statement))) else None
 
 
 def _binds_evaluate(node: ast.AST) -> bool:

@@ -1,1 +1,1 @@
-"""Scientific verification: domains, recomputation from raw data, reconciliation, peer review and the gate."""
+"""Scientific verification: domains, recomputation from raw data, reconciliation, peer review and gate."""

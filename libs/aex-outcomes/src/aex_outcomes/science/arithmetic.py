@@ -1,61 +1,62 @@
-"""What the deterministic checks say of a candidate, those left out that the work does not demand."""
+"""Result of the deterministic checks of a candidate, as far as the work demands them."""
 
 from dataclasses import dataclass
 
 from aex_models.examination import (
+    RECOMPUTE_STATISTICS,
+    VALUE_RANGES,
     DomainViolation,
     Examination,
+    Fault,
     MismatchSeverity,
     Reconciliation,
     ReconciliationStatus,
     ValueMismatch,
 )
-from aex_models.faults import Fault
 from aex_models.science import GateReason, Science
-from aex_models.science_checks import RECOMPUTE_STATISTICS, VALUE_RANGES
 
 _MATCH, _MISMATCH = ReconciliationStatus.MATCH, ReconciliationStatus.MISMATCH
-_FROM_RANGES = frozenset({"", "domain", "output_constraints"})
-"""Sources of violations that the check of ranges finds; a sanity check is demanded by its own name."""
+_RANGE_SOURCES = frozenset({"", "domain", "output_constraints"})
+"""Sources of violations of the range check; a sanity check is demanded by its own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """What was found, as far as the work demands it."""
+    """Results of the checks that the work demands."""
 
     mismatches: tuple[ValueMismatch, ...]
-    """Those between two numbers; a claim that is no number is in `reasons` alone."""
+    """Mismatches between two numbers; a claim that is no number appears only in `reasons`."""
     violations: tuple[DomainViolation, ...]
     plausible: bool | None
-    """No violation among at least one checked value; None: nothing was checked."""
+    """True without violations among checked values; None if nothing was checked."""
     consistent: bool | None
-    """Every demanded statistic claimed and matching, else every claim that could be recomputed; None: nothing was."""
+    """True if each demanded statistic, or each recomputed claim, is claimed and matches; None without any."""
     untenable: bool
-    """Whether no reviewer could find it right: a critical mismatch, or a violation."""
+    """True if no peer review could accept it: a critical mismatch, or a violation."""
     reasons: tuple[GateReason, ...]
-    """Why the arithmetic alone does not pass it. Empty: it does."""
+    """Reasons why the arithmetic alone does not pass it; empty if it passes."""
     unavailable: tuple[GateReason, ...]
-    """What the platform should have read, and could not: no verdict can rest on what is left."""
+    """Data that the platform failed to read: no verdict is possible."""
 
 
 def arithmetic_of(science: Science, examination: Examination) -> Arithmetic:
     """Read an examination by the work's `checks`."""
     recompute, ranges = (check in science.checks for check in (RECOMPUTE_STATISTICS, VALUE_RANGES))
     demanded = tuple(each.name for each in science.statistics)
-    held = {each.name: each for each in examination.reconciliation} if recompute else {}
-    mismatched = [each for each in held.values() if each.status is _MISMATCH]
-    violations = tuple(each for each in examination.domain_violations if ranges or each.source not in _FROM_RANGES)
+    reconciled = {each.name: each for each in examination.reconciliation} if recompute else {}
+    mismatched = [each for each in reconciled.values() if each.status is _MISMATCH]
+    violations = tuple(each for each in examination.domain_violations if ranges or each.source not in _RANGE_SOURCES)
     unavailable = _unavailable(science, examination)
     return Arithmetic(
         mismatches=tuple(found for each in mismatched if (found := _mismatch(each))),
         violations=violations,
-        plausible=_plausible(violations, examination.in_range if ranges else 0),
-        consistent=_consistent(demanded, held, complete=not unavailable),
+        plausible=False if violations else True if ranges and examination.in_range else None,
+        consistent=_consistent(demanded, reconciled, complete=not unavailable),
         untenable=bool(violations) or any(_severity(each) is MismatchSeverity.CRITICAL for each in mismatched),
         reasons=(
             *_reason("value_mismatch", "The data do not bear these claims out", [each.name for each in mismatched]),
             *_reason("domain_violation", "These values are ruled out", [each.name for each in violations]),
-            *(_incomplete(demanded, held, complete=not unavailable) if recompute else ()),
+            *(_missing_statistics(demanded, reconciled, complete=not unavailable) if recompute else ()),
         ),
         unavailable=unavailable,
     )
@@ -75,37 +76,39 @@ def _mismatch(each: Reconciliation) -> ValueMismatch | None:
 
 
 def _severity(each: Reconciliation) -> MismatchSeverity:
-    """Of a mismatch. One that says nothing of how far it goes is taken for the worst."""
+    """Return the severity of a mismatch; a missing one counts as critical."""
     return each.severity or MismatchSeverity.CRITICAL
 
 
-def _plausible(violations: tuple[DomainViolation, ...], checked: int) -> bool | None:
-    if violations:
-        return False
-    return True if checked else None
-
-
-def _consistent(demanded: tuple[str, ...], held: dict[str, Reconciliation], *, complete: bool) -> bool | None:
-    compared = [each for each in held.values() if each.status in {_MATCH, _MISMATCH}]
+def _consistent(demanded: tuple[str, ...], reconciled: dict[str, Reconciliation], *, complete: bool) -> bool | None:
+    compared = [each for each in reconciled.values() if each.status in {_MATCH, _MISMATCH}]
     if any(each.status is _MISMATCH for each in compared):
         return False
     if not complete:
         return None
     if not demanded:
         return True if compared else None
-    if all(each.recomputed is None for each in held.values()):
+    if all(each.recomputed is None for each in reconciled.values()):
         return None
-    return all(name in held and held[name].status is _MATCH for name in demanded)
+    return all(name in reconciled and reconciled[name].status is _MATCH for name in demanded)
 
 
-def _incomplete(
-    demanded: tuple[str, ...], held: dict[str, Reconciliation], *, complete: bool
+def _missing_statistics(
+    demanded: tuple[str, ...], reconciled: dict[str, Reconciliation], *, complete: bool
 ) -> tuple[GateReason, ...]:
-    """What was not claimed, and what could not be recomputed through nobody's fault but the agent's."""
+    """Return reasons for unclaimed statistics, and for those not recomputed by the agent's fault."""
     if not demanded:
-        compared = any(each.status in {_MATCH, _MISMATCH} for each in held.values())
-        return () if compared or not complete else (_nothing_recomputed(held),)
-    status = {name: held[name].status if name in held else ReconciliationStatus.NOT_CLAIMED for name in demanded}
+        if not complete or any(each.status in {_MATCH, _MISMATCH} for each in reconciled.values()):
+            return ()
+        # The names of claims that were possible; recomputed values stay secret.
+        names = tuple(name for name, each in reconciled.items() if each.recomputed is not None)
+        message = "No claim could be recomputed: claim at least one of these"
+        if not names:
+            message = "No file that could be read has a column of numbers to recompute a claim from"
+        return (GateReason(code="nothing_recomputed", names=names, message=message),)
+    status = {
+        name: reconciled[name].status if name in reconciled else ReconciliationStatus.NOT_CLAIMED for name in demanded
+    }
     unclaimed = [name for name, each in status.items() if each is ReconciliationStatus.NOT_CLAIMED]
     lost = [name for name, each in status.items() if each is ReconciliationStatus.NOT_RECOMPUTED and complete]
     return (
@@ -114,28 +117,12 @@ def _incomplete(
     )
 
 
-def _nothing_recomputed(held: dict[str, Reconciliation]) -> GateReason:
-    """With the names of what could have been claimed. What was computed of it is not told."""
-    names = tuple(name for name, each in held.items() if each.recomputed is not None)
-    message = "No claim could be recomputed: claim at least one of these"
-    if not names:
-        message = "No file that could be read has a column of numbers to recompute a claim from"
-    return GateReason(code="nothing_recomputed", names=names, message=message)
-
-
 def _unavailable(science: Science, examination: Examination) -> tuple[GateReason, ...]:
-    reads_data = any(check != VALUE_RANGES for check in science.checks)  # a reviewer is told what data say, too
+    reads_data = any(check != VALUE_RANGES for check in science.checks)  # peer reviews use the data as well
     lost = [each for each in examination.problems if reads_data and each.fault is Fault.PLATFORM]
-    names = [name for each in lost if (name := each.name or each.artifact)]
-    if not lost:
-        return ()
-    return (
-        GateReason(
-            code="data_unavailable",
-            names=tuple(sorted(set(names))),
-            message="The platform could not read data that it should have recomputed from",
-        ),
-    )
+    names = tuple(sorted({name for each in lost if (name := each.name or each.artifact)}))
+    message = "The platform could not read data that it should have recomputed from"
+    return (GateReason(code="data_unavailable", names=names, message=message),) if lost else ()
 
 
 def _reason(code: str, message: str, names: list[str]) -> tuple[GateReason, ...]:

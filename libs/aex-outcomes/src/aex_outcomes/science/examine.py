@@ -1,4 +1,4 @@
-"""What arithmetic alone says of a candidate's claims: ranges, recomputation, reconciliation, sanity (spec file 4)."""
+"""Deterministic examination of claims: ranges, recomputation, reconciliation, sanity (spec file 4)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,31 +6,33 @@ from typing import Any
 
 from aex_models.domains import Domain
 from aex_models.examination import (
+    PEER_REVIEW,
+    RECOMPUTE_STATISTICS,
+    VALUE_RANGES,
     DataOwner,
     DataProblem,
     DomainViolation,
     Examination,
+    Fault,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
 )
-from aex_models.faults import Fault
 from aex_models.science import Science
-from aex_models.science_checks import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES
 from aex_models.statistics import StatisticSpec
-from aex_outcomes.science.choosing import of_one_owner
-from aex_outcomes.science.default_statistics import default_specs, score_of
+from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
-from aex_outcomes.science.limits import DataLimits
+from aex_outcomes.science.file_selection import default_files
 from aex_outcomes.science.ranges import RangeCheck, check_claims
-from aex_outcomes.science.recompute import Recomputation, open_files, recomputed
+from aex_outcomes.science.recompute import Recomputation, open_files, recompute_statistics
 from aex_outcomes.science.reconcile import reconcile
 from aex_outcomes.science.sanity import sanity_findings, sanity_specs
-from aex_outcomes.science.source import SourceFile
-from aex_outcomes.science.tables.opened import OpenedFile
+from aex_outcomes.science.source_files import SourceFile
+from aex_outcomes.science.statistic_specs import default_specs, find_score_column
+from aex_outcomes.science.tables.source_table import OpenedFile
 
-MAX_TOLD = 1_000
-"""Names that a result tells; mismatches first, then what the work demands."""
+MAX_RECONCILIATIONS = 1_000
+"""Reconciliations in a result; mismatches first, then those that the work demands."""
 
 
 def examine(
@@ -40,9 +42,9 @@ def examine(
     files: Sequence[SourceFile],
     limits: DataLimits,
 ) -> Examination:
-    """Everything that is deterministic. `claims`: numbers, `JsonFloat`s where their own decimals count.
+    """Run all deterministic checks. `claims`: numbers, as `JsonFloat` where their own decimals count.
 
-    `files`: the consumer's own data and the agent's; read in this process (see `job` for the confined one).
+    `files`: the consumer's own data and the agent's, read in this process (`job` runs in a confined one).
     """
     ranges = RangeCheck((), 0, ())
     if VALUE_RANGES in science.checks:
@@ -56,7 +58,7 @@ def examine(
         claims=len(claims),
         demanded=tuple(each.name for each in science.statistics),
         recomputed=data.values,
-        reconciliation=_told_first(data.reconciliation, {each.name for each in science.statistics}),
+        reconciliation=_select_reconciliations(data.reconciliation, {each.name for each in science.statistics}),
         domain_violations=(*ranges.violations, *data.violations),
         in_range=ranges.in_range,
         unchecked=ranges.unchecked,
@@ -66,7 +68,7 @@ def examine(
 
 
 class _DataExamination:
-    """What the raw data say. Without data to read every claim is one that nothing computes."""
+    """Checks that need raw data. Without files no claim is recomputed."""
 
     def __init__(self, science: Science, domain: Domain | None, claims: Mapping[str, Any]) -> None:
         self._science, self._domain, self._claims = science, domain, claims
@@ -77,19 +79,20 @@ class _DataExamination:
         self.problems: tuple[DataProblem, ...] = ()
 
     def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
-        """Recompute, reconcile, and look at the domain's sanity checks."""
+        """Recompute, reconcile, and apply the domain's sanity checks."""
         opened = open_files(files, limits)
-        unnamed = of_one_owner(opened)
-        specs, sanity = self._specs(unnamed), self._sanity(unnamed)
-        found = recomputed(opened, [*specs, *sanity])
+        candidates = default_files(opened)
+        specs, sanity = self._specs(candidates), self._sanity(candidates)
+        found = recompute_statistics(opened, [*specs, *sanity])
         checks = {each.name for each in sanity}
         self.values = tuple(each for each in found.values if each.name not in checks)
-        lost = (*found.problems, *self._unserved(unnamed, specs, sanity))
+        lost = (*found.problems, *self._unserved_problems(candidates, specs, sanity))
         found = replace(found, problems=lost)
-        self.problems = tuple(each for each in lost if self._matters(each))
+        self.problems = tuple(each for each in lost if self._is_relevant(each))
         if RECOMPUTE_STATISTICS in self._science.checks:
             self.reconciliation = reconcile(self._claims, self.values, specs, scales=found.scales)
-        self._judge_sanity(found, checks)
+        if self._domain is not None:
+            self._check_sanity(self._domain, found, checks)
 
     def _specs(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if RECOMPUTE_STATISTICS not in self._science.checks:
@@ -98,34 +101,32 @@ class _DataExamination:
 
     def _sanity(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if self._domain is None or not self._domain.sanity_checks or not self._domain.common_columns:
-            return ()  # before a file is looked at
-        score = score_of(self._domain, files)
+            return ()  # before a file is read
+        score = find_score_column(self._domain, files)
         if score is None:
             return ()
         taken = {each.name for each in self._science.statistics}
         return tuple(each for each in sanity_specs(self._domain, score[1]) if each.name not in taken)
 
-    def _unserved(
+    def _unserved_problems(
         self, files: Sequence[OpenedFile], specs: Sequence[StatisticSpec], sanity: Sequence[StatisticSpec]
     ) -> Iterator[DataProblem]:
-        """What the consumer's data cannot serve though the work rests on them: no agent could mend that."""
-        if not any(each.file.owner is DataOwner.CONSUMER for each in files) or any(each.failed for each in files):
+        """Yield demands that the consumer's own data cannot serve, which no agent can repair."""
+        if not any(each.file.owner is DataOwner.CONSUMER for each in files) or any(each.error for each in files):
             return
         checks, domain = self._science.checks, self._domain
         if RECOMPUTE_STATISTICS in checks and not specs:
-            yield _of_own_data("nothing_to_recompute", "no file of the work's own data has a column of numbers")
+            yield _own_data_problem("nothing_to_recompute", "no file of the work's own data has a column of numbers")
         if domain is not None and domain.common_columns and not sanity:
             message = f"no file of the work's own data has a score column of {domain.name}"
             for check in domain.sanity_checks:
                 if check.name in checks:
-                    yield _of_own_data("column_missing", message, SANITY_PREFIX + check.name)
+                    yield _own_data_problem("column_missing", message, SANITY_PREFIX + check.name)
 
-    def _judge_sanity(self, found: Recomputation, checks: set[str]) -> None:
-        if self._domain is None:
-            return
+    def _check_sanity(self, domain: Domain, found: Recomputation, checks: set[str]) -> None:
         of_checks = [each for each in found.values if each.name in checks]
         failed = sanity_findings(
-            self._domain,
+            domain,
             {each.name: each.value for each in of_checks},
             found.problems,
             demanded=self._science.checks,
@@ -134,21 +135,21 @@ class _DataExamination:
         self.violations = tuple(each for each in failed if each.name in self._science.checks)
         self.findings = tuple(each for each in failed if each.name not in self._science.checks)
 
-    def _matters(self, problem: DataProblem) -> bool:
-        """Not where nobody demanded or claimed what could not be computed."""
+    def _is_relevant(self, problem: DataProblem) -> bool:
+        """Return True for problems of demanded or claimed statistics and of complete files."""
         name, demanded = problem.name, {each.name for each in self._science.statistics}
         if name is None or name in self._claims or name in demanded:
             return True
         return name.startswith(SANITY_PREFIX) and name.removeprefix(SANITY_PREFIX) in self._science.checks
 
 
-def _of_own_data(code: str, message: str, name: str | None = None) -> DataProblem:
+def _own_data_problem(code: str, message: str, name: str | None = None) -> DataProblem:
     return DataProblem(code=code, message=message, name=name, fault=Fault.PLATFORM, secret=True)
 
 
-def _told_first(found: Sequence[Reconciliation], demanded: set[str]) -> tuple[Reconciliation, ...]:
-    if len(found) <= MAX_TOLD:
+def _select_reconciliations(found: Sequence[Reconciliation], demanded: set[str]) -> tuple[Reconciliation, ...]:
+    if len(found) <= MAX_RECONCILIATIONS:
         return tuple(found)
     weight = {ReconciliationStatus.MISMATCH: 0, ReconciliationStatus.MATCH: 2}
     first = sorted(found, key=lambda each: 1 if each.name in demanded else weight.get(each.status, 3))
-    return tuple(first[:MAX_TOLD])
+    return tuple(first[:MAX_RECONCILIATIONS])

@@ -1,10 +1,10 @@
-"""The science gate: what arithmetic found, and what a reviewer says within the bounds of that (spec file 4).
+"""Science gate: the result of arithmetic, and a peer review within its bounds (spec file 4).
 
-Where a review is demanded and could not be had, the gate cannot tell, whatever arithmetic found: the reasons name both,
-nobody's attempt is counted, and nothing passes.
+Without a demanded review the gate is indeterminate, whatever the arithmetic says: the reasons name both, no attempt
+is counted, and nothing passes. Arithmetic may lower a review's grades and raises none.
 """
 
-from aex_models.examination import Examination
+from aex_models.examination import PEER_REVIEW, Examination
 from aex_models.science import (
     GateReason,
     OutcomeVerdict,
@@ -15,10 +15,54 @@ from aex_models.science import (
     ScientificReview,
     ScientificValidity,
 )
-from aex_models.science_checks import PEER_REVIEW
 from aex_outcomes.science.arithmetic import Arithmetic, arithmetic_of
-from aex_outcomes.science.caps import capped
-from aex_outcomes.science.review.port import Reviewed
+from aex_outcomes.science.peer_review_port import Reviewed
+
+VERDICTS = (
+    OutcomeVerdict.WRONG_ANSWER,
+    OutcomeVerdict.DOES_NOT_ANSWER,
+    OutcomeVerdict.PARTIAL_ANSWER,
+    OutcomeVerdict.ANSWERS_QUESTION,
+)
+VALIDITIES = (ScientificValidity.INVALID, ScientificValidity.QUESTIONABLE, ScientificValidity.VALID)
+RECOMMENDATIONS = (Recommendation.REJECT, Recommendation.REVISE, Recommendation.ACCEPT)
+"""From the worst to the best."""
+
+
+def cap_review(review: ScientificReview, found: Arithmetic) -> ScientificReview:
+    """Return the review within the bounds of the arithmetic.
+
+    A critical mismatch or a violation allows at best a wrong answer, invalid, to be rejected. Other mismatches and
+    statistics that were not claimed or recomputed allow at best questionable, to be revised. Plausibility and
+    consistency come from arithmetic; where it has no result, only a reviewer's negative answer counts.
+    """
+    verdict, validity, recommendation = review.outcome_verdict, review.scientific_validity, review.recommendation
+    if found.reasons:
+        validity = min(validity, ScientificValidity.QUESTIONABLE, key=VALIDITIES.index)
+        recommendation = min(recommendation, Recommendation.REVISE, key=RECOMMENDATIONS.index)
+    if found.untenable:
+        verdict, validity, recommendation = VERDICTS[0], VALIDITIES[0], RECOMMENDATIONS[0]
+    answers = review.answers_original_question if verdict is OutcomeVerdict.ANSWERS_QUESTION else False
+    mismatches = tuple(each.model_copy(update={"secret": True}) for each in review.value_mismatches)
+    return review.model_copy(
+        update={
+            "outcome_verdict": verdict,
+            "scientific_validity": validity,
+            "recommendation": recommendation,
+            "answers_original_question": answers,
+            "values_plausible": _prefer_computed(found.plausible, review.values_plausible),
+            "values_consistent": _prefer_computed(found.consistent, review.values_consistent),
+            "value_mismatches": found.mismatches or mismatches,
+            "domain_violations": tuple(each.message for each in found.violations) or review.domain_violations,
+        }
+    )
+
+
+def _prefer_computed(computed: bool | None, reviewed: bool | None) -> bool | None:
+    if computed is not None:
+        return computed
+    return False if reviewed is False else None
+
 
 _REJECTED = GateReason(
     code="review_rejected", message="A peer review found the result wrong, invalid or not acceptable"
@@ -31,17 +75,16 @@ _FAILURES = {
 
 
 def conclude(science: Science, examination: Examination, reviewed: Reviewed | None) -> ScienceResult:
-    """The gate's word on one candidate.
+    """Return the gate's result for one candidate.
 
-    `science`: the work's demands, of which `checks` and `strict` are read. `examination`: what arithmetic found.
-    `reviewed`: what came of asking a reviewer; None where there is none. It is left out where the work does not
-    demand `peer_review`. Arithmetic is never overruled: a review lowers what it allows and raises nothing.
+    `science`: the work's demands, of which `checks` and `strict` are read. `reviewed`: result of the peer review, or
+    None; ignored where the work does not demand `peer_review`. A review lowers what arithmetic allows, never raises it.
     """
     found = arithmetic_of(science, examination)
-    asked = reviewed if PEER_REVIEW in science.checks else None
-    review = capped(asked.review, found) if asked and asked.review else None
-    failure = asked.failure if asked else None
-    passed, reasons, warnings = _decided(science, found, asked, review)
+    peer_review = reviewed if PEER_REVIEW in science.checks else None
+    review = cap_review(peer_review.review, found) if peer_review and peer_review.review else None
+    failure = peer_review.failure if peer_review else None
+    passed, reasons, warnings = _decide(science, found, peer_review, review)
     return ScienceResult(
         passed=passed,
         reasons=reasons,
@@ -53,40 +96,29 @@ def conclude(science: Science, examination: Examination, reviewed: Reviewed | No
         examination=examination,
         review=review,
         review_failure=failure,
-        reviewer=asked.reviewer if asked else None,
+        reviewer=peer_review.reviewer if peer_review else None,
     )
 
 
-_Decision = tuple[bool | None, tuple[GateReason, ...], tuple[GateReason, ...]]
-
-
-def _decided(science: Science, found: Arithmetic, asked: Reviewed | None, review: ScientificReview | None) -> _Decision:
-    missing = _cannot_tell(science, found, asked)
-    if missing:
-        return None, (*missing, *found.reasons), ()
-    if asked is None or asked.review is None or review is None:
+def _decide(
+    science: Science, found: Arithmetic, reviewed: Reviewed | None, review: ScientificReview | None
+) -> tuple[bool | None, tuple[GateReason, ...], tuple[GateReason, ...]]:
+    """Return the verdict, its reasons and its warnings; arithmetic lowered `review`, but not `reviewed`."""
+    failure = reviewed.failure if reviewed else None
+    if reviewed is None and set(science.checks) == {PEER_REVIEW}:
+        failure = ReviewFailure.UNREACHABLE  # nothing else was checked, and unknown is no pass
+    failures = (GateReason(code=failure.value, message=_FAILURES[failure]),) if failure else ()
+    if found.unavailable or failures:
+        return None, (*found.unavailable, *failures, *found.reasons), ()
+    if reviewed is None or reviewed.review is None or review is None:
         return not found.reasons, found.reasons, ()
-    reasons = (*found.reasons, *_readers_reasons(asked.review))
+    own = _REJECTED if _is_refused(reviewed.review) else None if _is_clean(reviewed.review) else _QUESTIONABLE
+    reasons = (*found.reasons, *([own] if own else ()))
     if _is_refused(review):
         return False, reasons, ()
     if _is_clean(review):
         return True, (), ()
     return (False, reasons, ()) if science.strict else (True, (), reasons)
-
-
-def _cannot_tell(science: Science, found: Arithmetic, asked: Reviewed | None) -> tuple[GateReason, ...]:
-    failure = asked.failure if asked else None
-    if asked is None and set(science.checks) == {PEER_REVIEW}:
-        failure = ReviewFailure.UNREACHABLE  # nothing else was checked, and unknown is no pass
-    told = (GateReason(code=failure.value, message=_FAILURES[failure]),) if failure else ()
-    return (*found.unavailable, *told)
-
-
-def _readers_reasons(review: ScientificReview) -> tuple[GateReason, ...]:
-    """Of what the reader said, before arithmetic capped it."""
-    if _is_refused(review):
-        return (_REJECTED,)
-    return () if _is_clean(review) else (_QUESTIONABLE,)
 
 
 def _is_refused(review: ScientificReview) -> bool:

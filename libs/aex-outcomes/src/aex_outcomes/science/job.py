@@ -1,4 +1,4 @@
-"""An examination as a job of a confined worker: JSON in, JSON out."""
+"""Job of a confined worker that examines a candidate: JSON in, JSON out."""
 
 from typing import Any
 
@@ -8,39 +8,35 @@ from aex_models.domains import Domain
 from aex_models.examination import DataOwner
 from aex_models.numbers import JsonFloat
 from aex_models.science import Science
+from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.examine import examine
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.source import SourceFile
+from aex_outcomes.science.source_files import SourceFile
 
 JOB = f"{__name__}:examine_candidate"
 _WARMED = duckdb.__version__
-"""Imported with this module: a worker's memory is counted from when it is warm."""
+"""Imported with this module, because a worker's memory limit counts from its warm state."""
 
 
 def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     """Examine one candidate.
 
     `payload`: `science`, `domain` (or None), `claimed_values` (`{name: the number's text, or "null"}`), `files`
-    (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Returns `{"examination": …}`, which
-    tells what is wrong with files and claims; raises for a payload that is none.
+    (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Returns `{"examination": …}` with
+    the problems of files and claims; raises for a malformed payload.
     """
     domain = payload["domain"]
     found = examine(
         Science.model_validate(payload["science"]),
         None if domain is None else Domain.model_validate(domain),
         {name: _number(text) for name, text in payload["claimed_values"].items()},
-        [_file(each) for each in payload["files"]],
+        [SourceFile(**{**each, "owner": DataOwner(each["owner"])}) for each in payload["files"]],
         DataLimits(**payload["limits"]),
     )
     return {"examination": found.model_dump(mode="json")}
 
 
-def _file(each: dict[str, Any]) -> SourceFile:
-    return SourceFile(each["name"], each["media_type"], each["path"], DataOwner(each["owner"]))
-
-
 def _number(text: Any) -> int | float:
-    """The number with its text; NaN, which no claim may be, for what is no number."""
+    """Return the number with its text; NaN, which fails every check, for anything else."""
     written = text if isinstance(text, str) else repr(text)
     try:
         return int(written) if written.lstrip("+-").isdigit() else JsonFloat(written)

@@ -1,4 +1,4 @@
-"""Scientific verification on one machine: no service and no store, a confined worker for each examination."""
+"""Scientific verification on one machine, without services: one confined worker for each examination."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,60 +7,49 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_models.domains import Domain
-from aex_models.examination import Examination
 from aex_models.science import Science, ScienceResult
-from aex_outcomes.claim_texts import claim_texts
 from aex_outcomes.config import SandboxConfig
-from aex_outcomes.science.confined import ConfinedExaminer, ExaminationLost, ExaminationRequest
+from aex_outcomes.json_values import claim_texts
+from aex_outcomes.science.confined import ConfinedExaminer, DataLimits, ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
-from aex_outcomes.science.given_files import GivenFile, staged
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.review.asking import output_text, wants_review
-from aex_outcomes.science.review.port import PeerReviewer, ReviewBrief, Reviewed, ReviewedFile
+from aex_outcomes.science.peer_review_port import PeerReviewer, ReviewBrief, ReviewedFile, needs_review, output_text
+from aex_outcomes.science.source_files import InputFile, stage_files
 
 _MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """What is examined of a candidate."""
+class CandidateClaims:
+    """Claims of a candidate, with its output and raw data."""
 
     output: Any
     values: Mapping[str, float | None]
     reasoning: str | None = None
-    files: tuple[GivenFile, ...] = ()
+    files: tuple[InputFile, ...] = ()
     """The consumer's own data, then the candidate's artifacts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalScience:
-    """Examines claims, asks the reviewer where there is one, and has the gate conclude."""
+    """Examination, optional peer review, and gate."""
 
     bounds: SandboxConfig
-    """What an examination may take."""
+    """Limits of an examination's worker."""
     limits: DataLimits
     reviewer: PeerReviewer | None = None
 
-    async def concluded(self, science: Science, domain: Domain | None, claimed: Claimed) -> ScienceResult:
-        """The gate's word. Raises `UnusableFile` for what cannot be opened here, and `ExaminationLost`."""
+    async def conclude(self, science: Science, domain: Domain | None, claimed: CandidateClaims) -> ScienceResult:
+        """Return the gate's result. Raises `UnusableFile` for unreadable files, and `ExaminationLost`."""
         with ExitStack() as stack:
-            copies = staged(claimed.files, self.limits.max_bytes)
+            copies = stage_files(claimed.files, self.limits.max_bytes)
             files = await asyncio.to_thread(stack.enter_context, copies)
             request = ExaminationRequest("", science, domain, claim_texts(claimed.values), files)
-            examination = await self._examined(request)
-        return conclude(science, examination, await self._reviewed(science, domain, claimed, examination))
-
-    async def _examined(self, request: ExaminationRequest) -> Examination:
-        try:
-            return await ConfinedExaminer(_WorkerForEach(self.bounds), self.limits).examine(request)
-        except ExaminationLost as lost:  # in its own words: the data are the caller's own
-            raise ExaminationLost(f"no worker could examine the claims: {lost.told or lost}") from None
-
-    async def _reviewed(
-        self, science: Science, domain: Domain | None, claimed: Claimed, examination: Examination
-    ) -> Reviewed | None:
-        if self.reviewer is None or not wants_review(science, examination):
-            return None
+            try:
+                examination = await ConfinedExaminer(_DisposableRunner(self.bounds), self.limits).examine(request)
+            except ExaminationLost as lost:  # with details, because the data are the caller's own
+                raise ExaminationLost(f"no worker could examine the claims: {lost.detail or lost}") from None
+        if self.reviewer is None or not needs_review(science, examination):
+            return conclude(science, examination, None)
         brief = ReviewBrief(
             science=science,
             domain=domain,
@@ -70,21 +59,20 @@ class LocalScience:
             examination=examination,
             files=tuple(ReviewedFile(each.name, each.owner) for each in claimed.files),
         )
-        return await self.reviewer.review(brief)
+        return conclude(science, examination, await self.reviewer.review(brief))
 
 
-class _WorkerForEach:
-    """A confined worker of its own for every job, and nothing left behind."""
+@dataclass(frozen=True, slots=True)
+class _DisposableRunner:
+    """Runner with a new confined worker for every job."""
 
-    def __init__(self, bounds: SandboxConfig) -> None:
-        self._bounds = bounds
+    bounds: SandboxConfig
 
     async def run(
-        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, lane: str = ""
+        self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
     ) -> dict[str, Any]:
-        """See `WorkerPool.run`."""
-        from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415 for those who examine something
+        from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415 needed only for an examination
 
-        most_s, memory_mb = self._bounds.timeout_ms / 1_000, self._bounds.memory_limit_mb
-        async with WorkerPool(1, most_s, memory_mb, jobs=[job], spares=0, max_result_bytes=_MAX_RESULT_BYTES) as pool:
-            return await pool.run(job, payload, timeout_s, lane=lane)
+        limits = self.bounds.timeout_ms / 1_000, self.bounds.memory_limit_mb
+        async with WorkerPool(1, *limits, jobs=[job], spares=0, max_result_bytes=_MAX_RESULT_BYTES) as pool:
+            return await pool.run(job, payload, timeout_s, queue=queue)

@@ -1,4 +1,4 @@
-"""Checking a submission: everything that is wrong with it, in one answer."""
+"""Check of a submission that reports all its problems at once."""
 
 from aex_outcomes.submission.appraisal import Appraisals
 from aex_outcomes.submission.check import Checked, check_criteria, check_submission

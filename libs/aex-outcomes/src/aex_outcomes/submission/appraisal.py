@@ -1,24 +1,23 @@
-"""What is odd about a work in order, and what it can cost: of equal works the same, and so found once."""
+"""Warnings about a valid work and its price range, cached because equal works have equal ones."""
 
 import pickle
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from aex_models.work import LintWarning, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.extent import NOTHING, Extent, extent_of
-from aex_outcomes.linter import Linted, lint_reached
-from aex_outcomes.quotation import quote, quote_reached
-from aex_outcomes.reachable import MAX_ENUMERATED
+from aex_outcomes.feasibility import MAX_ENUMERATED, EvaluationCounts, count_evaluation
+from aex_outcomes.linter import LintContext, lint_feasible
+from aex_outcomes.price_quote import quote, quote_combinations
 from aex_outcomes.science_lint import science_warnings
 from aex_outcomes.submission.findings import CRITERIA
 
-_MOST_BYTES = 16_384
-"""Of criteria and budget, as they were written."""
+_MAX_KEY_BYTES = 16_384
+"""Bytes of criteria and budget as submitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,78 +28,67 @@ class Appraisal:
     quote: Quote
 
 
-class Appraise(Protocol):
-    """Finds an appraisal."""
-
-    def __call__(self, body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
-        """`submission`: what `body`, as it was parsed from JSON, says; nothing is wrong with it."""
-        ...
+Appraise = Callable[[Mapping[str, Any], WorkSubmission, Catalog], Appraisal]
+"""A function that appraises the valid submission that the body, parsed from JSON, describes."""
 
 
-def appraised(body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
-    """Warnings and quote, over one enumeration of what is reachable."""
+def appraise_work(body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
+    """Return warnings and quote, from one enumeration of feasible outcomes."""
     return _appraisal(submission, _extent(body, submission), catalog)
 
 
 class Appraisals:
-    """Remembers the appraisals of works without science, by what they were written like, under one catalogue.
+    """Cache of the appraisals of works without science, by their submitted text, under one catalogue.
 
-    Those of long criteria are not remembered: warnings quote them. Of evaluation data nothing is remembered but numbers
-    (`Extent`). May be asked in several threads at once.
+    Works with long criteria are not cached, because warnings quote them. Of evaluation data only numbers are kept
+    (`EvaluationCounts`). Safe for several threads.
     """
 
-    def __init__(self, most: int = 1_024) -> None:
-        """`most`: works that are remembered; the oldest goes."""
-        self._most = most
+    def __init__(self, max_works: int = 1_024) -> None:
+        self._max_works = max_works
         self._known: OrderedDict[bytes, Appraisal] = OrderedDict()
         self._lock = Lock()
 
     def __call__(self, body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
-        """See `Appraise`; the catalogue is always the same."""
+        """Return the appraisal; the catalogue must always be the same."""
         extent = _extent(body, submission)
-        written = _written(body, submission, extent)
-        if submission.science is not None or len(written) > _MOST_BYTES:
+        content = _cache_key(body, submission, extent)
+        if submission.science is not None or len(content) > _MAX_KEY_BYTES:
             return _appraisal(submission, extent, catalog)
-        key = sha256(written).digest()
+        key = sha256(content).digest()
         known = self._known.get(key)
         if known is None:
             known = _appraisal(submission, extent, catalog)
-            self._remember(key, known)
+            with self._lock:
+                self._known[key] = known
+                if len(self._known) > self._max_works:
+                    self._known.popitem(last=False)
         return known
 
-    def _remember(self, key: bytes, appraisal: Appraisal) -> None:
-        with self._lock:
-            self._known[key] = appraisal
-            if len(self._known) > self._most:
-                self._known.popitem(last=False)
 
-
-def _written(body: Mapping[str, Any], submission: WorkSubmission, extent: Extent) -> bytes:
-    """Equal only for works that are appraised alike: by criteria and budget as they were written, 0.40 and 0.4 apart.
-
-    Of the ways to write a JSON value down, the pickler's is the one that tells numbers by their text, and runs in C.
-    """
+def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, extent: EvaluationCounts) -> bytes:
+    """Return bytes that are equal only for equal appraisals; the pickler writes numbers by their text."""
     numbers = (extent.labels, extent.terms, extent.wordless, _is_verified(submission))
     return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
 
 
-def _extent(body: Mapping[str, Any], submission: WorkSubmission) -> Extent:
+def _extent(body: Mapping[str, Any], submission: WorkSubmission) -> EvaluationCounts:
     criteria, evaluation = submission.success_criteria, body.get("evaluation")
-    return extent_of(criteria.criteria, evaluation) if criteria and isinstance(evaluation, Mapping) else NOTHING
+    return count_evaluation(
+        criteria.criteria if criteria else (), evaluation if isinstance(evaluation, Mapping) else {}
+    )
 
 
-def _appraisal(submission: WorkSubmission, extent: Extent, catalog: Catalog) -> Appraisal:
+def _appraisal(submission: WorkSubmission, extent: EvaluationCounts, catalog: Catalog) -> Appraisal:
     criteria, budget, science = submission.success_criteria, submission.budget, submission.science
-    of_science = science_warnings(science, submission.domain, catalog) if science else ()
+    warnings = science_warnings(science, submission.domain, catalog) if science else ()
     if criteria is None:
-        return Appraisal(of_science, quote_reached(None, budget, ()))
+        return Appraisal(warnings, quote_combinations(None, budget, ()))
     known = catalog.with_statistics(science.statistics if science else ())
-    linted = Linted.of(criteria, budget, extent, known, CRITERIA, verified=_is_verified(submission), science=science)
-    if len(criteria.criteria) <= MAX_ENUMERATED:
-        price = quote_reached(criteria, budget, linted.reached)
-    else:
-        price = quote(criteria, budget, catalog)
-    return Appraisal((*lint_reached(linted), *of_science), price)
+    context = LintContext(criteria, budget, extent, known, CRITERIA, _is_verified(submission), science)
+    is_exact = len(criteria.criteria) <= MAX_ENUMERATED
+    price = quote_combinations(criteria, budget, context.feasible) if is_exact else quote(criteria, budget, catalog)
+    return Appraisal((*lint_feasible(context), *warnings), price)
 
 
 def _is_verified(submission: WorkSubmission) -> bool:

@@ -1,46 +1,45 @@
-"""What checks find: problems, and whether they are of shape or of sense."""
+"""Problems that checks find, separated by shape and meaning."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.validation_words import place_of, words_of
+from aex_models.validation_messages import error_location, message_of
 from aex_models.work import Problem
-from aex_outcomes.pointer import MISSING, join
+from aex_outcomes.json_values import MISSING, join_pointer
 
 CRITERIA = "/success_criteria"
-_MISTAKEN = frozenset({"unknown_metric", "invalid_metric_type"})
-"""What is wrong with a criterion so that nothing can be said of its threshold yet."""
+_METRIC_ERRORS = frozenset({"unknown_metric", "invalid_metric_type"})
+"""Errors of a criterion that make problems of its threshold meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """Problems, apart by kind. Within `success_criteria` every problem is semantic, also one of shape."""
+class CheckFindings:
+    """Problems by kind. Within `success_criteria` every problem is semantic, also one of shape."""
 
     semantic: tuple[Problem, ...] = ()
     shape: tuple[Problem, ...] = ()
 
-    def __add__(self, other: "Findings") -> "Findings":
-        return Findings(self.semantic + other.semantic, self.shape + other.shape)
+    def __add__(self, other: "CheckFindings") -> "CheckFindings":
+        return CheckFindings(self.semantic + other.semantic, self.shape + other.shape)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """All of them, each once, in the order of their paths."""
+        """Return all problems, each once, in the order of their paths."""
         found = {*self.semantic, *self.shape}
-        mistaken = {each.path.rpartition("/")[0] for each in found if each.code in _MISTAKEN}
-        echoes = {f"{criterion}/threshold" for criterion in mistaken}
-        told = (each for each in found if each.code != "invalid_threshold" or each.path not in echoes)
-        ordered = sorted(told, key=lambda each: (each.path, each.code, each.message))
-        return tuple(ordered)
+        criteria_in_error = {each.path.rpartition("/")[0] for each in found if each.code in _METRIC_ERRORS}
+        thresholds = {f"{criterion}/threshold" for criterion in criteria_in_error}
+        relevant = (each for each in found if each.code != "invalid_threshold" or each.path not in thresholds)
+        return tuple(sorted(relevant, key=lambda each: (each.path, each.code, each.message)))
 
 
-def sorted_by_kind(problems: Iterable[Problem]) -> Findings:
-    """Problems of shape, apart by where they lie."""
+def split_by_kind(problems: Iterable[Problem]) -> CheckFindings:
+    """Separate problems of shape by their position."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
-    return Findings(inside, tuple(each for each in listed if not _in_criteria(each.path)))
+    return CheckFindings(inside, tuple(each for each in listed if not _in_criteria(each.path)))
 
 
 def _in_criteria(path: str) -> bool:
@@ -48,54 +47,45 @@ def _in_criteria(path: str) -> bool:
 
 
 def problems_of(error: ValidationError, body: Any, root: str = "", most: int | None = None) -> list[Problem]:
-    """pydantic's errors, or the first `most` of them, as problems: real paths, and never a value of the body.
+    """Convert pydantic's errors, or the first `most`, to problems without values of the body.
 
-    Where a field takes several kinds, pydantic reports each kind's errors under tags of its own. The tags are
-    dropped, and so is what a deeper error of the same value says better.
+    Where a field takes several kinds, pydantic reports each kind's errors under tags. The tags are dropped, and so are
+    errors for which a deeper error of the same value exists.
     """
-    found = [_located(each, body, root) for each in error.errors(include_url=False, include_input=False)[:most]]
-    within = {above for _, problem in found for above in _above(problem.path)}
-    seen: set[str] = set()
-    kept: list[Problem] = []
+    found = [_convert(each, body, root) for each in error.errors(include_url=False, include_input=False)[:most]]
+    paths = [problem.path for _, problem in found]
+    enclosing = {path[:end] for path in paths for end, character in enumerate(path) if character == "/"}
+    reported: set[str] = set()
+    problems: list[Problem] = []
     for tagged, problem in found:
-        if not (tagged and (problem.path in seen or problem.path in within)):
-            kept.append(problem)
-        seen.add(problem.path)
-    return kept
+        if not (tagged and (problem.path in reported or problem.path in enclosing)):
+            problems.append(problem)
+        reported.add(problem.path)
+    return problems
 
 
-def _above(path: str) -> Iterator[str]:
-    """The pointers to what a place lies in."""
-    while path:
-        path = path.rpartition("/")[0]
-        yield path
+def _convert(error: Any, body: Any, root: str) -> tuple[bool, Problem]:
+    """Return True for an error whose pydantic location has tags, and the error as a problem."""
+    location = error_location(error)
+    segments = _real_segments(location, body, missing=error["type"] == "missing")
+    problem = Problem(path=root + join_pointer(*segments), code=error["type"], message=message_of(error))
+    return len(segments) < len(location), problem
 
 
-def _located(error: Any, body: Any, root: str) -> tuple[bool, Problem]:
-    """An error as a problem, and whether pydantic's location had tags in it."""
-    place = place_of(error)
-    segments = _real(place, body, missing=error["type"] == "missing")
-    problem = Problem(path=root + join(*segments), code=error["type"], message=words_of(error))
-    return len(segments) < len(place), problem
-
-
-def _real(loc: tuple[int | str, ...], body: Any, *, missing: bool) -> list[int | str]:
-    """The segments of a pydantic location that lead through the body; the name of a missing field at the end."""
+def _real_segments(loc: tuple[int | str, ...], body: Any, *, missing: bool) -> list[int | str]:
+    """Return the segments of a pydantic location that lead through the body, and a missing field's name."""
     segments: list[int | str] = []
-    place = body
     for position, segment in enumerate(loc):
-        within = _step(place, segment)
-        if within is not MISSING:
-            place = within
-        elif not (missing and position == len(loc) - 1):
-            continue
-        segments.append(segment)
+        inner = _step(body, segment)
+        if inner is not MISSING or (missing and position == len(loc) - 1):
+            segments.append(segment)
+            body = inner
     return segments
 
 
-def _step(place: Any, segment: int | str) -> Any:
-    if isinstance(place, Mapping):
-        return place.get(segment, MISSING)
-    if isinstance(segment, int) and isinstance(place, list | tuple) and 0 <= segment < len(place):
-        return place[segment]
+def _step(value: Any, segment: int | str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(segment, MISSING)
+    if isinstance(segment, int) and isinstance(value, list | tuple) and 0 <= segment < len(value):
+        return value[segment]
     return MISSING

@@ -1,4 +1,4 @@
-"""The blob store that a URL names."""
+"""The choice of a blob store by its URL."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ _ACCEPTED = "file:///relative/path, file:////absolute/path, gs://bucket[/prefix]
 
 
 def open_blobs(url: str, emulator: str | None = None) -> Blobs:
-    """The blob store behind a URL. Nothing is touched before its first use. Raises `ValueError` for other URLs.
+    """Open the blob store of a URL, untouched before its first use. Raises `ValueError`.
 
-    Paths are written as in a store's URL: what follows the third slash, so that an absolute path has four.
-    `emulator` is the URL of an emulator in the place of Cloud Storage.
+    A path follows the third slash, so that an absolute one has four. `emulator`: the URL of an emulator to use instead
+    of Cloud Storage.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
@@ -24,21 +24,16 @@ def open_blobs(url: str, emulator: str | None = None) -> Blobs:
         path = rest.removeprefix("///")
         if path in {rest, ""}:
             raise ValueError(f"a folder of blobs needs a path: {_ACCEPTED}")
-        return _folder(Folder(Path(path)))
+        folder = Folder(Path(path))
+
+        def connect() -> LocalStore:
+            folder.make()
+            folder.tidy()
+            return LocalStore(prefix=folder.root)
+
+        return ObjectBlobs(connect, folder)
     if scheme == "gs":
-        from aex_runtime.blobs.cloud_storage import (  # noqa: PLC0415 a process has one kind of blob store
-            bucket_of,
-            connection_to,
-        )
+        from aex_runtime.blobs import cloud_storage  # noqa: PLC0415 a process has one kind of blob store
 
-        return ObjectBlobs(connection_to(bucket_of(url), emulator))
+        return ObjectBlobs(cloud_storage.connection_to(cloud_storage.bucket_of(url), emulator))
     raise ValueError(f"unknown blob scheme {scheme!r}; a blob store is {_ACCEPTED}")
-
-
-def _folder(folder: Folder) -> Blobs:
-    def connect() -> LocalStore:
-        folder.make()
-        folder.tidy()
-        return LocalStore(prefix=folder.root)
-
-    return ObjectBlobs(connect, folder)

@@ -1,79 +1,161 @@
-"""What a folder of blobs needs beyond what obstore does: private modes, and bytes that outlive a power cut."""
+"""Folders of blobs with private modes and atomic, durable group writes."""
 
 import os
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from aex_runtime.blobs.folder_writing import PRIVATE_FILE, FileWriting, write_all
-from aex_runtime.durable_files import sync_folder
+from aex_runtime.files import open_new, sync_folder
+
+PRIVATE_FILE = 0o600
+
+
+class AtomicFileWrite:
+    """The steps of writing a file. After a failure they do nothing, and `failure` is its error."""
+
+    def __init__(self, path: Path, staged: Path, content: bytes, make_folders: Callable[[], None]) -> None:
+        """`staged`: the path until the bytes are stored. `make_folders` creates the folders of both paths."""
+        self.path = path
+        self.failure: OSError | None = None
+        self._staged = staged
+        self._content = content
+        self._make_folders = make_folders
+        self._descriptor: int | None = None
+        self._to_be_named = False
+
+    def begin(self) -> None:
+        """Write the bytes; a file with the same bytes remains, another one was damaged by a power cut."""
+        with self._keeping_failure():
+            if self._exists():
+                self._descriptor = os.open(self.path, os.O_RDONLY)  # its writer may have died before the sync
+                os.fchmod(self._descriptor, PRIVATE_FILE)
+                return
+            try:
+                self._descriptor = open_new(self._staged, self._content, PRIVATE_FILE)
+            except FileNotFoundError:  # its first file, or the root is missing
+                self._make_folders()
+                self._descriptor = open_new(self._staged, self._content, PRIVATE_FILE)
+            self._to_be_named = True
+
+    def sync(self) -> None:
+        """Sync the bytes to the disk."""
+        with self._keeping_failure():
+            if self._descriptor is not None:
+                os.fsync(self._descriptor)
+
+    def name(self) -> None:
+        """Rename the file to its path; the name is durable once its folder is synced."""
+        with self._keeping_failure():
+            if not self._to_be_named or self.failure is not None:
+                return
+            try:
+                self._staged.replace(self.path)
+            except FileNotFoundError:  # the first file of its folder, or the root is missing
+                self._make_folders()
+                self._staged.replace(self.path)
+            self._to_be_named = False
+
+    def close(self) -> None:
+        """Close the file, and delete it if it was not renamed."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self._to_be_named:
+            self._staged.unlink(missing_ok=True)
+
+    @contextmanager
+    def _keeping_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.failure = self.failure or error
+
+    def _exists(self) -> bool:
+        try:
+            return self.path.stat().st_size == len(self._content) and self.path.read_bytes() == self._content
+        except FileNotFoundError:
+            return False
+
 
 STAGING = "staging"
-"""Of an area: where streams lie until their digest is known."""
+"""The folder of an area for streams whose digest is not known yet."""
 _PRIVATE_FOLDER = 0o700
 _ABANDONED_S = 86_400
-"""Nobody sends one blob for that long: what is older was left by a process that was killed."""
+"""Older streams are of processes that were killed: no blob takes that long."""
 
 
 class Folder:
-    """The root of a blob store on a local disk. Its methods touch the disk: call them in a thread."""
+    """The root of a blob store on a local disk. Call its methods in a thread."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
 
     def make(self) -> None:
-        """Create the root where there is none."""
+        """Create the root if it is missing."""
         self._make(self.root)
 
     def tidy(self) -> None:
-        """Remove streams that nobody goes on with; in a bucket its lifecycle rules do that."""
+        """Delete abandoned streams; in a bucket, lifecycle rules do that."""
         oldest = time.time() - _ABANDONED_S
-        for place in self.root.glob(f"*/{STAGING}/*"):
-            with suppress(FileNotFoundError):  # another process tidies too
-                if place.stat().st_mtime < oldest:
-                    place.unlink()
+        for path in self.root.glob(f"*/{STAGING}/*"):
+            with suppress(FileNotFoundError):  # another process may delete it
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
 
     def prepare(self, path: str) -> None:
-        """Create the folders above a blob, before obstore would with open modes. Raises `OSError` without the root.
+        """Create the private folders of a blob. Raises `OSError` without the root.
 
-        A root that was there and is gone (a disk that is not mounted) is not made anew: over an empty one all would
-        seem well, and what lies in the true one lost.
+        A root that disappeared, such as an unmounted disk, is not created again: its blobs would seem lost.
         """
         self.check()
         self._make((self.root / path).parent)
 
     def put_all(self, blobs: Sequence[tuple[str, bytes]]) -> list[OSError | None]:
-        """Write blobs (path, content), each whole, private and durable; for each of them why it could not be written.
+        """Write blobs (path, content) atomically, privately and durably; return the error of each, or None.
 
-        With the system's own calls, and as few as will do: a small blob by obstore's way through its threads costs more
-        than all that a request does besides.
+        All are written before the first sync, and renamed before the first folder's sync, so that they share most
+        syncs. obstore's threads would cost more than the rest of a request.
         """
-        return write_all([self._writing(path, content) for path, content in blobs])
+        files = [self._writing(path, content) for path, content in blobs]
+        try:
+            for step in (AtomicFileWrite.begin, AtomicFileWrite.sync, AtomicFileWrite.name):
+                for each in files:
+                    step(each)
+        finally:
+            for each in files:
+                each.close()
+        unsynced: dict[Path, OSError] = {}
+        for folder in {each.path.parent for each in files if each.failure is None}:
+            try:
+                sync_folder(folder)
+            except OSError as error:
+                unsynced[folder] = error
+        return [each.failure or unsynced.get(each.path.parent) for each in files]
 
-    def _writing(self, path: str, content: bytes) -> FileWriting:
+    def _writing(self, path: str, content: bytes) -> AtomicFileWrite:
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
 
         def make_folders() -> None:
             self.prepare(path)
             self._make(staged.parent)
 
-        return FileWriting(self.root / path, staged, content, make_folders)
+        return AtomicFileWrite(self.root / path, staged, content, make_folders)
 
     def seal(self, path: str) -> None:
-        """Make a written blob private and durable: obstore renames into place, it does not sync."""
-        place = self.root / path
-        file = os.open(place, os.O_RDONLY)
+        """Make a written blob private and durable, because obstore renames without a sync."""
+        blob = self.root / path
+        file = os.open(blob, os.O_RDONLY)
         try:
             os.fchmod(file, PRIVATE_FILE)
             os.fsync(file)
         finally:
             os.close(file)
-        sync_folder(place.parent)
+        sync_folder(blob.parent)
 
     def check(self) -> None:
-        """Raise `OSError` where blobs could not be read and written."""
+        """Raise `OSError` if blobs cannot be read and written."""
         if not self.root.is_dir() or not os.access(self.root, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(f"{self.root} is no folder that can be written")
 

@@ -11,11 +11,10 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore
 
-from aex_runtime.blobs.digests import Meter, digest_of
+from aex_runtime.blobs.batch_writer import BlobBatchWriter
 from aex_runtime.blobs.folder import STAGING, Folder
-from aex_runtime.blobs.group_puts import GroupPuts
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobTooLarge, BlobUnavailable
-from aex_runtime.blobs.reading import verified_pieces
+from aex_runtime.blobs.streams import Meter, digest_of, verified_pieces
 
 if TYPE_CHECKING:
     from obstore import GetResult  # its stubs alone have the name
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
 _AREA = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1_048_576
-"""Of a blob that is read piece by piece it is also what is fetched at once, by a call of its own: a bucket's answer has
-to come to its end within seconds, however slow the blob's reader is."""
-_PARTS_AT_ONCE = 2
-"""Of a stream to a bucket, 5 MB each: they are what it holds in memory."""
+"""The size of a call's response, which must end within seconds however slow the blob's reader is."""
+_MAX_PARTS = 2
+"""Concurrent parts of a stream to a bucket, 5 MB each, all in memory."""
 _PING_S = 3.0
 _NO_BUCKET = "<Code>NoSuchBucket</Code>"
 
@@ -34,8 +32,8 @@ _NO_BUCKET = "<Code>NoSuchBucket</Code>"
 class ObjectBlobs:
     """Blobs at `{area}/{first two digits}/{digest}`.
 
-    `connect` opens the object store; it runs in a thread at first use. `folder` is given where that store is a local
-    one. `deadline_s` bounds every call, except that a stream may take as long as its source does.
+    `connect` opens the object store in a thread at first use. `folder` is set for a local store. `deadline_s` bounds
+    every call but streams, which take as long as their source.
     """
 
     def __init__(
@@ -43,7 +41,7 @@ class ObjectBlobs:
     ) -> None:
         self._connect = connect
         self._folder = folder
-        self._puts = GroupPuts(folder.put_all) if folder is not None else None
+        self._puts = BlobBatchWriter(folder.put_all) if folder is not None else None
         self._deadline_s = deadline_s
         self._store: ObjectStore | None = None
         self._opening = asyncio.Lock()
@@ -51,7 +49,7 @@ class ObjectBlobs:
     async def put(self, area: str, content: bytes) -> BlobRef:
         ref = BlobRef(await digest_of(content), len(content))
         path = _path(area, ref.digest)
-        async with _translated(f"put {path}", self._deadline_s):
+        async with _translate_errors(f"put {path}", self._deadline_s):
             store = await self._opened()
             if self._puts is not None:
                 await self._puts.put(path, content)
@@ -67,41 +65,38 @@ class ObjectBlobs:
         meter = Meter(chunks, max_bytes)
         staged = f"{_checked(area)}/{STAGING}/{uuid4().hex}"
         try:
-            async with _translated(f"put {staged}", None):
+            async with _translate_errors(f"put {staged}", None):
                 return await self._take(area, staged, meter)
         except Exception:
-            if meter.failure is not None:  # the source's own failure, whatever became of it on its way
+            if meter.failure is not None:  # the source's own error, before obstore translated it
                 raise meter.failure from None
             raise
 
     async def _take(self, area: str, staged: str, meter: Meter) -> BlobRef:
-        """Write a stream aside, then move it to where its digest says."""
+        """Write a stream to a staging path, then move it to the path of its digest."""
         store = await self._prepared(staged)
         try:
-            await obstore.put_async(store, staged, meter.metered(), max_concurrency=_PARTS_AT_ONCE)
+            await obstore.put_async(store, staged, meter.chunks(), max_concurrency=_MAX_PARTS)
             ref = meter.ref()
             path = _path(area, ref.digest)
             await self._seal(staged)
             await self._prepared(path)
-            await self._move(store, staged, path)
+            # A power cut may have damaged a blob in a folder. A bucket damages none, and accepts one write per second
+            # to an object: an existing blob remains.
+            try:
+                await obstore.rename_async(store, staged, path, overwrite=self._folder is not None)
+            except AlreadyExistsError:
+                await obstore.delete_async(store, staged)
             await self._seal(path)
         except BaseException:
-            with suppress(BaseError, OSError):  # the failure itself is what the caller gets
+            with suppress(BaseError, OSError):  # the caller gets the first error
                 await obstore.delete_async(store, staged)
             raise
         return ref
 
-    async def _move(self, store: ObjectStore, staged: str, path: str) -> None:
-        # A blob in a folder may have been torn by a power cut. A bucket tears nothing, and takes one write a second of
-        # one object: what is there stays.
-        try:
-            await obstore.rename_async(store, staged, path, overwrite=self._folder is not None)
-        except AlreadyExistsError:
-            await obstore.delete_async(store, staged)
-
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
         path = _known(area, digest)
-        async with _translated(f"get {path}", self._deadline_s):
+        async with _translate_errors(f"get {path}", self._deadline_s):
             content = await self._read(path, max_bytes)
         if await digest_of(content) != digest:
             raise BlobCorrupt(f"{path}: the bytes have another digest")
@@ -109,12 +104,12 @@ class ObjectBlobs:
 
     async def read(self, area: str, digest: str) -> BlobReading:
         path = _known(area, digest)
-        async with _translated(f"get {path}", self._deadline_s):
+        async with _translate_errors(f"get {path}", self._deadline_s):
             result = await self._found(path)
-            first = await _beginning(result)
+            first = await _receive(result, _CHUNK)  # a small blob needs no other call
 
         async def fetch(start: int) -> bytes:
-            async with _translated(f"get {path}", self._deadline_s):
+            async with _translate_errors(f"get {path}", self._deadline_s):
                 store = await self._opened()
                 end = min(start + _CHUNK, size)
                 return bytes(await obstore.get_range_async(store, path, start=start, end=end))
@@ -123,19 +118,19 @@ class ObjectBlobs:
         return BlobReading(size, verified_pieces(path, digest, size, first, fetch))
 
     async def ping(self) -> None:
-        async with _translated("ping", _PING_S):
+        async with _translate_errors("ping", _PING_S):
             store = await self._opened()
             if self._folder is not None:
                 await asyncio.to_thread(self._folder.check)
-            try:  # not by its head: what an answer without a body says of a missing bucket is the same
+            try:  # with a body, which distinguishes a missing bucket from a missing blob
                 await obstore.get_async(store, "ping")
             except FileNotFoundError as error:
-                _refuse_without_bucket(error)
+                _check_bucket(error)
 
     async def _opened(self) -> ObjectStore:
         if self._store is not None:
             return self._store
-        async with self._opening:  # two first uses at once must not open two stores: in memory each would be its own
+        async with self._opening:  # two concurrent first uses must share a store in memory
             if self._store is None:
                 self._store = await asyncio.to_thread(self._connect)
             return self._store
@@ -162,47 +157,41 @@ class ObjectBlobs:
         try:
             return await obstore.get_async(store, path)
         except FileNotFoundError as error:
-            if self._folder is not None:  # without its root nothing is missing: all is out of reach
+            if self._folder is not None:  # without its root the store is unavailable
                 await asyncio.to_thread(self._folder.check)
-            _refuse_without_bucket(error)
+            _check_bucket(error)
             raise BlobMissing(path) from error
 
     async def _read(self, path: str, max_bytes: int | None) -> bytes:
         result = await self._found(path)
         limit = result.meta["size"] if max_bytes is None else max_bytes
-        parts: list[bytes] = []
-        received = result.meta["size"] if result.meta["size"] > limit else 0
-        if received == 0:
-            async for chunk in result.stream(min_chunk_size=_CHUNK):
-                parts.append(bytes(chunk))
-                received += len(chunk)
-                if received > limit:
-                    break
-        if received > limit:
+        content = b""
+        if result.meta["size"] <= limit:
+            content = await _receive(result, limit + 1)
+        if max(result.meta["size"], len(content)) > limit:
             raise BlobTooLarge(f"{path}: more than {limit} bytes")
-        return b"".join(parts)
+        return content
 
 
-def _refuse_without_bucket(error: FileNotFoundError) -> None:
-    """Without its bucket nothing is missing: all is out of reach. Its code, in the answer, is all that tells."""
+def _check_bucket(error: FileNotFoundError) -> None:
+    """Raise `BlobUnavailable` if the error is of a missing bucket."""
     if _NO_BUCKET in str(error):
         raise BlobUnavailable("there is no such bucket") from error
 
 
-async def _beginning(result: "GetResult") -> bytes:
-    """What is fetched first: the answer is there, so nobody is asked twice for a small blob."""
+async def _receive(result: "GetResult", enough: int) -> bytes:
+    """Return the first chunks of an open response, up to the one that reaches `enough` bytes."""
     parts: list[bytes] = []
-    received = 0
     async for chunk in result.stream(min_chunk_size=_CHUNK):
         parts.append(bytes(chunk))
-        received += len(chunk)
-        if received >= _CHUNK:
+        enough -= len(chunk)
+        if enough <= 0:
             break
     return b"".join(parts)
 
 
 def _known(area: str, digest: str) -> str:
-    """Where a blob lies. Raises `BlobMissing` for what is no digest."""
+    """Return the path of a blob. Raises `BlobMissing` for an invalid digest."""
     if _DIGEST.fullmatch(digest) is None:
         raise BlobMissing(f"{_checked(area)}: {digest!r} is no digest")
     return _path(area, digest)
@@ -219,16 +208,12 @@ def _path(area: str, digest: str) -> str:
 
 
 @asynccontextmanager
-async def _translated(what: str, deadline_s: float | None) -> AsyncIterator[None]:
+async def _translate_errors(operation: str, deadline_s: float | None) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(deadline_s):
             yield
     except TimeoutError as error:
-        raise BlobUnavailable(f"{what}: no answer within {deadline_s} s") from error
+        raise BlobUnavailable(f"{operation}: no answer within {deadline_s} s") from error
     except (BaseError, OSError) as error:
-        raise BlobUnavailable(f"{what}: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    """obstore's messages go on with pages of debug output."""
-    return next(iter(str(error).splitlines()), type(error).__name__)
+        first_line = next(iter(str(error).splitlines()), type(error).__name__)  # obstore adds pages of debug output
+        raise BlobUnavailable(f"{operation}: {first_line}") from error

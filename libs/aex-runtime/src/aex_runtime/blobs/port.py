@@ -1,5 +1,4 @@
-"""Content-addressed bytes. An area is a prefix with its own permissions (`evaluation`, `records`, `data`,
-`artifacts`)."""
+"""The port of content-addressed bytes. An area (`records`, `data`, …) has its own permissions."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
@@ -7,23 +6,23 @@ from typing import Protocol
 
 
 class BlobError(Exception):
-    """The blob store refused or failed."""
+    """A refusal or failure of the blob store."""
 
 
 class BlobUnavailable(BlobError):
-    """It cannot be reached. Worth a retry."""
+    """An outage of the blob store. Worth a retry."""
 
 
 class BlobMissing(BlobError):
-    """No blob has this digest."""
+    """A digest without a blob."""
 
 
 class BlobCorrupt(BlobError):
-    """The bytes do not have the digest that names them."""
+    """A blob whose bytes do not have its digest."""
 
 
 class BlobTooLarge(BlobError):
-    """More bytes than the caller allows."""
+    """A blob above the caller's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +35,28 @@ class BlobRef:
 
 @dataclass(frozen=True, slots=True)
 class BlobReading:
-    """A blob on its way out: its size in bytes, and its pieces, to be read once and closed."""
+    """A blob being read: its size in bytes, and its pieces, to be read once and closed."""
 
     size: int
     pieces: AsyncGenerator[bytes, None]
-    """The last one comes only once the digest of all was verified, so that nobody has the whole of what is none:
-    raises `BlobCorrupt` in its place, and `BlobUnavailable` where the store fails on the way."""
+    """The last piece is preceded by the check of the digest: raises `BlobCorrupt` instead of it, and
+    `BlobUnavailable` if the store fails."""
 
 
 class Blobs(Protocol):
-    """Where large and secret bytes lie."""
+    """A store of large and secret bytes."""
 
     async def put(self, area: str, content: bytes) -> BlobRef:
         """Store bytes under their digest; the same bytes twice are stored once."""
-        ...
 
     async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
         """Store a stream. Raises `BlobTooLarge` past `max_bytes`, and then keeps nothing."""
-        ...
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        """The bytes, their digest verified. Raises `BlobMissing`, `BlobCorrupt`, `BlobTooLarge`."""
-        ...
+        """Return the bytes with a verified digest. Raises `BlobMissing`, `BlobCorrupt`, `BlobTooLarge`."""
 
     async def read(self, area: str, digest: str) -> BlobReading:
-        """The bytes piece by piece, in constant memory. Raises `BlobMissing` and `BlobUnavailable` before the first."""
-        ...
+        """Return the pieces of a blob, read in constant memory. Raises `BlobMissing`, `BlobUnavailable`."""
 
     async def ping(self) -> None:
-        """Return where the store answers; raise `BlobUnavailable` where it does not."""
-        ...
+        """Return if the store answers; raise `BlobUnavailable` if not."""

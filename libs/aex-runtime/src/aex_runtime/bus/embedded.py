@@ -1,12 +1,11 @@
-"""The embedded bus: durable queues in SQLite, one file for each subscribing service, on one machine.
+"""The embedded bus: durable queues in SQLite, a file for each subscribing service, on one machine.
 
-One file per subscriber because writers of one file wait for each other. Publishers write into every subscriber's
-file and wake its consumers by datagram; a slow poll stands behind.
+A file per subscriber, because writers of a file wait for each other. Publishers write into every subscriber's file
+and wake its consumers by datagram; consumers also poll.
 """
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -15,75 +14,76 @@ from uuid import uuid4
 
 import structlog
 
-from aex_models.events import TOPICS, Topic
-from aex_runtime.bus.consumption import Claim, Claimed, Consumption, Pace
-from aex_runtime.bus.port import Ack, BusUnavailable, Delivery, Disposition, Message, Outgoing, Receiver
-from aex_runtime.bus.queue import table
-from aex_runtime.bus.queue.presence import Presence, Waker
-from aex_runtime.bus.queue.writer import QueueWriter
-from aex_runtime.bus.topology import check_subscription, route
+from aex_models.events import TOPICS
+from aex_runtime.bus import embedded_table
+from aex_runtime.bus.consume_loop import ConsumeLoop, ConsumePolicy, LeaseBatch, LeasedMessage
+from aex_runtime.bus.embedded_presence import ConsumerPresence, Waker
+from aex_runtime.bus.embedded_writer import QueueWriter
+from aex_runtime.bus.port import (
+    Ack,
+    BusUnavailable,
+    Disposition,
+    Outgoing,
+    Receiver,
+    check_subscription,
+    route,
+)
 from aex_runtime.clock import Clock, WallClock, epoch_micros
 from aex_runtime.ids import Ids, RandomIds
 
 _PING_TIMEOUT_S = 3.0
-_CENSUS_EVERY_S = 0.9
+_PRESENCE_CHECK_S = 0.9
 _log = structlog.get_logger(__name__)
 
 
 class EmbeddedBus:
-    """Publishes into, and consumes from, the queue files of a directory. Any number of processes may share it."""
+    """A bus of queue files in a directory, which any number of processes may share."""
 
     def __init__(
-        self,
-        directory: Path,
-        clock: Clock | None = None,
-        ids: Ids | None = None,
-        topics: Mapping[str, Topic] = TOPICS,
-        pace: Pace | None = None,
+        self, directory: Path, clock: Clock | None = None, ids: Ids | None = None, policy: ConsumePolicy | None = None
     ) -> None:
-        """`pace.visibility`: after how long a message of a hung consumer comes again; a dead one's comes at once."""
+        """`policy.visibility` is for hung consumers; the messages of a dead one are released at once."""
         self._directory = directory
         self._clock = clock or WallClock()
         self._ids = ids or RandomIds()
-        self._topics = topics
-        self._pace = pace or Pace()
+        self._policy = policy or ConsumePolicy()
         self._files: dict[str, tuple[QueueWriter, Waker]] = {}
         self._closed = False
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         now = epoch_micros(self._clock.now())
-        queues = route(self._topics, messages)
+        queues = route(TOPICS, messages)
         writers = [self._writer(service) for service in queues]
         inserts = [
-            writer.run(partial(table.insert, messages=_rows(pairs), now=now), durable=True)
+            writer.run(partial(embedded_table.insert, messages=pairs, now=now), durable=True)
             for writer, pairs in zip(writers, queues.values(), strict=True)
         ]
-        # Each is awaited even where one fails, so that none is left running unseen.
+        # Each is awaited even if one fails, so that none remains running.
         for result in await asyncio.gather(*inserts, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        check_subscription(self._topics, service, topics)
+        check_subscription(TOPICS, service, topics)
         writer, wake = self._writer(service), asyncio.Event()
         folder = self._directory / f"{service}.consumers"
         try:
-            presence = await Presence.announce(folder, uuid4().hex[:12], wake)
+            presence = await ConsumerPresence.register(folder, uuid4().hex[:12], wake)
         except OSError as error:
             raise BusUnavailable(f"{folder}: {error}") from error
-        queue = _ServiceQueue(writer, presence, topics, self._clock, self._pace.visibility)
+        queue = _ServiceQueue(writer, presence, topics, self._clock, self._policy.visibility)
         try:
-            await Consumption(queue, receive, concurrency, self._pace, wake, self._ids).run()
+            await ConsumeLoop(queue, receive, concurrency, self._policy, wake, self._ids).run()
         finally:
             presence.withdraw()
 
     async def backlog(self, service: str) -> int:
-        """How many messages a service has not acked yet. Raises `BusUnavailable`."""
-        return await self._writer(service).run(table.count, durable=False)
+        """Return the number of messages that a service has not acked. Raises `BusUnavailable`."""
+        return await self._writer(service).run(embedded_table.count, durable=False)
 
     async def oldest_unhandled_s(self, service: str) -> float:
-        """See `TellsQueueAge`."""
-        since = await self._writer(service).run(table.oldest, durable=False)
+        """See `ReportsQueueAge`."""
+        since = await self._writer(service).run(embedded_table.oldest_enqueued_at, durable=False)
         return 0.0 if since is None else max(0.0, (epoch_micros(self._clock.now()) - since) / 1e6)
 
     async def ping(self) -> None:
@@ -91,7 +91,8 @@ class EmbeddedBus:
             async with asyncio.timeout(_PING_TIMEOUT_S):
                 if self._files and not await asyncio.to_thread(self._directory.is_dir):
                     raise BusUnavailable(f"{self._directory} is gone")
-                writers = [writer for writer, _ in self._files.values()] or [self._writer(self._any_subscriber())]
+                subscriber = next(service for topic in TOPICS.values() for service in topic.subscribers)
+                writers = [writer for writer, _ in self._files.values()] or [self._writer(subscriber)]
                 await asyncio.gather(*(writer.run(lambda _: None, durable=False) for writer in writers))
         except TimeoutError:
             raise BusUnavailable(f"{self._directory} did not answer in {_PING_TIMEOUT_S} s") from None
@@ -110,87 +111,74 @@ class EmbeddedBus:
             self._files[service] = QueueWriter(self._directory / f"{service}.sqlite3", waker), waker
         return self._files[service][0]
 
-    def _any_subscriber(self) -> str:
-        return next(service for topic in self._topics.values() for service in topic.subscribers)
-
 
 class _ServiceQueue:
-    """One service's queue file, as one consumer sees it."""
+    """A service's queue file, for one consumer."""
 
     def __init__(
-        self, writer: QueueWriter, presence: Presence, topics: Sequence[str], clock: Clock, visibility: timedelta
+        self, writer: QueueWriter, presence: ConsumerPresence, topics: Sequence[str], clock: Clock, lease: timedelta
     ) -> None:
         self._writer = writer
         self._presence = presence
         self._topics = tuple(topics)
         self._clock = clock
-        self._visibility = visibility
-        self._claims = 0
-        self._next_census_s = 0.0
+        self._lease = lease
+        self._leases = 0
+        self._next_check_s = 0.0
 
-    async def claim(self, limit: int) -> Claimed:
-        await self._free_the_dead()
-        self._claims += 1
-        token = f"{self._presence.name}/{self._claims}"
-        now = epoch_micros(self._clock.now())
-        until = self._after(self._visibility)
+    async def lease(self, limit: int) -> LeaseBatch:
+        await self._release_dead_consumers()
+        token, now, until = self._new_lease()
 
-        def work(connection: Connection) -> tuple[list[table.Row], int | None, bool]:
-            rows = table.claim(connection, self._topics, limit, token, now, until)
-            upcoming = table.next_visible(connection, self._topics, now) if len(rows) < limit else now
-            return rows, upcoming, table.has_suspected(connection, self._topics, now)
+        def work(connection: Connection) -> tuple[list[LeasedMessage], int | None, bool]:
+            messages = embedded_table.lease(connection, self._topics, limit, token, now, until)
+            next_at = embedded_table.next_visible(connection, self._topics, now) if len(messages) < limit else now
+            return messages, next_at, embedded_table.has_suspects(connection, self._topics, now)
 
-        rows, upcoming, suspected = await self._writer.run(work, durable=False)
-        next_in_s = None if upcoming is None else (upcoming - now) / 1e6
-        return Claimed([_claim_of(row) for row in rows], next_in_s, suspected)
+        messages, next_at, has_suspects = await self._writer.run(work, durable=False)
+        next_in_s = None if next_at is None else (next_at - now) / 1e6
+        return LeaseBatch(messages, next_in_s, has_suspects)
 
-    async def claim_suspected(self) -> Claim | None:
-        self._claims += 1
-        token, now = f"{self._presence.name}/{self._claims}", epoch_micros(self._clock.now())
-        until = self._after(self._visibility)
-        work = partial(table.claim, topics=self._topics, limit=1, token=token, now=now, until=until, suspected=True)
-        return next((_claim_of(row) for row in await self._writer.run(work, durable=False)), None)
+    async def lease_suspect(self) -> LeasedMessage | None:
+        token, now, until = self._new_lease()
+        work = partial(
+            embedded_table.lease, topics=self._topics, limit=1, token=token, now=now, until=until, suspects=True
+        )
+        return next(iter(await self._writer.run(work, durable=False)), None)
 
-    async def settle(self, claim: Claim, disposition: Disposition) -> bool:
-        if isinstance(disposition, Ack):
-            work = partial(table.remove, number=claim.row, token=claim.token)
-        else:
+    async def resolve(self, leased: LeasedMessage, disposition: Disposition) -> bool:
+        def work(connection: Connection) -> bool:
+            if isinstance(disposition, Ack):
+                return embedded_table.remove(connection, leased.row, leased.token)
             visible_at = self._after(disposition.delay)
-            work = partial(
-                table.put_back,
-                number=claim.row,
-                token=claim.token,
-                visible_at=visible_at,
-                counted=disposition.counted,
-            )
+            return embedded_table.requeue(connection, leased.row, leased.token, visible_at, disposition.counted)
+
         return await self._writer.run(work, durable=False)
 
-    async def keep(self, claims: Sequence[Claim]) -> None:
-        held = [(claim.row, claim.token) for claim in claims]
-        await self._writer.run(partial(table.extend, held=held, until=self._after(self._visibility)), durable=False)
-
-    async def give_back(self) -> None:
-        work = partial(table.free, owner=self._presence.name, counted=False)
+    async def extend(self, messages: Sequence[LeasedMessage]) -> None:
+        leases = [(leased.row, leased.token) for leased in messages]
+        work = partial(embedded_table.extend, leases=leases, until=self._after(self._lease))
         await self._writer.run(work, durable=False)
 
-    async def _free_the_dead(self) -> None:
-        """Once a second, free what dead consumers held: nobody need wait for their visibility time-outs."""
+    async def release_all(self) -> None:
+        work = partial(embedded_table.release, owner=self._presence.name, counted=False)
+        await self._writer.run(work, durable=False)
+
+    async def _release_dead_consumers(self) -> None:
+        """Release the messages of dead consumers, once a second, before their visibility time-outs."""
         now_s = asyncio.get_running_loop().time()
-        if now_s < self._next_census_s:
+        if now_s < self._next_check_s:
             return
-        self._next_census_s = now_s + _CENSUS_EVERY_S
-        for name in self._presence.dead():
-            freed = await self._writer.run(partial(table.free, owner=name, counted=True), durable=False)
-            self._presence.forget(name)
-            _log.warning("dead_consumer_found", consumer=name, deliveries_freed=freed)
+        self._next_check_s = now_s + _PRESENCE_CHECK_S
+        for name in self._presence.find_dead():
+            released = await self._writer.run(partial(embedded_table.release, owner=name, counted=True), durable=False)
+            self._presence.remove(name)
+            _log.warning("dead_consumer_found", consumer=name, deliveries_freed=released)
+
+    def _new_lease(self) -> tuple[str, int, int]:
+        """Return a new token, the present time, and the end of a lease that begins now."""
+        self._leases += 1
+        return f"{self._presence.name}/{self._leases}", epoch_micros(self._clock.now()), self._after(self._lease)
 
     def _after(self, delay: timedelta) -> int:
         return epoch_micros(self._clock.now() + delay)
-
-
-def _claim_of(row: table.Row) -> Claim:
-    return Claim(row.token, row.number, Delivery(row.topic, row.message(), row.attempts, row.died))
-
-
-def _rows(pairs: Sequence[tuple[str, Message]]) -> list[tuple[str, str, bytes]]:
-    return [(topic, json.dumps(message.attributes), message.data) for topic, message in pairs]

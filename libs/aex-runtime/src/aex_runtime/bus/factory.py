@@ -1,19 +1,19 @@
-"""The bus that a URL names."""
+"""The choice of a bus by its URL."""
 
 import re
 from pathlib import Path
 
 from aex_runtime.bus.port import Bus
-from aex_runtime.google_project import PROJECT_ID
+from aex_runtime.setting_types import PROJECT_ID
 
 _ACCEPTED = "embedded:///relative/folder, embedded:////absolute/folder, pubsub://project or memory:"
 _PROJECT = re.compile(PROJECT_ID, re.ASCII)
 
 
 def open_bus(url: str, emulator: str | None = None) -> Bus:
-    """The bus behind a URL. Nothing is touched before its first use. Raises `ValueError` for other URLs.
+    """Open the bus of a URL; it touches nothing before its first use. Raises `ValueError` for other URLs.
 
-    `emulator`: the `host:port` of one to use in the place of Pub/Sub.
+    `emulator`: `host:port` of an emulator to use instead of Pub/Sub.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
@@ -31,15 +31,11 @@ def open_bus(url: str, emulator: str | None = None) -> Bus:
         project = rest.removeprefix("//").removesuffix("/")
         if not rest.startswith("//") or not _PROJECT.fullmatch(project):
             raise ValueError(f"a Pub/Sub bus needs the id of a project: {_ACCEPTED}")
-        return _pubsub(project, emulator)
+        try:
+            from aex_runtime.bus.pubsub import PubSubBus  # noqa: PLC0415 its libraries are an extra
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
+                raise
+            raise ValueError("a Pub/Sub bus needs Google's libraries: pip install 'aex-runtime[google]'") from error
+        return PubSubBus(project, emulator=emulator)
     raise ValueError(f"unknown bus scheme {scheme!r}; a bus is {_ACCEPTED}")
-
-
-def _pubsub(project: str, emulator: str | None) -> Bus:
-    try:
-        from aex_runtime.bus.pubsub import PubSubBus  # noqa: PLC0415 its libraries are an extra
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
-            raise
-        raise ValueError("a Pub/Sub bus needs Google's libraries: pip install 'aex-runtime[google]'") from error
-    return PubSubBus(project, emulator=emulator)

@@ -1,22 +1,24 @@
-"""The event bus: at least once, unordered. Topics and subscriptions are declared in `aex_models.events`."""
+"""The event bus: at-least-once delivery, unordered, of the topics declared in `aex_models.events`."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+from aex_models.events import Topic
 
 
 class BusError(Exception):
-    """The bus refused or failed."""
+    """A refusal or failure of the bus."""
 
 
 class BusUnavailable(BusError):
-    """The bus cannot be reached. Worth a retry."""
+    """An outage of the bus. Worth a retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message on the wire: CloudEvents attributes and JSON data."""
+    """A message on the wire: CloudEvents attributes and JSON data."""
 
     attributes: dict[str, str]
     data: bytes
@@ -24,10 +26,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery of a message. `attempt` starts at 1 and does not count deliveries that were given back.
+    """A delivery of a message. `attempt` starts at 1 and does not count released deliveries.
 
-    `died`: how many deliveries in a row, just before this one, had no end, most likely because their process died. 0
-    where a bus cannot tell them from those that were never begun.
+    `died`: the number of deliveries directly before this one without an ack or nack, probably because their process
+    died. 0 for a bus that does not know.
     """
 
     topic: str
@@ -38,12 +40,12 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The message is dealt with."""
+    """The end of a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Deliver it again, not before `delay`. Uncounted, it takes nothing from the message's attempts."""
+    """Another delivery after `delay`. Uncounted, it is no attempt."""
 
     delay: timedelta
     counted: bool = True
@@ -55,7 +57,7 @@ Receiver = Callable[[Delivery], Awaitable[Disposition]]
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message and the topic that it goes to; with `subscriber`, to that service alone (a replayed dead letter)."""
+    """A message and its topic; with `subscriber`, for that service alone (a replayed dead letter)."""
 
     topic: str
     message: Message
@@ -66,27 +68,57 @@ class Bus(Protocol):
     """Publishes to topics and consumes a service's subscriptions."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Durable for every subscriber when it returns; raises `BusUnavailable`, and then may be repeated.
+        """Publish durably for every subscriber. Raises `BusUnavailable`; then it may be repeated.
 
-        Raises `BusError` for a topic or a subscriber that is not declared, or for a message that this bus cannot
-        carry; then nothing is published.
+        Raises `BusError` for an undeclared topic or subscriber, and for a message that this bus cannot carry; then
+        nothing is published.
         """
-        ...
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        """Deliver to `receive` until cancelled; a cancelled consumer finishes or gives back what it holds.
+        """Deliver to `receive` until cancelled; a cancelled consumer finishes or releases its messages.
 
-        A delivery that is neither acked nor retried (a crash) comes again after the visibility time-out, and counts as
-        an attempt. One that was cut off twice in a row is suspected: it is delivered alone, after others had their
-        turn, so that what kills its process takes down nothing else. An outage of the bus is waited out. Raises
-        `BusError` for a topic that `service` does not subscribe to.
+        After a crash the message is delivered again after the visibility time-out, which counts as an attempt. A
+        message whose consumer died twice in a row is a suspect. It is delivered alone, after other messages, so that
+        a message that kills its process ends no other work. Outages of the bus are waited out.
+        Raises `BusError` for a topic that `service` does not subscribe to.
         """
-        ...
 
     async def ping(self) -> None:
-        """Return where the bus answers; raise `BusUnavailable` where it does not."""
-        ...
+        """Return if the bus answers; raise `BusUnavailable` if not."""
 
     async def close(self) -> None:
-        """Let go of files and connections."""
-        ...
+        """Close files and connections."""
+
+
+def route(topics: Mapping[str, Topic], messages: Sequence[Outgoing]) -> dict[str, list[tuple[str, Message]]]:
+    """Return the (topic, message) pairs of each subscriber. Raises `BusError` for undeclared names."""
+    queues: dict[str, list[tuple[str, Message]]] = {}
+    for outgoing in messages:
+        topic = topics.get(outgoing.topic)
+        if topic is None:
+            raise BusError(f"{outgoing.topic} is not a declared topic")
+        if outgoing.subscriber is not None and outgoing.subscriber not in topic.subscribers:
+            raise BusError(f"{outgoing.subscriber} does not subscribe to {outgoing.topic}")
+        for subscriber in (outgoing.subscriber,) if outgoing.subscriber else topic.subscribers:
+            queues.setdefault(subscriber, []).append((outgoing.topic, outgoing.message))
+    return queues
+
+
+def check_subscription(topics: Mapping[str, Topic], service: str, names: Sequence[str]) -> None:
+    """Raise `BusError` for a topic that is not declared, or that `service` does not subscribe to."""
+    for name in names:
+        if name not in topics:
+            raise BusError(f"{name} is not a declared topic")
+        if service not in topics[name].subscribers:
+            raise BusError(f"{service} does not subscribe to {name}")
+
+
+@runtime_checkable
+class ReportsQueueAge(Protocol):
+    """A bus that can read its queues. For Pub/Sub, see Google's `subscription/oldest_unacked_message_age`."""
+
+    async def oldest_unhandled_s(self, service: str) -> float:
+        """Return the age in seconds of the oldest event that `service` has not acked; 0 if there is none.
+
+        Deliveries in progress and delayed events count. Raises `BusUnavailable`.
+        """

@@ -1,9 +1,10 @@
-"""The one connection of a bus to Pub/Sub: deadlines, retries, and Google's errors in our words."""
+"""The connection of a bus to Pub/Sub: deadlines, retries and translated errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import google.auth
@@ -19,8 +20,9 @@ from google.pubsub_v1.types import StreamingPullRequest, StreamingPullResponse
 from aex_models.backoff import Backoff
 from aex_models.events import Topic
 from aex_runtime.bus.port import BusError, BusUnavailable
-from aex_runtime.bus.pubsub_emulator import create_missing
+from aex_runtime.bus.pubsub_topology import create_missing
 from aex_runtime.ids import Ids
+from aex_runtime.retry import Retries
 
 T = TypeVar("T")
 Stream = grpc.aio.StreamStreamCall[StreamingPullRequest, StreamingPullResponse]
@@ -35,9 +37,9 @@ _OPTIONS = (
 _KEEPALIVE = (
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.http2.ping_timeout_ms", 5_000),  # what really ends the wait
+    ("grpc.http2.ping_timeout_ms", 5_000),  # ends the wait
 )
-"""Not for an emulator: it takes so many pings for an attack."""
+"""Not for an emulator, which treats as many pings as an attack."""
 
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
@@ -58,7 +60,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """One channel, and the two halves of the API on it."""
+    """A channel, and the two halves of the API on it."""
 
     channel: grpc.aio.Channel
     publisher: PublisherAsyncClient
@@ -66,12 +68,12 @@ class Clients:
 
 
 class PubSubConnection:
-    """Makes calls. Opened at the first; on an emulator that one also creates what is missing there."""
+    """Calls over a channel, which the first call opens. On an emulator it also creates missing resources."""
 
     def __init__(
         self, project: str, emulator: str | None, topics: Mapping[str, Topic], ids: Ids, deadline_s: float
     ) -> None:
-        """`deadline_s`: of a call with all its retries, where the call names no other."""
+        """`deadline_s`: of a call with its retries, unless the call has another."""
         self.project = project
         self._emulator = emulator
         self._topics = topics
@@ -83,33 +85,47 @@ class PubSubConnection:
         self._closed = False
 
     async def call(
-        self, what: str, rpc: Callable[[Clients, float], Awaitable[T]], deadline_s: float | None = None
+        self, resource: str, rpc: Callable[[Clients, float], Awaitable[T]], deadline_s: float | None = None
     ) -> T:
-        """What `rpc` returns, given the clients and its time-out. Raises `BusUnavailable`, and `BusError` where the
-        request itself is at fault; `what` names the call in their messages.
+        """Return the result of `rpc`, which gets the clients and its time-out in seconds.
+
+        Raises `BusUnavailable`, and `BusError` for an invalid request, with the name of the resource.
         """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + (self._deadline_s if deadline_s is None else deadline_s)
-        failures = 0
-        while True:
-            try:
-                return await self._once(what, rpc, until)
-            except GoogleAPICallError as error:
-                failures += 1
-                failure = self.failure_of(what, error)
-                delay_s = _RETRY.delay(failures, self._ids.jitter()).total_seconds()
-                if not self._passes(error) or loop.time() + delay_s >= until:
-                    raise failure from None
-            _log.warning("bus_call_retried", reason=str(failure), failures=failures, retry_in_s=delay_s)
-            await asyncio.sleep(delay_s)
+        end = asyncio.get_running_loop().time() + (self._deadline_s if deadline_s is None else deadline_s)
+
+        def retry_reason(error: Exception) -> str | None:
+            if not isinstance(error, GoogleAPICallError):
+                return None
+            failure = self.translate_error(resource, error)
+            return str(failure) if error.grpc_status_code in _TRANSIENT or not self._complete else None
+
+        attempt = partial(self._try, resource, rpc, end)
+        try:
+            return await Retries(_RETRY, self._ids).call_with_retries(
+                "bus_call_retried", attempt, retry_reason, end_s=end
+            )
+        except GoogleAPICallError as error:
+            raise self.translate_error(resource, error) from None
+
+    async def send(
+        self,
+        resource: str,
+        method: Callable[[Clients], Callable[..., Awaitable[T]]],
+        request: Any,
+        deadline_s: float | None = None,
+    ) -> T:
+        """Return the response to a request, as `call` does."""
+        return await self.call(
+            resource, lambda clients, timeout_s: method(clients)(request, retry=None, timeout=timeout_s), deadline_s
+        )
 
     async def stream(
         self, subscription: str, requests: AsyncIterator[StreamingPullRequest], lifetime_s: float
     ) -> Stream:
-        """Open a streaming pull. Raises `BusUnavailable`; what reading from it raises is for `failure_of`."""
+        """Open a streaming pull. Raises `BusUnavailable`; pass errors of its reading to `translate_error`."""
 
         async def pull(clients: Clients, _: float) -> Stream:
-            # Not through the client: that returns the call only once it is connected, too late for one that must stop.
+            # The client would return the call only once it is connected: too late for a consumer that must stop.
             streaming_pull: Any = clients.subscriber.transport.streaming_pull
             routing = (("x-goog-request-params", f"subscription={subscription}"),)
             opened: Stream = streaming_pull(requests, timeout=lifetime_s, metadata=routing)
@@ -117,27 +133,26 @@ class PubSubConnection:
 
         return await self.call(subscription, pull)
 
-    def failure_of(self, what: str, error: GoogleAPICallError | grpc.RpcError) -> BusError:
-        """What an error of Google's means, without the server's own text.
+    def translate_error(self, resource: str, error: GoogleAPICallError | grpc.RpcError) -> BusError:
+        """Return the bus's error for one of Google, without the server's text.
 
-        Only what the request itself is to blame for is no outage: a publisher must keep its events while a topic or
-        a permission is missing.
+        All but invalid requests are outages: a publisher must keep its events while a topic or permission is missing.
         """
         if isinstance(error, grpc.RpcError):
-            return self.failure_of(what, from_grpc_error(error))  # type: ignore[no-untyped-call]
+            return self.translate_error(resource, from_grpc_error(error))  # type: ignore[no-untyped-call]
         code: grpc.StatusCode | None = error.grpc_status_code
         if code in _AFTER_A_RESTART and self._emulator is not None:
-            # It may be empty now. A topic that another process has just made has perhaps no subscriptions yet: what
-            # is published there first would reach nobody.
+            # The emulator may be empty, or another process may have created a topic without its subscriptions yet: a
+            # message published there would reach no subscriber.
             self._complete = False
         if code is grpc.StatusCode.INVALID_ARGUMENT:
-            return BusError(f"{what}: Pub/Sub refuses the request as invalid")
+            return BusError(f"{resource}: Pub/Sub refuses the request as invalid")
         if code is None:
-            return BusUnavailable(f"{what}: {type(error).__name__}")
-        return BusUnavailable(f"{what}: {_FIXES.get(code, code.name)}")
+            return BusUnavailable(f"{resource}: {type(error).__name__}")
+        return BusUnavailable(f"{resource}: {_FIXES.get(code, code.name)}")
 
     async def close(self) -> None:
-        """Close the channel. Calls under way end with `BusUnavailable`."""
+        """Close the channel. Running calls end with `BusUnavailable`."""
         self._closed = True
         async with self._opening:
             clients, self._clients = self._clients, None
@@ -149,30 +164,33 @@ class PubSubConnection:
         if self._closed:
             raise BusUnavailable(f"the bus of project {self.project} is closed")
 
-    async def _once(self, what: str, rpc: Callable[[Clients, float], Awaitable[T]], until: float) -> T:
+    async def _try(self, resource: str, rpc: Callable[[Clients, float], Awaitable[T]], end: float) -> T:
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout_at(until):
-                clients = await self._ready(until)
-                return await rpc(clients, max(until - loop.time(), 0.001))
+            async with asyncio.timeout_at(end):
+                clients = await self._open(end)
+                return await rpc(clients, max(end - loop.time(), 0.001))
         except TimeoutError:
-            raise BusUnavailable(f"{what}: no answer in time") from None
+            raise BusUnavailable(f"{resource}: no answer in time") from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self._closed and task is not None and not task.cancelling():
-                self.check_open()  # closing the channel cancels its calls, but nobody cancelled this task
+                self.check_open()  # closing the channel cancels its calls, not their tasks
             raise
 
-    async def _ready(self, until: float) -> Clients:
+    async def _open(self, end: float) -> Clients:
         self.check_open()
         if self._clients is not None and self._complete:
             return self._clients
         async with self._opening:
             self.check_open()
             if self._clients is None:
-                self._clients = _clients(await self._channel())
+                channel = await self._channel()
+                publisher = PublisherAsyncClient(transport=PublisherGrpcAsyncIOTransport(channel=channel))
+                subscriber = SubscriberAsyncClient(transport=SubscriberGrpcAsyncIOTransport(channel=channel))
+                self._clients = Clients(channel, publisher, subscriber)
             if not self._complete:
-                clients, timeout_s = self._clients, max(until - asyncio.get_running_loop().time(), 0.001)
+                clients, timeout_s = self._clients, max(end - asyncio.get_running_loop().time(), 0.001)
                 await create_missing(self.project, self._topics, clients.publisher, clients.subscriber, timeout_s)
                 self._complete = True
             return self._clients
@@ -181,7 +199,7 @@ class PubSubConnection:
         if self._emulator is not None:
             return grpc.aio.insecure_channel(self._emulator, options=_OPTIONS)
         transport = PublisherGrpcAsyncIOTransport
-        try:  # in a thread: it reads files and asks the metadata server
+        try:  # in a thread: it reads files and calls the metadata server
             credentials, _ = await asyncio.to_thread(google.auth.default, scopes=transport.AUTH_SCOPES)
         except google.auth.exceptions.GoogleAuthError as error:
             raise BusUnavailable(
@@ -190,13 +208,3 @@ class PubSubConnection:
             ) from None
         channel: grpc.aio.Channel = transport.create_channel(credentials=credentials, options=(*_OPTIONS, *_KEEPALIVE))
         return channel
-
-    def _passes(self, error: GoogleAPICallError) -> bool:
-        """Whether the same call may succeed in a moment."""
-        return error.grpc_status_code in _TRANSIENT or not self._complete
-
-
-def _clients(channel: grpc.aio.Channel) -> Clients:
-    publisher = PublisherAsyncClient(transport=PublisherGrpcAsyncIOTransport(channel=channel))
-    subscriber = SubscriberAsyncClient(transport=SubscriberGrpcAsyncIOTransport(channel=channel))
-    return Clients(channel, publisher, subscriber)

@@ -1,9 +1,9 @@
-"""Events on the wire: CloudEvents 1.0 in binary mode, attributes as the Pub/Sub binding names them, JSON as data."""
+"""Events on the wire: CloudEvents 1.0 in binary mode, as the Pub/Sub binding names attributes."""
 
 import json
 import math
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,11 +19,11 @@ _MAX_ATTRIBUTE_BYTES = 1_024
 
 
 class Undecodable(ValueError):
-    """A message that is no event of ours. The text names attributes and paths, never values."""
+    """A message that is no valid event. The text names attributes and paths, never values."""
 
 
 def encode(event: Event) -> Message:
-    """An event as a message. A trace state too long for an attribute is left out, as W3C allows."""
+    """Return an event as a message, without a trace state too long for an attribute, as W3C allows."""
     attributes = {
         "ce-specversion": event.specversion,
         "ce-id": event.id,
@@ -42,7 +42,7 @@ def encode(event: Event) -> Message:
 
 
 def decode(message: Message) -> Event:
-    """A message as an event; attributes that we do not know are ignored. Raises `Undecodable`."""
+    """Return a message's event; unknown attributes are ignored. Raises `Undecodable`."""
     attributes = message.attributes
     missing = [_PREFIX + name for name in _REQUIRED if _PREFIX + name not in attributes]
     if missing:
@@ -52,31 +52,32 @@ def decode(message: Message) -> Event:
         raise Undecodable(f"content-type is not {_MEDIA_TYPE}")
     fields: dict[str, Any] = {name: attributes[_PREFIX + name] for name in _REQUIRED}
     fields |= {name: attributes.get(name) for name in _TRACE}
-    fields |= {"time": _time(attributes["ce-time"]), "data": _parse(message.data)}
+    fields["data"] = _parse(message.data)
     try:
+        fields["time"] = datetime.fromisoformat(fields["time"])  # pydantic alone would accept "1700000000" as a time
         return Event.model_validate(fields)
     except ValidationError as error:
         raise Undecodable(describe(error)) from None
+    except ValueError:
+        raise Undecodable("ce-time is not an RFC 3339 time") from None
 
 
 def describe(error: ValidationError) -> str:
-    """Where and how validation failed, without the values that did: `award/cpc_rate: missing; …`, five at most."""
+    """Return up to five paths and error types, without values: `award/cpc_rate: missing; …`."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    shown = [f"{'/'.join(str(part) for part in each['loc'])}: {each['type']}" for each in problems[:5]]
-    rest = len(problems) - len(shown)
-    return "; ".join(shown) + (f"; and {rest} more" if rest else "")
+    texts = [f"{'/'.join(str(part) for part in each['loc'])}: {each['type']}" for each in problems[:5]]
+    rest = len(problems) - len(texts)
+    return "; ".join(texts) + (f"; and {rest} more" if rest else "")
 
 
 def _parse(data: bytes) -> dict[str, Any]:
     try:
-        parsed = json.loads(
-            data.decode(), parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
-        )
+        parsed = json.loads(data.decode(), parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unique)
     except RecursionError:
         raise Undecodable("data is nested too deeply") from None
     except Undecodable:
         raise
-    except ValueError:  # bad UTF-8, bad JSON, or an integer of absurd length
+    except ValueError:  # bad UTF-8, bad JSON, or an integer of excessive length
         raise Undecodable("data is not JSON in UTF-8") from None
     if not isinstance(parsed, dict):
         raise Undecodable("data is not a JSON object")
@@ -93,16 +94,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise Undecodable("data holds a number beyond all bounds")
+        raise Undecodable("data holds NaN, infinity or a number beyond all bounds")
     return number
-
-
-def _time(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)  # pydantic alone would take "1700000000" for a time
-    except ValueError:
-        raise Undecodable("ce-time is not an RFC 3339 time") from None
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise Undecodable("data holds NaN or infinity")

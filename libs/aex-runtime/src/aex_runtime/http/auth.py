@@ -1,4 +1,4 @@
-"""Who may call a route: every route names its roles, and none is open by oversight."""
+"""Guards of routes: bearer tokens, roles and rate limits."""
 
 from fastapi import Request
 from fastapi.openapi.models import HTTPBearer
@@ -6,18 +6,15 @@ from fastapi.security.base import SecurityBase
 
 from aex_models.audiences import Audience
 from aex_runtime.errors import Forbidden, Unauthenticated
-from aex_runtime.http.rate_limit import RateLimits
-from aex_runtime.identity.principal import Principal
+from aex_runtime.http.limits import RateLimits
+from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.verifier import TokenVerifier
 
 __all__ = ["ANYONE", "Allow", "Principal", "admit", "authenticate"]
 
 
 class Allow(SecurityBase):
-    """A dependency that admits the named roles: `principal: Annotated[Principal, Depends(Allow("consumer"))]`.
-
-    Raises `Unauthenticated` without a valid token, `RateLimited` and, for any other role, `Forbidden`.
-    """
+    """Dependency that admits roles: `principal: Annotated[Principal, Depends(Allow("consumer"))]`."""
 
     def __init__(self, *roles: Audience | str) -> None:
         if not roles:
@@ -27,7 +24,10 @@ class Allow(SecurityBase):
         self.scheme_name = "bearer"
 
     async def __call__(self, request: Request) -> Principal:
-        """The caller, authenticated once for each request and checked against the roles."""
+        """Return the caller.
+
+        Raises `Unauthenticated` without a valid token, `RateLimited`, and `Forbidden` for any other role.
+        """
         principal = await authenticate(request)
         if principal.role not in self.roles:
             raise Forbidden("forbidden_role", f"the role {principal.role.value} may not do this")
@@ -35,19 +35,25 @@ class Allow(SecurityBase):
 
 
 ANYONE = tuple(Audience)
-"""Every role: what any authenticated caller may do."""
+"""Every role, for routes that any authenticated caller may use."""
 
 
 async def authenticate(request: Request) -> Principal:
-    """The principal of the request's bearer token; verified and counted once, then remembered on the request.
+    """Return the principal of the request's bearer token, which is verified and counted once per request.
 
-    Raises `Unauthenticated`, and `RateLimited` for one that sends too many requests.
+    Raises `Unauthenticated` and `RateLimited`.
     """
     known = getattr(request.state, "principal", None)
     if isinstance(known, Principal):
         return known
+    headers = request.headers.getlist("authorization")
+    if not headers:
+        raise Unauthenticated("missing_token", "a bearer token is needed; send Authorization: Bearer <token>")
+    scheme, _, token = headers[0].partition(" ")
+    if len(headers) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("invalid_token", "the Authorization header must be: Bearer <token>")
     verifier: TokenVerifier = request.app.state.verifier
-    principal = await verifier.verify(_bearer_token(request))
+    principal = await verifier.verify(token.strip())
     admit(request, principal)
     request.state.principal = principal
     return principal
@@ -57,13 +63,3 @@ def admit(request: Request, principal: Principal) -> None:
     """Count a request of this principal. Raises `RateLimited`."""
     limits: RateLimits = request.app.state.rate_limits
     limits.take(principal)
-
-
-def _bearer_token(request: Request) -> str:
-    headers = request.headers.getlist("authorization")
-    if not headers:
-        raise Unauthenticated("missing_token", "a bearer token is needed")
-    scheme, _, token = headers[0].partition(" ")
-    if len(headers) > 1 or scheme.lower() != "bearer" or not token.strip():
-        raise Unauthenticated("invalid_token", "the Authorization header must be: Bearer <token>")
-    return token.strip()

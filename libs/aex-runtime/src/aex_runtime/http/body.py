@@ -1,107 +1,168 @@
-"""Request bodies: bounded while they stream in, parsed strictly, and off the event loop where they are large."""
+"""JSON request bodies: bounded in size and memory, parsed strictly, and in a thread when large."""
 
 import asyncio
-import email.message
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import aclosing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
+from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from aex_models.canonical import digest
-from aex_runtime.errors import InvalidRequest, TooLarge
-from aex_runtime.http.body_room import HUGE_BYTES, SMALL_BYTES, BodyPlace, BodyRoom
+from aex_runtime.errors import InvalidRequest, RateLimited, TemporarilyUnavailable, TooLarge
 from aex_runtime.http.strict_json import parse_strict
-from aex_runtime.http.upload import announced_bytes, body_of
+from aex_runtime.http.upload import content_length, parse_media_type, read_body
 
+SMALL_BYTES = 65_536
+"""Larger bodies take memory budget, and are parsed in a thread so that they do not delay other requests."""
+HUGE_BYTES = 1_000_000
 MAX_BODY_BYTES = 10_000_000
-OFF_LOOP_BYTES = SMALL_BYTES
-"""Larger bodies are parsed in a thread, so that they delay nobody else."""
+_MEGABYTE = 1_000_000
+_RETRY_AFTER_S = 1
+
+
+class MemoryBudget:
+    """Bytes of large request bodies in progress, bounded per caller and in total."""
+
+    def __init__(self, per_caller: int = 64 * _MEGABYTE, total: int = 256 * _MEGABYTE) -> None:
+        self._per_caller, self._total = per_caller, total
+        self._reserved: Counter[str] = Counter()
+        self.huge_body_lock = asyncio.Lock()
+        """Held while a body above `HUGE_BYTES` is parsed: several at once block the event loop for seconds."""
+
+    @property
+    def reserved(self) -> int:
+        """Reserved bytes of all callers."""
+        return self._reserved.total()
+
+    @contextmanager
+    def reserve(self, caller: str) -> Iterator["MemoryReservation"]:
+        """Yield the reservation of one body, which ends with the block."""
+        reservation = MemoryReservation(self, caller)
+        try:
+            yield reservation
+        finally:
+            self.grow(caller, -reservation.size)
+
+    def grow(self, caller: str, size: int) -> None:
+        """Reserve further bytes, or release bytes when `size` is negative.
+
+        Raises `RateLimited` above the caller's limit and `TemporarilyUnavailable` above the total.
+        """
+        if size > 0 and self._reserved[caller] + size > self._per_caller:
+            limit = f"{self._per_caller // _MEGABYTE} MB"
+            message = f"the bodies of your requests in progress may hold {limit} together; retry when one has ended"
+            raise RateLimited("too_many_bytes", message, retry_after_s=_RETRY_AFTER_S)
+        if size > 0 and self.reserved + size > self._total:
+            limit = f"{self._total // _MEGABYTE} MB"
+            message = f"this instance already holds its maximum of {limit} of bodies; retry after {_RETRY_AFTER_S} s"
+            raise TemporarilyUnavailable("bodies_busy", message, retry_after_s=_RETRY_AFTER_S)
+        self._reserved[caller] += size
+        if not self._reserved[caller]:
+            del self._reserved[caller]
+
+
+@dataclass(slots=True)
+class MemoryReservation:
+    """Bytes reserved for one body."""
+
+    budget: MemoryBudget
+    caller: str
+    size: int = 0
+
+    def resize(self, size: int) -> None:
+        """Reserve the size that the body has reached. Raises as `MemoryBudget.grow` does."""
+        if size > SMALL_BYTES:
+            self.budget.grow(self.caller, size - self.size)
+            self.size = size
 
 
 class StrictRequest(Request):
-    """A request whose `body()` is bounded and whose `json()` is strict; FastAPI reads bodies through these two."""
+    """Request whose `body()` is bounded and whose `json()` is strict; FastAPI reads bodies so."""
 
     parsed: Any = None
-    """The value of the JSON body, once it was read; None where there is none."""
+    """Value of the JSON body after it was read; None without a body."""
     is_large = False
-    """Whether the body is one to be worked on off the event loop."""
-    _place: BodyPlace | None = None
+    _reservation: MemoryReservation | None = None
 
     @contextmanager
-    def given_room(self, caller: str) -> Iterator[None]:
-        """While the block lasts a body may be read and held, as far as there is room for it."""
-        room: BodyRoom = self.app.state.body_room
-        with room.place(caller) as self._place:
+    def reserve_memory(self, caller: str) -> Iterator[None]:
+        """Charge the body to the caller's memory budget while the block runs."""
+        budget: MemoryBudget = self.app.state.memory_budget
+        with budget.reserve(caller) as self._reservation:
             yield
 
     async def body(self) -> bytes:
-        """The whole body, at the pace of an upload. Raises `TooLarge` above 10 MB, as soon as that is known, and what
-        `BodyRoom.grow` raises where there is no room for it.
+        """Return the complete body.
+
+        Raises `TooLarge` above 10 MB as soon as that is known, and as `MemoryBudget.grow` does.
         """
         if not hasattr(self, "_body"):
-            self._body = await self._read()
+            too_large = TooLarge("body_too_large", f"a body has at most {MAX_BODY_BYTES // _MEGABYTE} MB")
+            if (content_length(self) or 0) > MAX_BODY_BYTES:
+                raise too_large
+            resize = self._reservation.resize if self._reservation else None
+            self._body = await read_body(self, MAX_BODY_BYTES, too_large, resize)
         return self._body
 
     async def json(self) -> Any:
-        """The value of the body. Raises `InvalidRequest` for what is not strict JSON."""
+        """Return the value of the body. Raises `InvalidRequest` when it is not strict JSON."""
         if not hasattr(self, "_json"):
             raw = await self.body()
             _check_content_type(self.headers.get("content-type"))
-            self.is_large = len(raw) > OFF_LOOP_BYTES
-            self._json = await self._parsed_aside(raw) if self.is_large else parse_strict(raw)
-            self.parsed = self._json
+            self.is_large = len(raw) > SMALL_BYTES
+            if self.is_large:
+                budget: MemoryBudget = self.app.state.memory_budget
+                async with budget.huge_body_lock if len(raw) > HUGE_BYTES else nullcontext():
+                    self.parsed = await asyncio.to_thread(parse_strict, raw)
+            else:
+                self.parsed = parse_strict(raw)
+            self._json = self.parsed
         return self._json
 
     async def load(self) -> None:
-        """Read and parse now: FastAPI would turn what is raised later into errors of its own."""
+        """Read and parse the body now: FastAPI would replace errors raised later by its own."""
         if await self.body():
             await self.json()
 
-    async def _parsed_aside(self, raw: bytes) -> Any:
-        """In a thread; the largest ones one after the other."""
-        room: BodyRoom = self.app.state.body_room
-        async with room.huge_turn if len(raw) > HUGE_BYTES else nullcontext():
-            return await asyncio.to_thread(parse_strict, raw)
-
-    async def _read(self) -> bytes:
-        announced = announced_bytes(self)
-        if announced is not None and announced > MAX_BODY_BYTES:
-            raise _too_large()
-        content = bytearray()
-        async with aclosing(body_of(self)) as pieces:
-            async for piece in pieces:
-                content += piece
-                if len(content) > MAX_BODY_BYTES:
-                    raise _too_large()
-                if self._place is not None:
-                    self._place.hold(len(content))
-        return bytes(content)
-
 
 async def body_digest(request: Request) -> str:
-    """SHA-256 over the canonical form of the JSON body that the route has read; of null where it reads none."""
+    """Return the SHA-256 of the canonical form of the JSON body; of null when the route reads no body."""
     if not isinstance(request, StrictRequest):
         raise TypeError("the route was not declared on a service_router()")
     return await asyncio.to_thread(digest, request.parsed) if request.is_large else digest(request.parsed)
 
 
-def _too_large() -> TooLarge:
-    return TooLarge("body_too_large", f"a body has at most {MAX_BODY_BYTES // 1_000_000} MB")
+async def body_bytes(request: Request) -> int:
+    """Return the size of the body, which the route has read before."""
+    return len(await request.body())
 
 
 def _check_content_type(header: str | None) -> None:
-    if header == "application/json":  # as nearly everybody writes it
+    if header == "application/json":  # the usual value, without the cost of parsing it
         return
-    message = email.message.Message()
-    message["content-type"] = header or ""
+    message = parse_media_type(header)
     subtype = message.get_content_subtype()
-    charset = message.get_content_charset("utf-8")
-    if (
-        not header
-        or message.get_content_maintype() != "application"
-        or not (subtype == "json" or subtype.endswith("+json"))
-    ):
+    is_json = message.get_content_maintype() == "application" and (subtype == "json" or subtype.endswith("+json"))
+    if not is_json:
         raise InvalidRequest("unsupported_media_type", "the body must be application/json")
-    if charset not in {"utf-8", "utf8", "us-ascii"}:
+    if message.get_content_charset("utf-8") not in {"utf-8", "utf8", "us-ascii"}:
         raise InvalidRequest("unsupported_media_type", "JSON is UTF-8")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedBody:
+    """Marker of a value that FastAPI documents as a model and leaves unvalidated; its handler checks it."""
+
+    model: type[BaseModel]
+    accepts_anything: bool = False
+    """True if the handler answers any JSON with its problems instead of refusing it."""
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        documented = handler(self.model.__pydantic_core_schema__)
+        anything = {"description": "Anything else is answered with its problems"}
+        return {"anyOf": [documented, anything]} if self.accepts_anything else documented

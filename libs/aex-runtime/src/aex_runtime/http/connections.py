@@ -1,194 +1,186 @@
-"""The server's connections: bounded in number, in what they may send before they are heard, and in how long they may
-take for it; with a way to end one at once.
-
-A server that closes a connection first sends what it still holds for the reader: for one that hardly reads that takes
-as long as it likes.
-"""
+"""HTTP connections, bounded in number, request heads, pipelining and unread responses."""
 
 import asyncio
+import json
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from http import HTTPStatus
+from typing import Any, NoReturn, cast
 
 import structlog
+from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _EXTENSION = "aex.abort"
-_FILES_KEPT = 200
-"""Of those that a process may open: for its store, its queues, its workers, and what it connects to."""
+"""Function that aborts the connection: a close first sends what is buffered, which a slow reader can delay for ever."""
+_RESERVED_FILES = 200
+"""Open files that a process needs for its store, queues, workers and outgoing connections."""
 _HEADERS = b"Content-Type: application/problem+json\r\nConnection: close\r\nCache-Control: no-store\r\n"
-_FULL = (
-    b'{"type":"urn:aex:problem:too_many_connections","title":"Service Unavailable","status":503,'
-    b'"detail":"this instance has as many connections as it takes","code":"too_many_connections","errors":[],'
-    b'"request_id":""}'
-)
-_TOO_LONG = (
-    b'{"type":"urn:aex:problem:headers_too_large","title":"Request Header Fields Too Large","status":431,'
-    b'"detail":"the address and the headers of a request are too long","code":"headers_too_large","errors":[],'
-    b'"request_id":""}'
-)
-_MALFORMED = (
-    b'{"type":"urn:aex:problem:malformed_request","title":"Bad Request","status":400,'
-    b'"detail":"this is no HTTP request, or its address is malformed or too long","code":"malformed_request",'
-    b'"errors":[],"request_id":""}'
-)
 _log = structlog.get_logger(__name__)
 
 
-class _TooManyAhead(Exception):
-    """Requests sent ahead of their answers, more than are kept."""
+class _TooManyPipelined(Exception):
+    """More requests before their responses than a connection may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionBounds:
-    """`most`: connections at once. `head_bytes`, `head_s`: of a request up to its body; longer than clients leave a new
-    connection unused. `unread_s`: how often it is looked whether a reader takes its answer, at least `unread_bytes`
-    each time. `ahead`: requests that may wait for the answers to those before them on the same connection."""
+    """Limits of a server's connections."""
 
-    most: int = 1_000
+    max_connections: int = 1_000
     head_bytes: int = 65_536
     head_s: float = 30.0
+    """Time for a request's head; longer than clients leave a new connection unused."""
     unread_s: float = 30.0
+    """Interval in which a reader must take at least `unread_bytes` of its response."""
     unread_bytes: int = 262_144
-    ahead: int = 100
+    max_pipelined: int = 100
+    """Requests of one connection that may wait for the responses to earlier requests."""
 
 
-def bounds_for(most: int) -> ConnectionBounds:
-    """With as many connections as asked for, or as this process may open files for."""
+def connection_bounds(max_connections: int) -> ConnectionBounds:
+    """Return bounds with this many connections, or as many as the process may open files for."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = most if files == resource.RLIM_INFINITY else min(most, max(files - _FILES_KEPT, files // 2))
-    if allowed < most:
-        _log.warning("fewer_connections", asked=most, allowed=allowed, files=files)
-    return ConnectionBounds(most=allowed)
+    if files == resource.RLIM_INFINITY:
+        return ConnectionBounds(max_connections=max_connections)
+    allowed = min(max_connections, max(files - _RESERVED_FILES, files // 2))
+    if allowed < max_connections:
+        _log.warning("connection_limit_lowered", requested=max_connections, allowed=allowed, files=files)
+    return ConnectionBounds(max_connections=allowed)
 
 
 class AbortableProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol over httptools, within `bounds`; tells the application how to abort the connection.
+    """Uvicorn's protocol over httptools, within `bounds`; the application can abort the connection.
 
-    One connection more than there may be is answered with a 503 and closed; a head that is too long with a 431, what
-    is no request with a 400. What takes too long is closed, or aborted where its reader takes nothing. Who sends
-    requests ahead of their answers is read from again once all of them have begun; one with too many is closed.
+    A connection above the limit is refused with 503, a long head with 431, a malformed request with 400. A slow head
+    closes the connection, a slow reader aborts it. Reading pauses while pipelined requests wait.
     """
 
     bounds = ConnectionBounds()
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._unheard = 0
-        self._head_due: asyncio.TimerHandle | None = None
-        self._reader_due: asyncio.TimerHandle | None = None
-        self._answered: RequestResponseCycle | None = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._unparsed_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None
+        self._current_cycle: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        if len(self.connections) > self.bounds.most:
-            self._turn_away(b"503 Service Unavailable", _FULL, b"Retry-After: 1\r\n")
+        if len(self.connections) > self.bounds.max_connections:
+            limit = f"this instance already serves its maximum of {self.bounds.max_connections} connections"
+            self._refuse(503, "too_many_connections", f"{limit}; retry after 1 s", b"Retry-After: 1\r\n")
         else:
-            self._await_head()
+            self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._forget_head()
+        self._stop_head_timer()
         self.resume_writing()
         super().connection_lost(exc)
         self.pipeline.clear()
-        if self._answered is not None:  # uvicorn tells the request that came last alone
-            self._answered.disconnected = True
-            self._answered.message_event.set()
+        if self._current_cycle is not None:  # uvicorn notifies only the latest request
+            self._current_cycle.disconnected = True
+            self._current_cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        self._unheard += len(data)
+        self._unparsed_bytes += len(data)
         super().data_received(data)
         if self.transport.is_closing():
             return
-        if self._unheard > self.bounds.head_bytes:
-            self._turn_away(b"431 Request Header Fields Too Large", _TOO_LONG)
+        if self._unparsed_bytes > self.bounds.head_bytes:
+            limit = f"at most {self.bounds.head_bytes} bytes"
+            self._refuse(431, "headers_too_large", f"the address and the headers of a request have {limit}")
         elif self.timeout_keep_alive_task is None and getattr(self.cycle, "response_complete", True):
-            self._await_head()
+            self._start_head_timer()
 
     def on_message_begin(self) -> None:
-        if len(self.pipeline) >= self.bounds.ahead:
-            raise _TooManyAhead
+        if len(self.pipeline) >= self.bounds.max_pipelined:
+            raise _TooManyPipelined
         super().on_message_begin()
         extensions = cast(Scope, self.scope).setdefault("extensions", {})
         extensions[_EXTENSION] = self.transport.abort
-        self._await_head()
+        self._start_head_timer()
 
     def on_headers_complete(self) -> None:
-        self._unheard = 0
-        self._forget_head()
+        self._unparsed_bytes = 0
+        self._stop_head_timer()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._unheard = 0
+        self._unparsed_bytes = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._unheard = 0
+        self._unparsed_bytes = 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.pipeline:  # uvicorn would read on after each answer, and gather faster than it answers
+        if self.pipeline:  # uvicorn would read on after each response, and collect faster than it responds
             self.flow.pause_reading()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the signature is uvicorn's
-        self._turn_away(b"400 Bad Request", _MALFORMED)
+        self._refuse(400, "malformed_request", "this is no HTTP request, or its address is malformed or too long")
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._watch_reader()
+        self._start_reader_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._reader_due is not None:
-            self._reader_due.cancel()
-            self._reader_due = None
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
 
     def timeout_keep_alive_handler(self) -> None:
-        if self.transport.get_write_buffer_size():  # the last answer is still not read
+        if self.transport.get_write_buffer_size():  # the last response is still unread
             self.transport.abort()
         super().timeout_keep_alive_handler()
 
-    def _await_head(self) -> None:
-        if self._head_due is None:
-            self._head_due = self.loop.call_later(self.bounds.head_s, self.timeout_keep_alive_handler)
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.bounds.head_s, self.timeout_keep_alive_handler)
 
-    def _forget_head(self) -> None:
-        if self._head_due is not None:
-            self._head_due.cancel()
-            self._head_due = None
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
-    def _watch_reader(self) -> None:
-        """Look again in a while whether what is held for the reader has become less; nothing is added until then."""
-        held = self.transport.get_write_buffer_size()
-        self._reader_due = self.loop.call_later(self.bounds.unread_s, self._look_at_reader, held)
+    def _start_reader_timer(self) -> None:
+        buffered = self.transport.get_write_buffer_size()
+        self._reader_timer = self.loop.call_later(self.bounds.unread_s, self._check_reader, buffered)
 
-    def _look_at_reader(self, held_before: int) -> None:
-        if held_before - self.transport.get_write_buffer_size() >= self.bounds.unread_bytes:
-            self._watch_reader()
+    def _check_reader(self, buffered_before: int) -> None:
+        """Abort the connection unless its reader took enough since the timer was started."""
+        if buffered_before - self.transport.get_write_buffer_size() >= self.bounds.unread_bytes:
+            self._start_reader_timer()
             return
-        _log.warning("slow_reader_let_go", held_bytes=held_before, unread_s=self.bounds.unread_s)
-        self._reader_due = None
+        _log.warning("slow_reader_disconnected", held_bytes=buffered_before, unread_s=self.bounds.unread_s)
+        self._reader_timer = None
         self.transport.abort()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._answered = cycle
+        self._current_cycle = cycle
         super()._start_asgi_task(cycle, app)
 
-    def _turn_away(self, status: bytes, problem: bytes, further: bytes = b"") -> None:
-        if self._answered is None or self._answered.response_complete:  # else it would end up inside that answer
-            length = b"Content-Length: %d\r\n\r\n" % len(problem)
-            self.transport.write(b"HTTP/1.1 " + status + b"\r\n" + _HEADERS + further + length + problem)
+    def _refuse(self, status: int, code: str, detail: str, headers: bytes = b"") -> None:
+        """Send a problem document and close the connection."""
+        if self._current_cycle is None or self._current_cycle.response_complete:  # else it would be in that response
+            title = HTTPStatus(status).phrase
+            problem = {"type": f"urn:aex:problem:{code}", "title": title, "status": status, "detail": detail}
+            content = json.dumps({**problem, "code": code, "errors": [], "request_id": ""}).encode()
+            length = b"Content-Length: %d\r\n\r\n" % len(content)
+            self.transport.write(f"HTTP/1.1 {status} {title}\r\n".encode() + _HEADERS + headers + length + content)
         self.transport.close()
 
 
-def protocol_within(bounds: ConnectionBounds) -> type[AbortableProtocol]:
-    """The protocol with these bounds: uvicorn makes one for each connection, and passes nothing on."""
+def protocol_with_bounds(bounds: ConnectionBounds) -> type[AbortableProtocol]:
+    """Return a protocol class with these bounds, which uvicorn cannot pass as an argument."""
 
     class BoundedProtocol(AbortableProtocol):
         pass
@@ -197,7 +189,9 @@ def protocol_within(bounds: ConnectionBounds) -> type[AbortableProtocol]:
     return BoundedProtocol
 
 
-def abort_of(scope: Scope) -> Callable[[], None] | None:
-    """What ends the connection of this request at once, whatever is still to be sent; None where a server has none."""
+def disconnect(scope: Scope) -> NoReturn:
+    """Abort the request's connection where the server offers it, and raise `ClientDisconnect`."""
     abort: Callable[[], None] | None = scope.get("extensions", {}).get(_EXTENSION)
-    return abort
+    if abort is not None:
+        abort()
+    raise ClientDisconnect from None

@@ -1,34 +1,41 @@
-"""Idempotency keys: the effect and the record of its key are one transaction, so a key has one effect."""
+"""Idempotency keys, recorded in the transaction of their effect, so that a key has one effect."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated
 
+import structlog
 from fastapi import Header, Request
 
 from aex_models.canonical import sha256_hex
 from aex_models.frozen import Frozen, Instant
-from aex_runtime.clock import epoch_micros
+from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
 from aex_runtime.http.auth import authenticate
 from aex_runtime.http.body import body_digest
-from aex_runtime.store.port import AlreadyExists, Collection, Index
+from aex_runtime.ids import Ids
+from aex_runtime.leases import LeaderElection, Lease, Leases
+from aex_runtime.logs import describe_failure
+from aex_runtime.store.port import AlreadyExists, Bound, Collection, Index, Scalar, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 
 MAX_KEY_LENGTH = 255
 _KEY = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""ASCII, as header values are: of what else is in them, clients and proxies make different bytes."""
-KEPT = timedelta(days=33)
-_TRIES = 3
+"""Printable ASCII: clients and proxies encode other characters of a header differently."""
+RETENTION = timedelta(days=33)
+_ATTEMPTS = 3
+_PURGE_INTERVAL = timedelta(hours=1)
+_PURGE_BATCH = 100
+_log = structlog.get_logger(__name__)
 
 
 class IdempotencyRecord(Frozen):
-    """What a key was used for. The answer is not kept: a repeat is rendered anew from the resource."""
+    """Use of a key. The response is not stored: a repeat renders the resource again."""
 
     route: str
     request_digest: str
@@ -37,50 +44,35 @@ class IdempotencyRecord(Frozen):
     expires_at: Instant
 
 
-class InFlight:
-    """The keys that this process is working on: one for each request under way at most, and so for each connection."""
-
-    def __init__(self) -> None:
-        self._keys: set[str] = set()
-
-    @contextmanager
-    def hold(self, key: str) -> Iterator[None]:
-        """Hold a key. Raises `Conflict` where a request with it is under way."""
-        if key in self._keys:
-            raise Conflict("idempotency_in_flight", "a request with this key is under way", retry_after_s=1)
-        self._keys.add(key)
-        try:
-            yield
-        finally:
-            self._keys.discard(key)
-
-
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """A write request and its key. `scope` is the principal and the route; `body_digest` is over canonical JSON."""
+    """Write request and its key; `scope` names principal and route, `body_digest` is over canonical JSON.
+
+    `in_flight` holds the record keys of the requests that this process is handling, at most one per connection.
+    """
 
     scope: str
     key: str | None
     body_digest: str
-    in_flight: InFlight = field(default_factory=InFlight, repr=False, compare=False)
+    in_flight: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property
     def record_key(self) -> str:
-        """The key of the record: equal for equal scope and key alone."""
+        """Key of the record, equal for equal scope and key only."""
         return sha256_hex(f"{self.scope}\x1f{self.key}".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a write did, now or before."""
+    """Result of a write; `is_replay` when an earlier request with the key made it."""
 
     resource_id: str
-    replayed: bool
+    is_replay: bool
 
     @property
     def headers(self) -> dict[str, str]:
-        """`Idempotent-Replayed: true` for a repeat."""
-        return {"Idempotent-Replayed": "true"} if self.replayed else {}
+        """Response header `Idempotent-Replayed: true` of a replay."""
+        return {"Idempotent-Replayed": "true"} if self.is_replay else {}
 
 
 async def idempotent_request(
@@ -94,7 +86,7 @@ async def idempotent_request(
         ),
     ] = None,
 ) -> IdempotentRequest:
-    """The dependency of every write route. Raises `InvalidRequest` for an unusable key."""
+    """Return the request's idempotency key, as a dependency. Raises `InvalidRequest` for an unusable key."""
     principal = await authenticate(request)
     scope = "\x1f".join(
         (principal.role.value, principal.id, principal.org or "", request.method, request.scope["path"])
@@ -108,70 +100,101 @@ async def idempotent_request(
 
 @lru_cache(maxsize=16)
 def idempotency_table(service: str) -> Table[IdempotencyRecord]:
-    """The keys that a service has seen."""
+    """Return the table of a service's keys."""
     collection = Collection(f"{service}-idempotency", (Index(order="expires_at"),), expires="expires_at")
     return Table(collection, IdempotencyRecord, lambda record: {"expires_at": epoch_micros(record.expires_at)})
 
 
-async def replayed(unit: Unit, service: str, request: IdempotentRequest) -> str | None:
-    """The resource of an earlier equal request, or None. Read it before any write of the unit.
-
-    Raises `Unprocessable` where the key came with another body.
-    """
-    if request.key is None:
-        return None
-    stored = await unit.get(idempotency_table(service), request.record_key)
-    if stored is None:
-        return None
-    if stored.record.request_digest != request.body_digest:
-        raise Unprocessable("idempotency_key_reused", "this Idempotency-Key came with another body before")
-    return stored.record.resource_id
-
-
-def remember(unit: Unit, service: str, request: IdempotentRequest, resource_id: str) -> None:
-    """Record the key with its effect. Whoever commits second meets `AlreadyExists`; `run_idempotent` handles it."""
-    if request.key is None:
-        return
+def save_key(unit: Unit, service: str, request: IdempotentRequest, resource_id: str) -> None:
+    """Record the key with its effect; a second commit fails with `AlreadyExists`."""
     record = IdempotencyRecord(
         route=request.scope.rpartition("\x1f")[2],
         request_digest=request.body_digest,
         resource_id=resource_id,
         created_at=unit.now,
-        expires_at=unit.now + KEPT,
+        expires_at=unit.now + RETENTION,
     )
     unit.create(idempotency_table(service), request.record_key, record)
 
 
 async def run_idempotent(uow: UnitOfWork, request: IdempotentRequest, fn: Callable[[Unit], Awaitable[str]]) -> Effect:
-    """Run `fn` (reads, writes, events, timers; returns the resource's id) once for each key. No key: just run it.
+    """Run `fn`, which returns the resource's id, once per key; without a key run it each time.
 
-    Raises `Conflict` while a request with this key is under way here, `Unprocessable` for another body, and what
-    `fn` raises; a failure is not recorded.
+    Raises `Conflict` while a request with this key is in progress, `Unprocessable` for another body, and what `fn`
+    raises. A failure is not recorded.
     """
+    if request.key is None:
+        return Effect(await uow.run(fn), is_replay=False)
+    table, key = idempotency_table(uow.service), request.record_key
 
     async def attempt(unit: Unit) -> Effect:
-        earlier = await replayed(unit, uow.service, request)
-        if earlier is not None:
-            return Effect(earlier, replayed=True)
-        resource_id = await fn(unit)
-        remember(unit, uow.service, request, resource_id)
-        return Effect(resource_id, replayed=False)
+        stored = await unit.get(table, key)
+        if stored is None:
+            resource_id = await fn(unit)
+            save_key(unit, uow.service, request, resource_id)
+            return Effect(resource_id, is_replay=False)
+        if stored.record.request_digest != request.body_digest:
+            message = "this Idempotency-Key was used with another body; use a new key"
+            raise Unprocessable("idempotency_key_reused", message)
+        return Effect(stored.record.resource_id, is_replay=True)
 
-    if request.key is None:
-        return await uow.run(attempt)
-    with request.in_flight.hold(request.record_key):
-        return await _run_until_settled(uow, request, attempt)
+    if key in request.in_flight:
+        raise _in_flight()
+    request.in_flight.add(key)
+    try:
+        for _ in range(_ATTEMPTS):  # another process may commit the key between read and commit: replay its record
+            try:
+                return await uow.run(attempt)
+            except AlreadyExists as error:
+                if (error.collection, error.key) != (table.collection.name, key):
+                    raise
+    finally:
+        request.in_flight.discard(key)
+    raise _in_flight()
 
 
-async def _run_until_settled(
-    uow: UnitOfWork, request: IdempotentRequest, attempt: Callable[[Unit], Awaitable[Effect]]
-) -> Effect:
-    """Another process may win between the read and the commit: the loser reads its record and replays."""
-    table = idempotency_table(uow.service)
-    for _ in range(_TRIES):
-        try:
-            return await uow.run(attempt)
-        except AlreadyExists as error:
-            if (error.collection, error.key) != (table.collection.name, request.record_key):
-                raise
-    raise Conflict("idempotency_in_flight", "a request with this key is under way", retry_after_s=1)
+def _in_flight() -> Conflict:
+    message = "a request with this key is in progress; retry after 1 s"
+    return Conflict("idempotency_in_flight", message, retry_after_s=1)
+
+
+class IdempotencyPurge:
+    """Hourly removal of expired keys, by one process at a time; until then an expired key is honoured."""
+
+    def __init__(self, service: str, store: Store, clock: Clock, ids: Ids, leases: Leases) -> None:
+        self._table, self._store, self._clock = idempotency_table(service), store, clock
+        self._election = LeaderElection(leases, clock, ids, "idempotency-purge", timedelta(minutes=1))
+
+    async def run(self) -> None:
+        """Purge every hour until cancelled."""
+        await self._election.run(self._purge_hourly)
+
+    async def purge(self) -> int:
+        """Remove the expired records and return their number. Raises `StoreUnavailable`."""
+        expired = (Bound("<=", epoch_micros(self._clock.now())),)
+        after: tuple[Scalar, str] | None = None
+        removed = 0
+        while True:
+            found = await self._table.find(
+                self._store, order="expires_at", bounds=expired, after=after, limit=_PURGE_BATCH
+            )
+            await self._store.transact(partial(self._delete, [stored.document.key for stored in found]))
+            removed += len(found)
+            if len(found) < _PURGE_BATCH:
+                return removed
+            # Continue after the last one: a store may walk over what was just deleted.
+            after = found[-1].document.fields["expires_at"], found[-1].document.key
+
+    async def _delete(self, keys: list[str], transaction: Transaction) -> None:
+        for key in keys:
+            transaction.delete(self._table.collection, key)
+
+    async def _purge_hourly(self, _: Lease) -> None:
+        while True:
+            try:
+                removed = await self.purge()
+            except StoreUnavailable as error:
+                _log.warning("idempotency_not_purged", reason=describe_failure(error))
+            else:
+                _log.debug("idempotency_purged", removed=removed)
+            await asyncio.sleep(_PURGE_INTERVAL.total_seconds())

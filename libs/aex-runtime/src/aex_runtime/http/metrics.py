@@ -1,7 +1,7 @@
-"""What an application counts and times, in a registry of its own, and gauges of its parts, in Prometheus' text format.
+"""Prometheus metrics of one application: counters, histograms and gauges in a registry of its own.
 
-Every series has the label `service`. Counters and histograms are of this process: replicas add up. Gauges say of what
-they are in `deploy/dashboards/README.md`: some are of the store, and the same from every replica.
+Every series has the label `service`. Counters and histograms cover this process, so replicas add up. Some gauges cover
+the shared store and are equal in every replica; `deploy/dashboards/README.md` lists them.
 """
 
 import asyncio
@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import structlog
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from aex_runtime.measures import CounterSpec, HistogramSpec, Spec
 
@@ -31,13 +24,13 @@ REQUEST_SECONDS = HistogramSpec(
     (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
 _OTHER = "other"
-_READING_DEADLINE_S = 3.0
+_READ_DEADLINE_S = 3.0
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class GaugeSpec:
-    """A value that is read when metrics are asked for: `aex_dead_letters`, say."""
+    """Value that is read at each scrape, such as `aex_dead_letters`."""
 
     name: str
     help: str
@@ -45,10 +38,10 @@ class GaugeSpec:
 
 
 class Metrics:
-    """One application's metrics: a `Measures` that can be read."""
+    """Metrics of one application; implements `Measures`."""
 
-    def __init__(self, service: str, gauges: Sequence[GaugeSpec] = ()) -> None:
-        # A second series for each counter and bucket set, with when it began: nobody asks, and each is paid for.
+    def __init__(self, service: str) -> None:
+        # They would add a series with the start time to each counter and histogram, and each series costs money.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._service = service
@@ -56,42 +49,32 @@ class Metrics:
         self._histograms: dict[str, Histogram] = {}
         self._gauges: list[tuple[Gauge, GaugeSpec]] = []
         self.declare((REQUESTS, REQUEST_SECONDS))
-        for spec in gauges:
-            self.add_gauge(spec)
 
     def declare(self, specs: Iterable[Spec]) -> None:
-        """Show them from the start, at 0 for each value of each label: a rate misses the first of what begins late."""
+        """Expose metrics at 0 for each declared label value: a rate misses the first count of a late series."""
         for spec in specs:
             family = self._counter(spec) if isinstance(spec, CounterSpec) else self._histogram(spec)
             for values in product(*spec.labels.values()):
                 family.labels(self._service, *values)
 
     def add_gauge(self, spec: GaugeSpec) -> None:
-        """Read one more value each time."""
-        gauge = Gauge(spec.name, spec.help, ("service",), registry=self.registry)
-        self._gauges.append((gauge, spec))
+        """Read one more gauge at each scrape."""
+        self._gauges.append((Gauge(spec.name, spec.help, ("service",), registry=self.registry), spec))
 
     def count(self, counter: CounterSpec, *labels: str) -> None:
-        """See `Measures`."""
-        self._counter(counter).labels(self._service, *_bounded(counter, labels)).inc()
+        self._counter(counter).labels(self._service, *_label_values(counter, labels)).inc()
 
     def observe(self, histogram: HistogramSpec, seconds: float, *labels: str) -> None:
-        """See `Measures`."""
-        self._histogram(histogram).labels(self._service, *_bounded(histogram, labels)).observe(max(seconds, 0.0))
+        self._histogram(histogram).labels(self._service, *_label_values(histogram, labels)).observe(max(seconds, 0.0))
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answered request."""
-        self.count(REQUESTS, method, route, str(status))
-        self.observe(REQUEST_SECONDS, seconds, method, route)
-
-    async def exposition(self) -> bytes:
-        """Everything in Prometheus' text format. A gauge that cannot be read is NaN."""
+    async def render(self) -> bytes:
+        """Return all metrics in Prometheus' text format. A gauge that cannot be read is NaN."""
         await asyncio.gather(*(self._read(gauge, spec) for gauge, spec in self._gauges))
         return generate_latest(self.registry)
 
     async def _read(self, gauge: Gauge, spec: GaugeSpec) -> None:
         try:
-            async with asyncio.timeout(_READING_DEADLINE_S):
+            async with asyncio.timeout(_READ_DEADLINE_S):
                 value = await spec.read()
         except Exception as error:  # noqa: BLE001 one broken gauge must not hide the others
             _log.warning("gauge_unreadable", gauge=spec.name, error=type(error).__name__)
@@ -99,22 +82,20 @@ class Metrics:
         gauge.labels(self._service).set(value)
 
     def _counter(self, spec: CounterSpec) -> Counter:
-        found = self._counters.get(spec.name)
-        if found is None:
-            found = Counter(spec.name, spec.help, ("service", *spec.labels), registry=self.registry)
-            self._counters[spec.name] = found
-        return found
+        if spec.name not in self._counters:
+            names = ("service", *spec.labels)
+            self._counters[spec.name] = Counter(spec.name, spec.help, names, registry=self.registry)
+        return self._counters[spec.name]
 
     def _histogram(self, spec: HistogramSpec) -> Histogram:
-        found = self._histograms.get(spec.name)
-        if found is None:
+        if spec.name not in self._histograms:
             names = ("service", *spec.labels)
-            found = Histogram(spec.name, spec.help, names, buckets=spec.buckets, registry=self.registry)
-            self._histograms[spec.name] = found
-        return found
+            histogram = Histogram(spec.name, spec.help, names, buckets=spec.buckets, registry=self.registry)
+            self._histograms[spec.name] = histogram
+        return self._histograms[spec.name]
 
 
-def _bounded(spec: Spec, labels: Sequence[str]) -> list[str]:
-    """A value that nobody declared would be a new series, and then another: all of them are one."""
-    known = spec.labels.values()
-    return [value if not of or value in of else _OTHER for value, of in zip(labels, known, strict=True)]
+def _label_values(spec: Spec, labels: Sequence[str]) -> list[str]:
+    """Return the label values, with `other` for undeclared ones: else any value would add a series."""
+    declared = spec.labels.values()
+    return [value if not known or value in known else _OTHER for value, known in zip(labels, declared, strict=True)]

@@ -1,24 +1,45 @@
-"""The OpenAPI document as callers meet the service: problems for errors, a bearer token for everything but probes."""
+"""OpenAPI document with problem documents as errors, and its page `/docs`, served locally."""
 
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from aex_runtime.http.problems import ProblemDetails
+from aex_runtime.http.routing import Public, ServiceRoute
 
-_OPERATIONS = ("get", "put", "post", "delete", "patch")
+_METHODS = ("get", "put", "post", "delete", "patch")
+_ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
+_POLICY = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
+}
+_START = 'SwaggerUIBundle({url: "openapi.json", dom_id: "#api", deepLinking: true});\n'
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>AEX Outcomes API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="api"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
 
 
 def describe_api(app: FastAPI) -> None:
-    """Make `app.openapi()` tell what is answered: FastAPI's own shape of a 422 is replaced by ours."""
+    """Replace FastAPI's validation error by `ProblemDetails` in the document of `app.openapi()`."""
 
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]  # the way FastAPI's documentation tells to
+    app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # as FastAPI documents
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
@@ -30,15 +51,39 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas.update(problem.pop("$defs", {}))
     schemas["ProblemDetails"] = problem
     for operations in schema["paths"].values():
-        for method in operations.keys() & _OPERATIONS:
+        for method in operations.keys() & _METHODS:
             for parameter in operations[method].get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
     return schema
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter can be left out, but nothing that is sent in a URL or a header is null."""
+    """Return the schema of a parameter without null, which a URL or a header cannot hold."""
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if len(choices) != 1:
         return schema
     return {**choices[0], **{name: value for name, value in schema.items() if name != "anyOf"}}
+
+
+def docs_routes() -> APIRouter:
+    """Return the routes of the documentation page and of its files."""
+    public = Depends(Public("documentation holds no data"))
+    router = APIRouter(route_class=ServiceRoute, include_in_schema=False, dependencies=[public])
+
+    @router.get("/docs")
+    async def page() -> HTMLResponse:
+        return HTMLResponse(_PAGE, headers=_POLICY)
+
+    @router.get("/docs/start.js")
+    async def start() -> Response:
+        return Response(_START, media_type="text/javascript")
+
+    def add_asset(name: str, media_type: str) -> None:
+        @router.get(f"/docs/{name}", name=name)
+        async def asset() -> FileResponse:
+            path = str(files("fastapi_offline") / "static" / name)
+            return FileResponse(path, media_type=media_type, headers={"Cache-Control": "public, max-age=86400"})
+
+    for each in _ASSETS.items():
+        add_asset(*each)
+    return router

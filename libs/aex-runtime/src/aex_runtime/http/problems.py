@@ -1,8 +1,8 @@
-"""Errors as RFC 9457 problem documents, and the one table from domain and vendor errors to HTTP statuses."""
+"""Errors as RFC 9457 problem documents, with their HTTP statuses and JSON pointers into the body."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,17 +11,19 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from aex_models.validation_messages import error_location, message_of
 from aex_models.work import Problem
 from aex_runtime import errors
 from aex_runtime.blobs.port import BlobMissing, BlobTooLarge, BlobUnavailable
 from aex_runtime.bus.port import BusUnavailable
-from aex_runtime.http.validation import validation_problem
+from aex_runtime.errors import DomainError, InvalidRequest, Unprocessable
+from aex_runtime.http.strict_json import MAX_PROBLEMS, pointer
 from aex_runtime.store.port import AlreadyExists, StoreUnavailable
 from aex_runtime.store.table import RecordOfNewerVersion
 
 MEDIA_TYPE = "application/problem+json"
-
-DOMAIN_STATUS: Mapping[type[errors.DomainError], int] = {
+INTERNAL_ERROR = "something went wrong here; the request id helps to find it"
+DOMAIN_STATUS: Mapping[type[DomainError], int] = {
     errors.InvalidRequest: 400,
     errors.Unauthenticated: 401,
     errors.Forbidden: 403,
@@ -32,9 +34,9 @@ DOMAIN_STATUS: Mapping[type[errors.DomainError], int] = {
     errors.RateLimited: 429,
     errors.TemporarilyUnavailable: 503,
 }
-VENDOR_ERRORS: Mapping[type[Exception], errors.DomainError] = {
+VENDOR_ERRORS: Mapping[type[Exception], DomainError] = {
     RecordOfNewerVersion: errors.TemporarilyUnavailable(
-        "record_of_newer_version", "a newer version of this service wrote the record; ask again, it may answer then"
+        "record_of_newer_version", "a newer version of this service wrote the record; retry until it is upgraded"
     ),
     StoreUnavailable: errors.TemporarilyUnavailable("store_unavailable", "the store does not answer"),
     BusUnavailable: errors.TemporarilyUnavailable("bus_unavailable", "the bus does not answer"),
@@ -43,11 +45,26 @@ VENDOR_ERRORS: Mapping[type[Exception], errors.DomainError] = {
     BlobTooLarge: errors.TooLarge("body_too_large", "the content is too large"),
     AlreadyExists: errors.Conflict("already_exists", "it exists already"),
 }
+STATUS_DESCRIPTIONS: Mapping[int, str] = {
+    400: "The request cannot be decoded, or is not valid; `errors` says where",
+    401: "No valid bearer token",
+    403: "The role may not do this",
+    404: "Absent, or not visible to the caller",
+    409: "The state does not allow it; `Retry-After` where it may later",
+    413: "The body is too large",
+    422: "Wrong shape, or an idempotency key that was used with another body",
+    429: "Too many requests; see `Retry-After`",
+    503: "A part does not answer; see `Retry-After`",
+}
 _ROUTER_CODES = {404: "no_such_route", 405: "method_not_allowed", 413: "body_too_large"}
+_QUOTING_KINDS = frozenset(
+    {"value_error", "assertion_error", "union_tag_invalid", "json_invalid", "url_parsing", "url_syntax_violation"}
+)
+"""Kinds of pydantic's errors whose messages may quote the value."""
 
 
 class ProblemDetails(BaseModel):
-    """RFC 9457: what went wrong, for programs (`code`) and for people (`detail`)."""
+    """Problem document of RFC 9457: `code` is for programs, `detail` for people."""
 
     type: str
     title: str
@@ -58,33 +75,21 @@ class ProblemDetails(BaseModel):
     request_id: str
 
 
-DOCUMENTED: Mapping[int, str] = {
-    400: "What was sent cannot be decoded, or makes no sense; `errors` says where",
-    401: "No valid bearer token",
-    403: "The role may not do this",
-    404: "Not there, or not for the caller to know of",
-    409: "The state does not allow it; `Retry-After` where it may later",
-    413: "The body is too large",
-    422: "Wrong shape, or an idempotency key that came with another body",
-    429: "Too many requests; see `Retry-After`",
-    503: "A part does not answer; see `Retry-After`",
-}
-
-
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of these errors, or of all that a route may answer with."""
+    """Return the OpenAPI entries of these statuses, by default of every error status."""
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
     return {
         status: {"description": text, "content": {MEDIA_TYPE: schema}}
-        for status, text in DOCUMENTED.items()
+        for status, text in STATUS_DESCRIPTIONS.items()
         if not statuses or status in statuses
     }
 
 
 def criteria_responses() -> dict[int | str, dict[str, Any]]:
-    """The entry of the 400 of a route whose body has `success_criteria`."""
-    (answer,) = problem_responses(400).values()
-    return {400: {**answer, "description": f"{DOCUMENTED[400]}. Anything wrong inside `success_criteria`, shape too"}}
+    """Return the OpenAPI entry of 400 for a route whose body has `success_criteria`."""
+    (response,) = problem_responses(400).values()
+    description = f"{STATUS_DESCRIPTIONS[400]}. Any problem inside `success_criteria`, of its shape too"
+    return {400: {**response, "description": description}}
 
 
 def problem_response(
@@ -95,7 +100,7 @@ def problem_response(
     problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """A problem document as an answer."""
+    """Return a response with a problem document."""
     content: dict[str, Any] = {
         "type": f"urn:aex:problem:{code}",
         "title": HTTPStatus(status).phrase,
@@ -108,61 +113,99 @@ def problem_response(
     return JSONResponse(content, status, dict(headers or {}), MEDIA_TYPE)
 
 
-def domain_response(request: Request, error: errors.DomainError) -> JSONResponse:
-    """The answer to a domain error."""
-    status = next(DOMAIN_STATUS[kind] for kind in type(error).__mro__ if kind in DOMAIN_STATUS)
-    headers: dict[str, str] = {}
+def domain_status(error: DomainError) -> int:
+    """Return the HTTP status of a domain error."""
+    return next(DOMAIN_STATUS[kind] for kind in type(error).__mro__ if kind in DOMAIN_STATUS)
+
+
+def retry_headers(error: DomainError) -> dict[str, str]:
+    """Return the header `Retry-After` of an error that names the seconds, or none."""
     retry_after_s = getattr(error, "retry_after_s", None)
-    if retry_after_s is not None:
-        headers["Retry-After"] = str(retry_after_s)
+    return {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+
+
+def domain_response(request: Request, error: DomainError) -> JSONResponse:
+    """Return the response to a domain error."""
+    status, headers = domain_status(error), retry_headers(error)
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer" if error.code == "missing_token" else 'Bearer error="invalid_token"'
     return problem_response(request, status, error.code, error.message, error.errors, headers)
 
 
-def internal_error(request: Request) -> JSONResponse:
-    """The answer to what nobody expected; what it was stands in the log alone."""
-    return problem_response(
-        request, 500, "internal_error", "something went wrong here; the request id helps to find it"
-    )
+def domain_error(error: Exception) -> DomainError | None:
+    """Return the domain error that an exception stands for, None for an unexpected one."""
+    if isinstance(error, DomainError):
+        return error
+    if isinstance(error, RequestValidationError):
+        return _validation_error(error)
+    return next((VENDOR_ERRORS[kind] for kind in type(error).__mro__ if kind in VENDOR_ERRORS), None)
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Answer domain errors, vendor errors, wrong shapes and unknown routes with problem documents."""
+    """Answer domain, vendor and validation errors and unknown routes with problem documents."""
 
-    async def domain(request: Request, error: errors.DomainError) -> JSONResponse:
-        return domain_response(request, error)
+    async def handle_known(request: Request, error: Exception) -> JSONResponse:
+        return domain_response(request, cast(DomainError, domain_error(error)))
 
-    async def vendor(request: Request, error: Exception) -> JSONResponse:
-        known = next(VENDOR_ERRORS[kind] for kind in type(error).__mro__ if kind in VENDOR_ERRORS)
-        return domain_response(request, known)
-
-    async def shape(request: Request, error: RequestValidationError) -> JSONResponse:
-        return domain_response(request, validation_problem(error))
-
-    async def router(request: Request, error: HTTPException) -> JSONResponse:
-        code = _ROUTER_CODES.get(error.status_code, "http_error")
-        detail = HTTPStatus(error.status_code).phrase
-        headers = dict(error.headers or {})
-        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+    async def handle_router(request: Request, error: Exception) -> JSONResponse:
+        failure = cast(HTTPException, error)
+        status, headers = failure.status_code, dict(failure.headers or {})
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(sorted(_methods_at(app, request.scope["path"])))
-        return problem_response(request, error.status_code, code, detail, headers=headers)
+        code = _ROUTER_CODES.get(status, "http_error")
+        return problem_response(request, status, code, HTTPStatus(status).phrase, headers=headers)
 
-    handlers: dict[type[Exception], Any] = {
-        errors.DomainError: domain,
-        RequestValidationError: shape,
-        HTTPException: router,
-        **dict.fromkeys(VENDOR_ERRORS, vendor),
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
+    for kind in (DomainError, RequestValidationError, *VENDOR_ERRORS):
+        app.add_exception_handler(kind, handle_known)
+    app.add_exception_handler(HTTPException, handle_router)
 
 
 def _methods_at(app: FastAPI, path: str) -> set[str]:
-    """What a path answers to; FastAPI itself names the methods of the first of its routes alone.
+    """Return the methods of all routes of a path; FastAPI itself names only those of the first.
 
-    A path that is a route's own, `/work/validate`, is no `/work/{work_id}`, though it would be taken for one.
+    A literal route, such as `/work/validate`, precedes `/work/{work_id}`, which matches its path too.
     """
-    at_path = [route for route in iter_route_contexts(app.routes) if route.path_regex.match(path)]
-    own = [route for route in at_path if route.path == path]
-    return {method for route in own or at_path for method in route.methods or ()}
+    matching = [route for route in iter_route_contexts(app.routes) if route.path_regex.match(path)]
+    literal = [route for route in matching if route.path == path]
+    return {method for route in literal or matching for method in route.methods or ()}
+
+
+def _validation_error(error: RequestValidationError) -> DomainError:
+    problems = validation_problems(error.errors(), error.body)
+    if any("success_criteria" in problem.path.split("/") for problem in problems):
+        return InvalidRequest("invalid_success_criteria", "the success criteria are not valid", problems)
+    return Unprocessable("invalid_shape", "the request does not have the expected shape", problems)
+
+
+def validation_problems(failures: Sequence[Mapping[str, Any]], body: Any) -> tuple[Problem, ...]:
+    """Return pydantic's errors, as FastAPI locates them, as at most 100 different problems."""
+    problems: dict[Problem, None] = {}
+    for each in failures:
+        kind = each["type"]
+        message = "the value is not valid" if kind in _QUOTING_KINDS else message_of(each)
+        problems[Problem(path=_pointer(error_location(each), kind, body), code=kind, message=message)] = None
+    return tuple(problems)[:MAX_PROBLEMS]
+
+
+def _pointer(location: Sequence[str | int], kind: str, body: Any) -> str:
+    """Return a JSON pointer into the body, or a path such as `query/limit` outside of it.
+
+    Pydantic's location also names the branches of unions, which the pointer leaves out.
+    """
+    source, *steps = location
+    if source != "body":
+        return "/".join(map(str, location))
+    path, value = "", body
+    for position, step in enumerate(steps):
+        is_last = position == len(steps) - 1
+        if isinstance(value, dict) and isinstance(step, str):
+            if step in value:
+                value = value[step]
+            elif not (is_last and kind == "missing"):
+                continue
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            continue
+        path = pointer(path, step)
+    return path

@@ -1,8 +1,8 @@
-"""Routes of a service: authenticated before anything is read, bodies parsed strictly, errors documented."""
+"""Routes of a service: authenticated before the body is read, with strict bodies and query parameters."""
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin
 
 import structlog
 from fastapi import APIRouter, Request, Response
@@ -10,100 +10,130 @@ from fastapi.dependencies.models import Dependant
 from fastapi.params import Form
 from fastapi.routing import APIRoute
 
+from aex_models.work import Problem
+from aex_runtime.errors import Unprocessable, summarize_problems
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import problem_responses
-from aex_runtime.http.query_parameters import check_parameters, taken_by
+from aex_runtime.http.strict_json import MAX_PROBLEMS
 from aex_runtime.telemetry import describe_span
-from aex_runtime.tracing.subjects import about
+from aex_runtime.tracing.spans import about
 
+T = TypeVar("T")
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
+_MAX_NAME_CHARS = 64
 
 
 class Public:
-    """Marks a route that answers without a token, with the reason: `dependencies=[Depends(Public("sign-in"))]`."""
+    """Marker of a route without a token, with the reason: `dependencies=[Depends(Public("sign-in"))]`."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
-    async def __call__(self) -> None:  # not awaited, it would be called in a thread: of every health check
-        """Admits everybody."""
+    async def __call__(self) -> None:  # a plain function would be called in a thread, at each health check
+        """Admit every caller."""
 
 
 class ServiceRoute(APIRoute):
-    """A route whose caller is known before its body is read, and whose body is strict JSON."""
+    """Route that authenticates its caller before it reads the body, which is strict JSON."""
 
     strict_query = False
-    """Whether query parameters that the route does not take are refused; else they are ignored."""
+    """True if unknown and repeated query parameters are refused; else they are ignored."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         reads_json = self.body_field is not None and not isinstance(self.body_field.field_info, Form)
-        allow = allow_of(self)
-        taken = taken_by(self.dependant) if self.strict_query else None
+        allow = find_dependency(self, Allow)
+        parameters = _query_parameters(self.dependant) if self.strict_query else None
 
-        async def strictly(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
             _bind_subject(request)
             if allow is not None:
                 principal = await allow(strict)
                 structlog.contextvars.bind_contextvars(principal=principal.id, role=principal.role.value)
-            if taken is not None:
-                check_parameters(strict, taken)
-            with strict.given_room(_caller(strict)):
+            if parameters is not None:
+                _check_query_parameters(strict, parameters)
+            with strict.reserve_memory(_caller(strict)):
                 if reads_json:
                     await strict.load()
                 return await handle(strict)
 
-        return strictly
+        return handle_strictly
 
 
 class StrictQueryRoute(ServiceRoute):
-    """A route that refuses query parameters that it does not take."""
+    """Route that refuses unknown and repeated query parameters, so that no filter is ignored."""
 
     strict_query = True
 
 
 def service_router(prefix: str = "", tags: list[str | Enum] | None = None, *, strict_query: bool = False) -> APIRouter:
-    """The router that a service declares its routes on.
-
-    `strict_query`: a query parameter that a route does not take, or not more than once, is answered with a 422.
-    """
+    """Return a router for a service's routes, of `StrictQueryRoute`s with `strict_query`."""
     route = StrictQueryRoute if strict_query else ServiceRoute
     return APIRouter(prefix=prefix, tags=tags, route_class=route, responses=problem_responses())
 
 
-def joined(*routers: APIRouter) -> APIRouter:
-    """All routes on one router, as they are: `include_router` builds each once more, and matches each request twice."""
-    whole = APIRouter()
-    whole.routes += [route for router in routers for route in router.routes]
-    return whole
+def join_routers(*routers: APIRouter) -> APIRouter:
+    """Return one router with all routes; `include_router` would build each again and match requests twice."""
+    combined = APIRouter()
+    combined.routes += [route for router in routers for route in router.routes]
+    return combined
 
 
-def allow_of(route: APIRoute) -> Allow | None:
-    """The `Allow` that guards a route; its `roles` are who may call it."""
-    return next((call for call in _calls(route.dependant) if isinstance(call, Allow)), None)
+def find_dependency(route: APIRoute, kind: type[T]) -> T | None:
+    """Return the dependency of a route that is of this kind, such as its `Allow` or `Public`."""
+    return next((each.call for each in _dependencies(route.dependant) if isinstance(each.call, kind)), None)
 
 
-def public_of(route: APIRoute) -> Public | None:
-    """The mark of a route that needs no token."""
-    return next((call for call in _calls(route.dependant) if isinstance(call, Public)), None)
-
-
-def _calls(dependant: Dependant) -> Iterator[Any]:
+def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
     for each in dependant.dependencies:
-        yield each.call
-        yield from _calls(each)
+        yield each
+        yield from _dependencies(each)
 
 
 def _caller(request: Request) -> str:
-    """Who takes up room here. What is open to anybody is read by anybody."""
+    """Return the key of the caller's memory budget; anonymous callers share one."""
     principal = getattr(request.state, "principal", None)
     return f"{principal.issuer}:{principal.role.value}:{principal.id}" if isinstance(principal, Principal) else ""
 
 
 def _bind_subject(request: Request) -> None:
-    named = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
-    if named:
-        structlog.contextvars.bind_contextvars(**named)
-        describe_span(about(*named.values()))
+    subject = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
+    if subject:
+        structlog.contextvars.bind_contextvars(**subject)
+        describe_span(about(*subject.values()))
+
+
+def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:
+    """Return the query parameters of a route and its dependencies; true for those that may be repeated."""
+    return {
+        parameter.alias: _is_list(parameter.field_info.annotation)
+        for each in (dependant, *_dependencies(dependant))
+        for parameter in each.query_params
+    }
+
+
+def _check_query_parameters(request: Request, allowed: Mapping[str, bool]) -> None:
+    """Raise `Unprocessable` with every parameter that is unknown, or repeated and may not be."""
+    query = request.query_params
+    found = (_parameter_problem(name, len(query.getlist(name)), allowed) for name in list(query)[:MAX_PROBLEMS])
+    problems = [problem for problem in found if problem]
+    if problems:
+        raise Unprocessable(problems[0].code, summarize_problems(problems), problems)
+
+
+def _parameter_problem(name: str, times: int, allowed: Mapping[str, bool]) -> Problem | None:
+    label = name if len(name) <= _MAX_NAME_CHARS else f"{name[:_MAX_NAME_CHARS]}…"
+    if name not in allowed:
+        known = f"those of this route are {', '.join(sorted(allowed))}" if allowed else "this route takes none"
+        message = f"there is no query parameter {label}: {known}"
+        return Problem(path=f"query/{label}", code="unknown_parameter", message=message)
+    if times > 1 and not allowed[name]:
+        message = f"the query parameter {label} occurs {times} times: send it once"
+        return Problem(path=f"query/{label}", code="repeated_parameter", message=message)
+    return None
+
+
+def _is_list(annotation: object) -> bool:
+    return get_origin(annotation) is list or any(_is_list(each) for each in get_args(annotation))

@@ -1,35 +1,62 @@
-"""JSON as I-JSON (RFC 7493) has it, and nothing else: what two parsers could read differently is refused.
+"""Strict JSON: I-JSON (RFC 7493), so that no two parsers can read a document differently.
 
-Numbers with a fraction become `JsonFloat`. A clean document costs one pass of the C parser; only one that looks
-suspicious is walked (`json_problems.py`) to say where it is wrong.
+Numbers with a fraction become `JsonFloat`. A clean document costs one pass of the C parser. A suspicious one is
+then searched for problems, which are located by JSON pointers (RFC 6901).
 """
 
 import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any, NoReturn
 
+from aex_models.canonical import escape_pointer
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.http.json_problems import MAX_ITEMS, MAX_PROBLEMS, Odd, OddObject, has_long_container, problems_in
 
+MAX_ITEMS = 100_000
+"""Items of one array, or members of one object."""
+MAX_PROBLEMS = 100
+_MAX_SEGMENT = 100
+"""Characters of a name in a pointer, which is for people."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Lone surrogates: the parser has made one character of each pair."""
+_UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
+_CONTAINERS = (dict, list)
+_VALID_TYPES = frozenset({int, float, bool, type(None), JsonFloat})
 MAX_DEPTH = 64
 MAX_VALUES = 1_000_000
-"""In one document: what 10 MB of JSON may grow to in memory."""
+"""Values of one document, which bounds the memory of 10 MB of JSON."""
 MAX_NUMBER_CHARS = 400
 """More digits than any amount or double needs."""
-
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},"'))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _BAD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _SAFE_DIGITS = 15
 
 
+@dataclass(frozen=True, slots=True)
+class RejectedNumber:
+    """Placeholder of a refused number in a parsed document."""
+
+    code: str
+    message: str
+
+
+class DuplicateKeys(dict[str, Any]):
+    """Object in which names occur more than once."""
+
+    def __init__(self, members: dict[str, Any], repeated: Sequence[str]) -> None:
+        super().__init__(members)
+        self.repeated = repeated
+
+
 def parse_strict(raw: bytes) -> Any:
-    """The value of a JSON document. Raises `InvalidRequest` with the problems and their JSON pointers."""
+    """Return the value of a JSON document. Raises `InvalidRequest` with all problems."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -46,10 +73,10 @@ def parse_strict(raw: bytes) -> Any:
         )
     except json.JSONDecodeError as error:
         _refuse("malformed_json", f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})")
-    if reader.met_odd or _BAD_ESCAPE.search(raw) or (raw.count(b",") >= MAX_ITEMS and has_long_container(value)):
-        problems = list(islice(problems_in(value), MAX_PROBLEMS))
+    if reader.has_rejected or _BAD_ESCAPE.search(raw) or (raw.count(b",") >= MAX_ITEMS and _has_long_container(value)):
+        problems = list(islice(_find_problems(value), MAX_PROBLEMS))
         if problems:
-            raise InvalidRequest("invalid_json", "the body is not the JSON that is taken here", problems)
+            raise InvalidRequest("invalid_json", "the body is not strict JSON (RFC 7493); see errors", problems)
     return value
 
 
@@ -58,58 +85,112 @@ def _refuse(code: str, message: str) -> NoReturn:
 
 
 def _check_size(raw: bytes) -> None:
-    """Refuse, before it is parsed, what nests too deep or holds too many values."""
+    """Refuse, before parsing, documents that are too deep or have too many values."""
     openings, commas = raw.count(b"[") + raw.count(b"{"), raw.count(b",")
     if openings <= MAX_DEPTH and commas < MAX_VALUES:
         return
-    structure = _structure(raw)
+    # Escaped backslashes are removed first, so that each remaining backslash escapes its next character.
+    unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    structure = b"".join(unescaped.translate(None, _NOT_STRUCTURE).split(b'"')[::2])
     if structure.count(b",") >= MAX_VALUES:
         _refuse("too_many_values", f"a document holds at most {MAX_VALUES} values")
     if max(accumulate(map(_STEP.__getitem__, structure.replace(b",", b""))), default=0) > MAX_DEPTH:
         _refuse("json_too_deep", f"JSON is nested at most {MAX_DEPTH} levels deep")
 
 
-def _structure(raw: bytes) -> bytes:
-    """The brackets and commas of a document, without those in its strings.
-
-    Escaped backslashes go first, so that those which are left escape what follows them.
-    """
-    unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(unescaped.translate(None, _NOT_STRUCTURE).split(b'"')[::2])
-
-
 class _Reader:
-    """The parser's hooks. `met_odd`: the parsed value holds something to refuse."""
+    """Hooks of the parser; `has_rejected` when the parsed value holds something to refuse."""
 
     def __init__(self) -> None:
-        self.met_odd = False
+        self.has_rejected = False
 
     def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) == len(pairs):
             return members
-        self.met_odd = True
+        self.has_rejected = True
         counts = Counter(name for name, _ in pairs)
-        return OddObject(members, [name for name, count in counts.items() if count > 1])
+        return DuplicateKeys(members, [name for name, count in counts.items() if count > 1])
 
-    def fraction(self, text: str) -> float | Odd:
+    def fraction(self, text: str) -> float | RejectedNumber:
         if len(text) > MAX_NUMBER_CHARS:
-            return self._odd("number_too_long", f"a number has at most {MAX_NUMBER_CHARS} characters")
+            return self._reject("number_too_long", f"a number has at most {MAX_NUMBER_CHARS} characters")
         number = JsonFloat(text)
         if math.isinf(number):
-            return self._odd("number_out_of_range", "the number is beyond what a double holds")
+            return self._reject("number_out_of_range", "the number is beyond what a double holds")
         return number
 
-    def integer(self, text: str) -> int | Odd:
+    def integer(self, text: str) -> int | RejectedNumber:
         if len(text) <= _SAFE_DIGITS:
             return int(text)
         if len(text) > MAX_NUMBER_CHARS or abs(number := int(text)) > MAX_SAFE_INTEGER:
-            return self._odd("unsafe_integer", "integers must be within ±(2^53 − 1)")
+            return self._reject("unsafe_integer", "integers must be within ±(2^53 − 1)")
         return number
 
-    def constant(self, name: str) -> Odd:
-        return self._odd("not_a_number", f"{name} is not JSON")
+    def constant(self, name: str) -> RejectedNumber:
+        return self._reject("not_a_number", f"{name} is not JSON")
 
-    def _odd(self, code: str, message: str) -> Odd:
-        self.met_odd = True
-        return Odd(code, message)
+    def _reject(self, code: str, message: str) -> RejectedNumber:
+        self.has_rejected = True
+        return RejectedNumber(code, message)
+
+
+def pointer(path: str, name: str | int) -> str:
+    """Return `path` extended by one name, which is made printable and cut to 100 characters."""
+    if isinstance(name, int):
+        return f"{path}/{name}"
+    printable = _UNPRINTABLE.sub("\ufffd", name[:_MAX_SEGMENT])
+    return f"{path}/{escape_pointer(printable)}"
+
+
+def _has_long_container(root: Any) -> bool:
+    """Return whether an array or object of a parsed document has too many items."""
+    pending = [root] if isinstance(root, _CONTAINERS) else []
+    while pending:
+        value = pending.pop()
+        if len(value) > MAX_ITEMS:
+            return True
+        items = value.values() if isinstance(value, dict) else value
+        pending += [item for item in items if isinstance(item, _CONTAINERS)]
+    return False
+
+
+def _find_problems(root: Any) -> Iterator[Problem]:
+    """Yield the problems of a parsed document; pointers are made only for containers and invalid values."""
+    pending: list[tuple[str, Any]] = [("", root)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, RejectedNumber):
+            yield Problem(path=path, code=value.code, message=value.message)
+        elif isinstance(value, str):
+            yield from _text_problems(path, value)
+        elif len(value) > MAX_ITEMS:
+            yield Problem(path=path, code="too_many_items", message=f"at most {MAX_ITEMS} items")
+        else:
+            if isinstance(value, dict):
+                yield from _name_problems(path, value)
+            named = value.items() if isinstance(value, dict) else enumerate(value)
+            pending += reversed([(pointer(path, name), item) for name, item in named if _is_suspect(item)])
+
+
+def _is_suspect(value: Any) -> bool:
+    return _is_invalid_text(value) if isinstance(value, str) else type(value) not in _VALID_TYPES
+
+
+def _name_problems(path: str, members: dict[str, Any]) -> Iterator[Problem]:
+    if isinstance(members, DuplicateKeys):
+        for name in members.repeated:
+            yield Problem(path=pointer(path, name), code="duplicate_key", message="the name occurs more than once")
+    for name in filter(_is_invalid_text, members):
+        yield from _text_problems(pointer(path, name), name)
+
+
+def _is_invalid_text(text: str) -> bool:
+    return "\0" in text or (not text.isascii() and _LONE_SURROGATE.search(text) is not None)
+
+
+def _text_problems(path: str, text: str) -> Iterator[Problem]:
+    if "\0" in text:
+        yield Problem(path=path, code="nul_character", message="strings must hold no NUL")
+    if _LONE_SURROGATE.search(text):
+        yield Problem(path=path, code="lone_surrogate", message="strings must hold no lone surrogates")

@@ -1,21 +1,22 @@
-"""Bodies that are taken as they come: any bytes, in constant memory, and nothing of one that breaks off.
+"""Uploads of any bytes: streamed in constant memory, with a minimum rate.
 
-A route that takes one declares no body of its own, documents `BINARY_BODY`, and hands `body_of(request)` to
-`Blobs.put_stream`. Bodies that are read as a whole come through `body_of` too: nobody may take for ever.
+A route that takes an upload declares no body, documents `BINARY_BODY`, and passes `stream_body(request)` to
+`Blobs.put_stream`. JSON bodies and forms are read through `read_body`, so that no sender can stall for ever.
 """
 
 import asyncio
-import email.message
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import asdict
+from email.message import Message
 from typing import Any
 
 import structlog
 from fastapi import Request
-from starlette.requests import ClientDisconnect
 
 from aex_runtime.errors import InvalidRequest, TooLarge
-from aex_runtime.http.connections import abort_of
-from aex_runtime.http.download import Pace
+from aex_runtime.http.connections import disconnect
+from aex_runtime.http.streaming import TransferRate
 
 BINARY_BODY: Mapping[str, Any] = {
     "requestBody": {
@@ -24,73 +25,82 @@ BINARY_BODY: Mapping[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}},
     }
 }
-"""For `openapi_extra`."""
-PACE = Pace()
-_SIZE_DIGITS = 18
+"""Value for `openapi_extra`."""
+MIN_RATE = TransferRate()
+_MAX_SIZE_DIGITS = 18
 _log = structlog.get_logger(__name__)
 
 
-def check_announced(request: Request, max_bytes: int) -> None:
-    """Refuse by its headers what would be refused in the end. Raises `InvalidRequest` and `TooLarge`."""
-    message = email.message.Message()
-    message["content-type"] = request.headers.get("content-type", "application/octet-stream")
-    if message.get_content_maintype() == "multipart":
+def check_upload_headers(request: Request, max_bytes: int) -> None:
+    """Raise `InvalidRequest` or `TooLarge` when the headers already show that the body will be refused."""
+    if parse_media_type(request.headers.get("content-type")).get_content_maintype() == "multipart":
         raise InvalidRequest("unsupported_media_type", "send the bytes themselves, not a form (curl: -T FILE)")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise InvalidRequest("unsupported_encoding", "send the bytes without a Content-Encoding")
-    announced = announced_bytes(request)
-    if announced is not None and announced > max_bytes:
-        raise too_large(max_bytes)
-    if announced == 0:
-        raise empty()
+    declared = content_length(request)
+    if declared is not None and declared > max_bytes:
+        raise body_too_large(max_bytes)
+    if declared == 0:
+        raise empty_body()
 
 
-def announced_bytes(request: Request) -> int | None:
-    """How long the body is by its `Content-Length`, which may be anything; None where that is no number.
-
-    Of thousands of digits, which Python does not read, the first say enough.
-    """
-    announced = request.headers.get("content-length", "")
-    return int(announced.lstrip("0")[:_SIZE_DIGITS] or "0") if announced.isdecimal() else None
+def parse_media_type(header: str | None) -> Message:
+    """Return a message with this `Content-Type`, or with none."""
+    message = Message()
+    message["content-type"] = header or ""
+    return message
 
 
-async def body_of(request: Request, pace: Pace = PACE) -> AsyncGenerator[bytes, None]:
-    """The body's pieces as they arrive.
+def content_length(request: Request) -> int | None:
+    """Return the declared `Content-Length`, or None when it is no number; huge numbers are cut."""
+    header = request.headers.get("content-length", "")
+    return int(header.lstrip("0")[:_MAX_SIZE_DIGITS] or "0") if header.isdecimal() else None
 
-    Raises `ClientDisconnect` where the sender is gone, or slower than `pace`: its connection is then cut.
+
+async def stream_body(request: Request, min_rate: TransferRate = MIN_RATE) -> AsyncGenerator[bytes, None]:
+    """Yield the chunks of the body as they arrive.
+
+    Raises `ClientDisconnect` when the sender left, or is slower than `min_rate` and was disconnected.
     """
     clock = asyncio.get_running_loop().time
-    patience_s = pace.patience_s
-    pieces = request.stream()
+    grace_s = min_rate.grace_s
+    chunks = request.stream()
     while True:
-        began, slow = clock(), asyncio.timeout(patience_s)
+        started, timeout = clock(), asyncio.timeout(grace_s)
         try:
-            async with slow:
-                piece = await anext(pieces, b"")  # its end is an empty piece too
+            async with timeout:
+                chunk = await anext(chunks, b"")  # the end is an empty chunk too
         except TimeoutError:
-            if not slow.expired():
+            if not timeout.expired():
                 raise
-            raise _let_go(request, pace) from None
-        if not piece:
+            _log.warning("slow_sender_disconnected", **asdict(min_rate))
+            disconnect(request.scope)
+        if not chunk:
             return
-        earned_s = len(piece) / pace.least_bytes_s
-        patience_s = min(patience_s - (clock() - began) + earned_s, pace.patience_s)
-        yield piece
+        grace_s = min_rate.next_grace(grace_s, clock() - started, len(chunk))
+        yield chunk
 
 
-def _let_go(request: Request, pace: Pace) -> ClientDisconnect:
-    _log.warning("slow_sender_let_go", patience_s=pace.patience_s, least_bytes_s=pace.least_bytes_s)
-    abort = abort_of(request.scope)
-    if abort is not None:
-        abort()
-    return ClientDisconnect()
+async def read_body(
+    request: Request, max_bytes: int, too_large: TooLarge, resize: Callable[[int], None] | None = None
+) -> bytes:
+    """Return the complete body; `resize` takes its size so far. Raises `too_large` above `max_bytes`."""
+    content = bytearray()
+    async with aclosing(stream_body(request)) as chunks:
+        async for chunk in chunks:
+            content += chunk
+            if len(content) > max_bytes:
+                raise too_large
+            if resize is not None:
+                resize(len(content))
+    return bytes(content)
 
 
-def too_large(max_bytes: int) -> TooLarge:
-    """The refusal of more than `max_bytes`."""
+def body_too_large(max_bytes: int) -> TooLarge:
+    """Return the error of an upload above `max_bytes`."""
     return TooLarge("body_too_large", f"an upload has at most {max_bytes // 1_000_000} MB")
 
 
-def empty() -> InvalidRequest:
-    """The refusal of a body without a byte."""
+def empty_body() -> InvalidRequest:
+    """Return the error of an upload without a byte."""
     return InvalidRequest("empty_body", "an upload has at least one byte: send the file as the body (curl: -T FILE)")

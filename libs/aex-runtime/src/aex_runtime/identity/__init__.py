@@ -1,1 +1,1 @@
-"""Who calls, and who vouches for it: local key, token issuers, verification of tokens."""
+"""Identity: the local key, token issuers, verification of tokens, and tokens between services."""

@@ -1,4 +1,4 @@
-"""The platform's own signing key: made once in the data directory, or a file that all replicas are given."""
+"""The platform's signing key: created once in the data directory, or provided as a file."""
 
 import base64
 import hashlib
@@ -12,43 +12,44 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aex_models.canonical import canonical_bytes
-from aex_runtime.data_dir import publish_once, replace_file
+from aex_runtime.files import publish_once, replace_file
 
 LOCAL_ISS = "aex-local"
 _PRIVATE, _PUBLIC = "local-issuer.pem", "local-issuer.jwks.json"
 
 
 class UnsafeKey(Exception):
-    """The key file can be read by others, or holds something else."""
+    """Unusable key file: readable by others, or not an Ed25519 key."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalKey:
-    """An Ed25519 key with its id (the RFC 7638 thumbprint)."""
+    """Ed25519 key with its id, the thumbprint of RFC 7638."""
 
     private: Ed25519PrivateKey
     kid: str
 
     def jwk(self) -> dict[str, Any]:
-        """The public half as a JSON Web Key."""
+        """Return the public half as a JSON Web Key."""
         return _public_jwk(self.private) | {"kid": self.kid, "alg": "EdDSA", "use": "sig"}
 
-    def secret_for(self, purpose: str) -> bytes:
-        """32 bytes for another purpose, the same in every process that shares the key."""
+    def derive_secret(self, purpose: str) -> bytes:
+        """Return 32 bytes for another purpose, equal in every process that shares the key."""
         seed = self.private.private_bytes_raw()
         return hashlib.blake2b(purpose.encode(), key=seed, digest_size=32, person=b"aex-derive").digest()
 
 
 def local_key(data_dir: Path) -> LocalKey:
-    """The key in `data_dir/keys`, made where there is none; of processes that start together, one makes it.
+    """Return the key in `data_dir/keys`, which one process creates when it is missing.
 
-    Raises `UnsafeKey` where others could read it.
+    Raises `UnsafeKey` when others can read it.
     """
     folder = data_dir / "keys"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / _PRIVATE
     if not path.exists():
-        publish_once(path, _new_pem(), mode=0o600)
+        pem, pkcs8, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        publish_once(path, Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, plain), mode=0o600)
     key = _load(path)
     public = folder / _PUBLIC
     if not public.exists():
@@ -56,29 +57,22 @@ def local_key(data_dir: Path) -> LocalKey:
     return key
 
 
-def given_key(path: Path) -> LocalKey:
-    """The key in a file that somebody provides (a mounted secret). Raises `UnsafeKey` where it cannot be used.
+def configured_key(path: Path) -> LocalKey:
+    """Return the key in a file, such as a mounted secret. Raises `UnsafeKey`.
 
-    A file of this user's own must be closed to all others. One that belongs to another user is as whoever provides it
-    made it, and OpenSSH does not judge that either: Cloud Run mounts secrets for root, and a container that runs as
-    somebody else can only read what everybody may.
+    A file of this user must be closed to others. The mode of another user's file is not checked, as in OpenSSH.
+    Cloud Run mounts secrets for root, and a container of another user can only read what all users can.
     """
     try:
-        return _load(path, strangers_too=True)
+        return _load(path, checks_foreign_files=False)
     except OSError as error:
         raise UnsafeKey(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _new_pem() -> bytes:
-    return Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-
-
-def _load(path: Path, *, strangers_too: bool = False) -> LocalKey:
+def _load(path: Path, *, checks_foreign_files: bool = True) -> LocalKey:
     with path.open("rb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_mode & 0o077 and not (strangers_too and found.st_uid != os.geteuid()):
+        stat = os.fstat(file.fileno())
+        if stat.st_mode & 0o077 and (checks_foreign_files or stat.st_uid == os.geteuid()):
             raise UnsafeKey(f"{path} can be read by others: chmod 600 {path}")
         pem = file.read()
     try:
@@ -87,15 +81,12 @@ def _load(path: Path, *, strangers_too: bool = False) -> LocalKey:
         raise UnsafeKey(f"{path} holds no Ed25519 key") from error
     if not isinstance(private, Ed25519PrivateKey):
         raise UnsafeKey(f"{path} holds no Ed25519 key")
-    return LocalKey(private, _thumbprint(private))
+    thumbprint = hashlib.sha256(canonical_bytes(_public_jwk(private))).digest()
+    return LocalKey(private, _base64url(thumbprint))
 
 
 def _public_jwk(private: Ed25519PrivateKey) -> dict[str, Any]:
     return {"kty": "OKP", "crv": "Ed25519", "x": _base64url(private.public_key().public_bytes_raw())}
-
-
-def _thumbprint(private: Ed25519PrivateKey) -> str:
-    return _base64url(hashlib.sha256(canonical_bytes(_public_jwk(private))).digest())
 
 
 def _base64url(content: bytes) -> str:

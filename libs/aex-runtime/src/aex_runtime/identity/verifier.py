@@ -1,23 +1,50 @@
-"""Verifies bearer tokens: who signed, for whom, until when, and whether the signer may name that principal."""
+"""Verification of bearer tokens, cached: a signature costs more than the rest of a request."""
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from aex_models.numbers import is_number
 from aex_runtime.clock import Clock
 from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import Issuer
-from aex_runtime.identity.principal import Principal
-from aex_runtime.identity.token_cache import TokenCache
+from aex_runtime.identity.principals import Principal
 
 if TYPE_CHECKING:
     from jwt import PyJWK
 
+MAX_TOKENS = 4_096
+TRUSTED_FOR = timedelta(seconds=60)
+"""Time until a token is verified again, so that a withdrawn key stops working."""
+
+
+class TokenCache:
+    """Principals by the digest of their token, for a minute at most, and never past the token's end."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[bytes, tuple[Principal, datetime]] = OrderedDict()
+
+    def get(self, digest: bytes, now: datetime) -> Principal | None:
+        """Return the principal of a token that was verified within the last minute."""
+        principal, until = self._entries.get(digest, (None, now))
+        if until - TRUSTED_FOR <= now < until:
+            return principal
+        self._entries.pop(digest, None)  # expired, or the clock was set back
+        return None
+
+    def put(self, digest: bytes, principal: Principal, now: datetime, expires_at: datetime) -> None:
+        """Add a token that has just been verified."""
+        self._entries[digest] = (principal, min(now + TRUSTED_FOR, expires_at))
+        if len(self._entries) > MAX_TOKENS:
+            self._entries.popitem(last=False)
+
+
 MAX_TOKEN_CHARS = 8_192
 LEEWAY = timedelta(seconds=30)
-"""How far clocks may differ."""
-_END_OF_TIME = 253_000_000_000  # the year 9987; later ones overflow once leeway is added
+"""Allowed difference between clocks."""
+_MAX_TIMESTAMP = 253_000_000_000  # the year 9987; later ones overflow with the leeway
 _REQUIRED = ("iss", "aud", "exp")
 _OPTIONS: dict[str, Any] = {
     "verify_exp": False,  # times are checked against the injected clock
@@ -28,40 +55,37 @@ _OPTIONS: dict[str, Any] = {
 
 
 class TokenVerifier:
-    """Verifies tokens for one service (`audience`)."""
+    """Verifier of tokens for the service `audience`."""
 
     def __init__(self, issuers: Sequence[Issuer], audience: str, clock: Clock) -> None:
         self._issuers = {issuer.iss: issuer for issuer in issuers}
         if len(self._issuers) != len(issuers):
             raise ValueError("two issuers have the same iss")
-        self._audience = audience
-        self._clock = clock
-        self._cache = TokenCache()
+        self._audience, self._clock, self._cache = audience, clock, TokenCache()
 
     async def verify(self, token: str) -> Principal:
-        """The principal that a token names. Raises `Unauthenticated`, or `TemporarilyUnavailable` without keys."""
+        """Return the principal of a token. Raises `Unauthenticated`, or `TemporarilyUnavailable` without keys."""
         if len(token) > MAX_TOKEN_CHARS:
-            raise Unauthenticated("invalid_token", "the token is too long")
+            raise Unauthenticated("invalid_token", f"a token has at most {MAX_TOKEN_CHARS} characters")
         now = self._clock.now()
-        known = self._cache.get(token, now)
-        if known is not None:
-            return known
-        claims, issuer = await self._verified(token)
+        digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
+        principal = self._cache.get(digest, now)
+        if principal is not None:
+            return principal
+        claims, issuer = await self._verify_claims(token)
         expires_at = _check_times(claims, now)
         principal = issuer.subjects.principal(claims, issuer.iss, expires_at)
-        self._cache.put(token, principal, now, expires_at)
+        self._cache.put(digest, principal, now, expires_at)
         return principal
 
-    async def _verified(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
-        import jwt  # noqa: PLC0415 with X.509 15 ms, and a start has no token
+    async def _verify_claims(self, token: str) -> tuple[Mapping[str, Any], Issuer]:
+        import jwt  # noqa: PLC0415 takes 15 ms with X.509, and a start verifies no token
 
-        issuer, key, algorithm = await self._signer(token)
+        issuer, key, algorithm = await self._find_signer(token)
         audience = issuer.audience_prefix + self._audience
         options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required]}
         try:
-            claims = jwt.decode(
-                token, key, algorithms=[algorithm], audience=audience, issuer=issuer.iss, options=options
-            )
+            claims = jwt.decode(token, key, [algorithm], options, audience=audience, issuer=issuer.iss)
         except jwt.MissingRequiredClaimError as error:
             raise Unauthenticated("invalid_token", f"the token lacks {error.claim}") from error
         except jwt.InvalidAudienceError as error:
@@ -70,8 +94,8 @@ class TokenVerifier:
             raise Unauthenticated("invalid_token", "the token's signature or shape is wrong") from error
         return claims, issuer
 
-    async def _signer(self, token: str) -> "tuple[Issuer, PyJWK, str]":
-        """Who claims to have signed, with which key. Nothing of this is believed before the signature is checked."""
+    async def _find_signer(self, token: str) -> "tuple[Issuer, PyJWK, str]":
+        """Return the claimed issuer, key and algorithm, which only the signature confirms."""
         import jwt  # noqa: PLC0415 see above
 
         try:
@@ -92,17 +116,17 @@ class TokenVerifier:
 
 
 def _check_times(claims: Mapping[str, Any], now: datetime) -> datetime:
-    """When the token is over, leeway included. Raises `Unauthenticated` where it is, or is not valid yet."""
-    expires_at = _moment(claims, "exp") + LEEWAY
+    """Return the token's end with leeway. Raises `Unauthenticated` outside of its lifetime."""
+    expires_at = _timestamp(claims, "exp") + LEEWAY
     if expires_at <= now:
         raise Unauthenticated("expired_token", "the token has expired")
-    if any(_moment(claims, name) > now + LEEWAY for name in ("nbf", "iat") if name in claims):
+    if any(_timestamp(claims, name) > now + LEEWAY for name in ("nbf", "iat") if name in claims):
         raise Unauthenticated("invalid_token", "the token is not valid yet")
     return expires_at
 
 
-def _moment(claims: Mapping[str, Any], name: str) -> datetime:
+def _timestamp(claims: Mapping[str, Any], name: str) -> datetime:
     value = claims[name]
-    if not is_number(value) or not 0 <= value < _END_OF_TIME:
-        raise Unauthenticated("invalid_token", f"{name} is not a moment")
+    if not is_number(value) or not 0 <= value < _MAX_TIMESTAMP:
+        raise Unauthenticated("invalid_token", f"{name} is not a timestamp")
     return datetime.fromtimestamp(value, UTC)

@@ -1,1 +1,1 @@
-"""Server-rendered pages of a service: sign-in, sessions, forms, errors and assets. Needs the extra `pages`."""
+"""Pages of a service: sign-in, sessions, forms, errors and assets. Needs the extra `pages`."""

@@ -1,4 +1,4 @@
-"""Signing in with a bearer token, signing out, and the files that pages load."""
+"""Routes of every site: sign-in, sign-out, static files and the page of unknown paths."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -8,51 +8,56 @@ from fastapi.responses import Response
 
 from aex_runtime.errors import DomainError, Forbidden, InvalidRequest, NotFound, Unauthenticated
 from aex_runtime.http.auth import admit
-from aex_runtime.pages.answers import render_page, see
-from aex_runtime.pages.forms import posted_form
-from aex_runtime.pages.guards import AllowSession, OpenPage, open_session
-from aex_runtime.pages.routing import page_router
+from aex_runtime.pages.errors import page_router
+from aex_runtime.pages.forms import read_form
+from aex_runtime.pages.responses import path_with_query, redirect_to, render_page, safe_target
 from aex_runtime.pages.sessions import (
+    VISITOR_LIFETIME_S,
+    AllowSession,
+    PublicPage,
     Session,
     csrf_token,
-    end_session,
-    end_visit,
-    keep_session,
-    keep_visit,
-    visit_cookie,
+    open_session,
+    session_cookie,
+    set_cookie,
+    set_session,
+    visitor_cookie,
 )
 from aex_runtime.pages.site import Site
-from aex_runtime.pages.targets import safe_target, with_query
 
-Form = Annotated[Mapping[str, str], Depends(posted_form)]
-_FOREVER = "public, max-age=31536000, immutable"
-_ENDED = "Your session has ended. Sign in again to go on."
+Form = Annotated[Mapping[str, str], Depends(read_form)]
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_SESSION_ENDED = "Your session has ended. Sign in to continue."
 
 
 def site_routes(site: Site) -> APIRouter:
-    """Sign-in, sign-out and static files of a site. A service adds its own pages."""
+    """Return the routes of sign-in, sign-out, static files and the first page; a service adds its own."""
     router = page_router()
     _sign_in_routes(router, site)
-    _sign_out_route(router, site)
+    public = Depends(PublicPage(site, "files hold no data"))
 
-    @router.get(
-        f"{site.prefix}/static/{{digest}}/{{name:path}}", dependencies=[Depends(OpenPage(site, "files hold no data"))]
-    )
+    @router.post(site.sign_out_path, dependencies=[Depends(AllowSession(site))])
+    async def sign_out(request: Request) -> Response:
+        response = redirect_to(site.sign_in_path)
+        set_cookie(site, request, response, session_cookie(site))
+        return response
+
+    @router.get(f"{site.prefix}/static/{{digest}}/{{name:path}}", dependencies=[public])
     async def static(digest: str, name: str) -> Response:
         asset = site.assets.find(digest, name)
         if asset is None:
             raise NotFound("no_such_file", "there is no such file")
-        return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _FOREVER})
+        return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _IMMUTABLE})
 
     @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site))])
     async def first_page(request: Request) -> Response:
-        return see(with_query(site.prefix, request))
+        return redirect_to(path_with_query(site.prefix, request))
 
     return router
 
 
 def missing_page_route(site: Site) -> APIRouter:
-    """Whatever else is asked for below the prefix: declared last, a page that says so."""
+    """Return the route of unknown paths below the prefix; it is declared last."""
     router = page_router()
 
     @router.get(f"{site.prefix}/{{rest:path}}", dependencies=[Depends(AllowSession(site))])
@@ -63,37 +68,29 @@ def missing_page_route(site: Site) -> APIRouter:
 
 
 def _sign_in_routes(router: APIRouter, site: Site) -> None:
-    @router.get(site.sign_in_path, dependencies=[Depends(OpenPage(site, "sign-in"))])
+    @router.get(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in"))])
     async def sign_in_page(request: Request) -> Response:
         target = safe_target(site, request.query_params.get("next"))
         try:
             session = await open_session(site, request)
         except Unauthenticated:
-            return _form(site, request, target, notice=_ENDED if "ended" in request.query_params else None)
-        return see(target) if session.principal.role in site.roles else _form(site, request, target)
+            return _form(site, request, target, notice=_SESSION_ENDED if "ended" in request.query_params else None)
+        return redirect_to(target) if session.principal.role in site.roles else _form(site, request, target)
 
-    @router.post(site.sign_in_path, dependencies=[Depends(OpenPage(site, "sign-in"))])
+    @router.post(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in"))])
     async def sign_in(request: Request, form: Form) -> Response:
         target = safe_target(site, form.get("next"))
         try:
-            session = await _admitted(site, request, form.get("token", "").strip())
-            response: Response = see(target)
-            keep_session(site, request, response, session)
-        except (Unauthenticated, Forbidden, InvalidRequest) as refused:
-            return _form(site, request, target, refused=refused)
-        end_visit(site, request, response)
+            session = await _verify_token(site, request, form.get("token", "").strip())
+            response: Response = redirect_to(target)
+            set_session(site, request, response, session)
+        except (Unauthenticated, Forbidden, InvalidRequest) as error:
+            return _form(site, request, target, error=error)
+        set_cookie(site, request, response, visitor_cookie(site))
         return response
 
 
-def _sign_out_route(router: APIRouter, site: Site) -> None:
-    @router.post(site.sign_out_path, dependencies=[Depends(AllowSession(site))])
-    async def sign_out(request: Request) -> Response:
-        response = see(site.sign_in_path)
-        end_session(site, request, response)
-        return response
-
-
-async def _admitted(site: Site, request: Request, token: str) -> Session:
+async def _verify_token(site: Site, request: Request, token: str) -> Session:
     if not token:
         raise InvalidRequest("missing_token", "paste a token first")
     principal = await site.verifier.verify(token)
@@ -105,20 +102,20 @@ async def _admitted(site: Site, request: Request, token: str) -> Session:
 
 
 def _form(
-    site: Site, request: Request, target: str, *, notice: str | None = None, refused: DomainError | None = None
+    site: Site, request: Request, target: str, *, notice: str | None = None, error: DomainError | None = None
 ) -> Response:
-    """The form, for a visitor that is remembered from here on. What was typed is never sent back."""
-    visit = request.cookies.get(visit_cookie(site)) or site.ids.salt()
-    status = 200 if refused is None else (403 if isinstance(refused, Forbidden) else 400)
+    """Return the form and set the visitor's cookie. The typed token is never sent back."""
+    visitor = request.cookies.get(visitor_cookie(site)) or site.ids.salt()
+    status = 200 if error is None else (403 if isinstance(error, Forbidden) else 400)
     response = render_page(
         site,
         request,
         "sign_in.html",
         status=status,
-        csrf=csrf_token(site, "visit", visit),
+        csrf=csrf_token(site, "visit", visitor),
         target=target,
         notice=notice,
-        error=None if refused is None else refused.message,
+        error=None if error is None else error.message,
     )
-    keep_visit(site, request, response, visit)
+    set_cookie(site, request, response, visitor_cookie(site), visitor, VISITOR_LIFETIME_S)
     return response

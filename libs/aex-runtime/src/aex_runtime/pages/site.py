@@ -1,22 +1,120 @@
-"""The pages of one service: where they are, who may sign in, and what they are made with."""
+"""Site of a service: the paths, roles, static files, templates and keys of its pages."""
 
+import asyncio
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
+from importlib.resources import files
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import Clock
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids
-from aex_runtime.pages.assets import Assets
-from aex_runtime.pages.rendering import Templates
 from aex_runtime.service import ServiceParts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+}
+
+
+class Asset(NamedTuple):
+    """Content of a static file."""
+
+    name: str
+    digest: str
+    content: bytes
+    media_type: str
+
+
+class Assets:
+    """Files in `static/` of some packages, read once; of equal names the last package's file.
+
+    Their URLs hold the hash of the content, so that browsers can cache them permanently.
+    """
+
+    def __init__(self, prefix: str, packages: tuple[str, ...]) -> None:
+        self._prefix, self._packages = prefix, packages
+
+    @cached_property
+    def _files(self) -> dict[str, Asset]:
+        return {asset.name: asset for package in self._packages for asset in _read_assets(package)}
+
+    def url(self, name: str) -> str:
+        """Return a file's URL. Raises `KeyError` for an unknown file, which a template must not name."""
+        return f"{self._prefix}/{self._files[name].digest}/{name}"
+
+    def find(self, digest: str, name: str) -> Asset | None:
+        """Return the file with this name and digest, or None."""
+        asset = self._files.get(name)
+        return asset if asset is not None and asset.digest == digest else None
+
+
+def _read_assets(package: str) -> list[Asset]:
+    folder = files(package) / "static"
+    nested = [(f"{each.name}/", each) for each in folder.iterdir() if each.is_dir()]
+    return [
+        Asset(
+            f"{prefix}{file.name}", sha256(content).hexdigest()[:16], content, _MEDIA_TYPES[PurePath(file.name).suffix]
+        )
+        for prefix, each in [("", folder), *nested]
+        for file in each.iterdir()
+        if file.is_file()
+        for content in [file.read_bytes()]
+    ]
+
+
+class Templates:
+    """Jinja2 templates of some packages; of equal names the first package's template."""
+
+    def __init__(self, packages: tuple[str, ...], assets: Assets) -> None:
+        self._packages, self._assets = packages, assets
+        self._ready = False
+
+    async def prepare(self) -> None:
+        """Import Jinja2 and load the templates in a thread, so that other requests go on."""
+        if not self._ready:
+            await asyncio.to_thread(self._load)
+            self._ready = True
+
+    def render(self, name: str, **values: object) -> str:
+        return self._environment.get_template(name).render(values)
+
+    def _load(self) -> None:
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)
+
+    @cached_property
+    def _environment(self) -> "Environment":
+        import babel.numbers  # noqa: F401, PLC0415 the pages' formats
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+        environment = Environment(
+            loader=ChoiceLoader([PackageLoader(package) for package in self._packages]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.globals["asset"] = self._assets.url
+        return environment
 
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
-    """An entry of the navigation. `path` may name the reader: `/dashboard/accounts/{role}:{id}`."""
+    """Entry of the navigation. `path` may name the reader: `/dashboard/accounts/{role}:{id}`."""
 
     text: str
     path: str
@@ -25,13 +123,13 @@ class NavigationLink:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What every page of a service shares. One for each service; `prefix` is the path that all its pages are below."""
+    """Properties that all pages of a service share; `prefix` begins the path of each."""
 
     service: str
     title: str
     prefix: str
     roles: frozenset[Audience]
-    """Who may sign in."""
+    """Roles that may sign in."""
     navigation: tuple[NavigationLink, ...]
     verifier: TokenVerifier
     clock: Clock
@@ -39,20 +137,18 @@ class Site:
     assets: Assets
     templates: Templates
     key: bytes = field(repr=False)
-    """What CSRF tokens are made with."""
+    """Key of the CSRF tokens."""
 
     @property
     def sign_in_path(self) -> str:
-        """Where one signs in."""
         return f"{self.prefix}/sign-in"
 
     @property
     def sign_out_path(self) -> str:
-        """Where one signs out."""
         return f"{self.prefix}/sign-out"
 
 
-def site_for(
+def build_site(
     parts: ServiceParts,
     *,
     title: str,
@@ -61,9 +157,9 @@ def site_for(
     roles: Sequence[Audience],
     navigation: Sequence[NavigationLink] = (),
 ) -> Site:
-    """The site of a service. `package` holds `templates/` and `static/` of its own, beside the kit's.
+    """Return the site of a service, whose `package` has its own `templates/` and `static/`.
 
-    Nothing is read before the first page is asked for.
+    Files are read with the first page.
     """
     assets = Assets(f"{prefix}/static", ("aex_runtime.pages", package))
     return Site(

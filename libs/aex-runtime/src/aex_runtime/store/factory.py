@@ -1,9 +1,9 @@
-"""The store that a URL names."""
+"""The choice of a store by its URL."""
 
 import re
 from pathlib import Path
 
-from aex_runtime.google_project import PROJECT_ID
+from aex_runtime.setting_types import PROJECT_ID
 from aex_runtime.store.port import Store
 
 _ACCEPTED = "sqlite:///relative/path, sqlite:////absolute/path, firestore://project[/database] or memory:"
@@ -15,10 +15,10 @@ _FIRESTORE = re.compile(
 
 
 def open_store(url: str, emulator: str | None = None) -> Store:
-    """The store behind a URL; `emulator` (`host:port`) takes the place of Firestore. Nothing is touched before its
-    first use.
+    """Open the store of a URL; it touches nothing before its first use.
 
-    Raises `ValueError` for other URLs, and where the libraries that a store needs are not installed.
+    `emulator`: `host:port` of an emulator to use instead of Firestore. Raises `ValueError` for other URLs, and if the
+    libraries of a store are not installed.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
@@ -33,21 +33,17 @@ def open_store(url: str, emulator: str | None = None) -> Store:
 
         return SQLiteStore(Path(path))
     if scheme == "firestore":
-        return _firestore(rest, emulator)
+        match = _FIRESTORE.fullmatch(rest)
+        if match is None:
+            raise ValueError(
+                "a Firestore store needs the ids of a project and of a database other than (default):"
+                f" firestore://my-project/my-database, not firestore:{rest}"
+            )
+        try:
+            from aex_runtime.store.firestore import FirestoreStore  # noqa: PLC0415 its libraries are an extra
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
+                raise
+            raise ValueError("a Firestore store needs Google's libraries: pip install 'aex-runtime[google]'") from error
+        return FirestoreStore(match["project"], match["database"] or "(default)", emulator=emulator)
     raise ValueError(f"unknown store scheme {scheme!r}; a store is {_ACCEPTED}")
-
-
-def _firestore(rest: str, emulator: str | None) -> Store:
-    named = _FIRESTORE.fullmatch(rest)
-    if named is None:
-        raise ValueError(
-            "a Firestore store needs the ids of a project and, but for (default), of a database:"
-            f" firestore://my-project/my-database, not firestore:{rest}"
-        )
-    try:
-        from aex_runtime.store.firestore import FirestoreStore  # noqa: PLC0415 its libraries are an extra
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"google", "grpc"}:
-            raise
-        raise ValueError("a Firestore store needs Google's libraries: pip install 'aex-runtime[google]'") from error
-    return FirestoreStore(named["project"], named["database"] or "(default)", emulator=emulator)

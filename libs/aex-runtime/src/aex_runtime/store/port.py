@@ -1,12 +1,14 @@
 """The record store, shaped for the stricter of its backends (Firestore).
 
 A document is canonical JSON bytes in one unindexed field (`body`) plus declared index fields. Transactions read
-before they write, may run again, and lose against whoever changed what they read.
+before they write, and run again if a document that they read has changed.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
+
+from aex_models.canonical import sha256_hex
 
 T = TypeVar("T")
 Scalar = str | int | bool | None
@@ -15,7 +17,7 @@ Fields = Mapping[str, Scalar]
 MAX_DOCUMENT_BYTES = 1_048_576
 """Firestore's limit for one document, counted as Firestore counts: name, fields and body together."""
 MAX_VALUE_BYTES = MAX_DOCUMENT_BYTES - 89
-"""Firestore's limit for one field; ours holds the body and the index fields."""
+"""Firestore's limit for one field; here it holds the body and the index fields."""
 MAX_INDEX_ENTRY_BYTES = 7_680
 """Firestore's limit for the fields of one index together, with the document's name."""
 MAX_TRANSACTION_BYTES = 10_485_760
@@ -26,19 +28,19 @@ MAX_TRANSACTION_WRITES = 500
 
 
 class StoreError(Exception):
-    """The store refused or failed."""
+    """A refusal or failure of the store."""
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached, or did not answer before the deadline. Worth a retry."""
+    """An outage of the store, or no answer before the deadline. Worth a retry."""
 
 
 class Contention(StoreUnavailable):
-    """A transaction lost against others as often as it may. Worth a retry, later."""
+    """A transaction that met conflicts in all of its tries. Worth a retry, later."""
 
 
 class AlreadyExists(StoreError):
-    """`create` met a document that is there."""
+    """A `create` of a document that exists."""
 
     def __init__(self, collection: str, key: str) -> None:
         super().__init__(f"{collection}/{key} exists")
@@ -54,7 +56,7 @@ class UndeclaredIndex(StoreError):
 
 
 class ReadAfterWrite(StoreError):
-    """A transaction read after it had written; Firestore would refuse it."""
+    """A read after a write in one transaction, which Firestore would refuse."""
 
 
 Direction = Literal["asc", "desc"]
@@ -69,25 +71,30 @@ class Index:
     order: str | None = None
     direction: Direction = "asc"
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The equal fields, then the ordered one."""
+        return self.equal if self.order is None else (*self.equal, self.order)
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents with the indexes that its queries use. Declared once, as data."""
+    """A named set of documents, with the indexes that its queries use."""
 
     name: str
     indexes: tuple[Index, ...] = ()
     expires: str | None = None
-    """The index field with the microseconds since 1970 after which nobody needs a document. Firestore may then delete
-    it by itself, days later; whoever wants it gone sooner, or on another backend, purges."""
+    """The index field with the microseconds since 1970 after which a document may be deleted.
+
+    Firestore deletes it within days. Earlier deletion, and deletion on other backends, needs a purge."""
 
     def __hash__(self) -> int:
-        """By the name alone, which no two have that are in use: each write looks some up, and indexes may be many."""
-        return hash(self.name)
+        return hash(self.name)  # unique, and each write looks some up: hashing many indexes would cost more
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One stored document. `version` grows with each write, is never used again, and serves compare-and-set."""
+    """A stored document. `version` grows with each write, without repetition, for compare-and-set."""
 
     key: str
     body: bytes
@@ -97,7 +104,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One end of the ordered field: `Bound(">=", 5)`."""
+    """An end of the ordered field's range: `Bound(">=", 5)`."""
 
     comparison: Comparison
     value: str | int
@@ -119,7 +126,7 @@ class Query:
     limit: int = 50
 
     def index(self) -> Index:
-        """The declared index that serves this query. Raises `UndeclaredIndex`."""
+        """Return the declared index that serves this query. Raises `UndeclaredIndex`."""
         for index in self.collection.indexes:
             if (
                 set(index.equal) == set(self.equal)
@@ -132,61 +139,79 @@ class Query:
         )
 
 
+DocumentKey = tuple[str, str]
+"""Collection name and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A buffered write. Its collection lets a backend maintain the indexes declared there."""
+
+    kind: Literal["create", "update", "put", "delete"]
+    collection: Collection
+    key: str
+    body: bytes = b""
+    fields: Fields = field(default_factory=dict)
+    expected_version: int = 0
+    """Version that an update expects."""
+
+    @property
+    def document_key(self) -> DocumentKey:
+        """The collection's name and the key."""
+        return (self.collection.name, self.key)
+
+
 class Transaction(Protocol):
     """Reads come first; writes are buffered and applied together at commit, or not at all."""
 
     async def get(self, collection: Collection, key: str) -> Document | None:
-        """The document, or None. What was read must still be so at commit. Raises `ReadAfterWrite`."""
-        ...
+        """Return the document, or None; at commit it must be unchanged. Raises `ReadAfterWrite`."""
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        """The documents in the order of the keys, in one call. Like `get` of each."""
-        ...
+        """Return the documents in the order of the keys, as `get` of each would, in one call."""
 
     def create(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
-        """Write a document that must not exist; at commit, one that does raises `AlreadyExists`."""
-        ...
+        """Write a document that must not exist; if it does, the commit raises `AlreadyExists`."""
 
-    def update(self, collection: Collection, seen: Document, body: bytes, fields: Fields) -> None:
-        """Replace a document; where its version is no longer that of `seen`, the transaction runs again."""
-        ...
+    def update(self, collection: Collection, document: Document, body: bytes, fields: Fields) -> None:
+        """Replace a document; if its version has changed at commit, the transaction runs again."""
 
     def put(self, collection: Collection, key: str, body: bytes, fields: Fields) -> None:
         """Write a document whether or not it exists."""
-        ...
 
     def delete(self, collection: Collection, key: str) -> None:
         """Remove a document whether or not it exists."""
-        ...
 
 
 class Store(Protocol):
-    """Where a service keeps its records. Any number of processes may share one store."""
+    """The records of a service. Any number of processes may share one store."""
 
     async def get(self, collection: Collection, key: str) -> Document | None:
-        """The document as last committed, or None."""
-        ...
+        """Return the document as last committed, or None."""
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        """The documents in the order of the keys."""
-        ...
+        """Return the documents in the order of the keys."""
 
     async def query(self, query: Query) -> list[Document]:
-        """At most `query.limit` documents. Raises `UndeclaredIndex`."""
-        ...
+        """Return at most `query.limit` documents. Raises `UndeclaredIndex`."""
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         """Run `fn` and commit what it wrote. `fn` may run more than once and has no side effects.
 
-        Raises `AlreadyExists` for a failed create, `Contention` after bounded tries, and whatever `fn` raises
-        (then nothing is written).
+        Raises `AlreadyExists` for a failed create, `Contention` after bounded tries, and what `fn` raises; then
+        nothing is written.
         """
-        ...
 
     async def ping(self) -> None:
-        """Return where the store answers; raise `StoreUnavailable` within a few seconds where it does not."""
-        ...
+        """Return if the store answers within a few seconds; raise `StoreUnavailable` if not."""
 
     async def close(self) -> None:
-        """Finish what was begun and let go of files and connections."""
-        ...
+        """Finish running calls, then close files and connections."""
+
+
+def key_of(record_id: str) -> str:
+    """Return a record's key: its id behind a hash, which spreads the writes of ids that sort by time.
+
+    Slashes, which a key may not contain, are escaped; `%` is in no id.
+    """
+    return f"{sha256_hex(record_id.encode())[:4]}-{record_id.replace('/', '%2F')}"

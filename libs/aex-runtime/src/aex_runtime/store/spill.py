@@ -1,33 +1,23 @@
-"""Large bodies as content-addressed blobs; the document keeps a marker with their digest."""
+"""Large bodies as content-addressed blobs; the document holds a marker with their digest."""
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.blobs.port import BlobError, Blobs, BlobUnavailable
-from aex_runtime.store.buffer import BufferedTransaction, Write
-from aex_runtime.store.port import (
-    SPILL_BYTES,
-    Collection,
-    Document,
-    Query,
-    Store,
-    StoreError,
-    StoreUnavailable,
-    T,
-    Transaction,
-)
+from aex_runtime.store import port
+from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction, Write
+from aex_runtime.store.transactions import BufferedTransaction
 
 _MARK = b"\0"  # no JSON text begins with it
 _MARKER = re.compile(rb"\0blob:([0-9a-f]{64}):([0-9]{1,15})")
-_AT_ONCE = 16
+_MAX_CONCURRENT = 16
 
 
 class SpillingStore:
-    """Any store, with bodies above `SPILL_BYTES` kept in `area` of the blob store.
+    """A store whose bodies above `SPILL_BYTES` are in `area` of the blob store, invisible to callers.
 
-    Callers see whole bodies only. A blob is durable before the document that points to it is committed; where that
-    commit then fails, the blob stays behind and points nowhere.
+    A blob is durable before its document is committed. If that commit fails, the blob remains without a reference.
     """
 
     def __init__(self, store: Store, blobs: Blobs, area: str = "records") -> None:
@@ -37,19 +27,19 @@ class SpillingStore:
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         document = await self._store.get(collection, key)
-        return await self._whole(collection, document) if document else None
+        return await self._load(collection, document) if document else None
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return await self._read(self._store, collection, keys)
 
     async def query(self, query: Query) -> list[Document]:
-        return await self._all_whole(query.collection, await self._store.query(query))
+        return await self._load_all(query.collection, await self._store.query(query))
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def attempt(inner: Transaction) -> T:
             outer = BufferedTransaction(lambda collection, keys: self._read(inner, collection, keys))
             result = await fn(outer)
-            bodies = [await self._spilled(write.body) for write in outer.writes]
+            bodies = [await self._spill(write.body) for write in outer.writes]
             for write, body in zip(outer.writes, bodies, strict=True):
                 _forward(inner, write, body)
             return result
@@ -57,7 +47,7 @@ class SpillingStore:
         return await self._store.transact(attempt)
 
     async def ping(self) -> None:
-        await self._store.ping()  # whoever needs the blobs asks them, too
+        await self._store.ping()  # the blobs have a probe of their own
 
     async def close(self) -> None:
         await self._store.close()
@@ -66,43 +56,44 @@ class SpillingStore:
         self, source: Store | Transaction, collection: Collection, keys: Sequence[str]
     ) -> list[Document | None]:
         found = await source.get_many(collection, keys)
-        whole = iter(await self._all_whole(collection, [document for document in found if document]))
-        return [next(whole) if document else None for document in found]
+        loaded = iter(await self._load_all(collection, [document for document in found if document]))
+        return [next(loaded) if document else None for document in found]
 
-    async def _all_whole(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
+    async def _load_all(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
         if not any(document.body.startswith(_MARK) for document in documents):
             return list(documents)
-        gate = asyncio.Semaphore(_AT_ONCE)
+        limiter = asyncio.Semaphore(_MAX_CONCURRENT)
 
-        async def one(document: Document) -> Document:
-            async with gate:
-                return await self._whole(collection, document)
+        async def load(document: Document) -> Document:
+            async with limiter:
+                return await self._load(collection, document)
 
-        return list(await asyncio.gather(*map(one, documents)))
+        return list(await asyncio.gather(*map(load, documents)))
 
-    async def _whole(self, collection: Collection, document: Document) -> Document:
+    async def _load(self, collection: Collection, document: Document) -> Document:
+        """Return the document with its body, read from the blobs if it was spilled."""
         if not document.body.startswith(_MARK):
             return document
         where = f"{collection.name}/{document.key}"
         marker = _MARKER.fullmatch(document.body)
         if marker is None:
-            raise StoreError(f"{where}: neither a body nor a marker of one")
+            raise port.StoreError(f"{where}: the body is neither JSON nor the marker of a blob")
         try:  # the port verifies the digest
             body = await self._blobs.get(self._area, marker[1].decode(), max_bytes=int(marker[2]))
         except BlobUnavailable as error:
-            raise StoreUnavailable(f"{where}: {error}") from error
+            raise port.StoreUnavailable(f"{where}: {error}") from error
         except BlobError as error:
-            raise StoreError(f"{where}: its body is lost: {error}") from error
+            raise port.StoreError(f"{where}: its body is lost: {error}") from error
         return Document(document.key, body, document.fields, document.version)
 
-    async def _spilled(self, body: bytes) -> bytes:
-        """What the document holds: the body, or the marker of the blob that is stored by now."""
-        if len(body) <= SPILL_BYTES and not body.startswith(_MARK):
+    async def _spill(self, body: bytes) -> bytes:
+        """Return the body, or the marker of the blob that it was stored as."""
+        if len(body) <= port.SPILL_BYTES and not body.startswith(_MARK):
             return body
         try:
             blob = await self._blobs.put(self._area, body)
         except BlobUnavailable as error:
-            raise StoreUnavailable(f"blobs of large records: {error}") from error
+            raise port.StoreUnavailable(f"blobs of large records: {error}") from error
         return _MARK + f"blob:{blob.digest}:{blob.size}".encode()
 
 
@@ -110,7 +101,7 @@ def _forward(inner: Transaction, write: Write, body: bytes) -> None:
     if write.kind == "create":
         inner.create(write.collection, write.key, body, write.fields)
     elif write.kind == "update":
-        inner.update(write.collection, Document(write.key, b"", {}, write.seen), body, write.fields)
+        inner.update(write.collection, Document(write.key, b"", {}, write.expected_version), body, write.fields)
     elif write.kind == "put":
         inner.put(write.collection, write.key, body, write.fields)
     else:

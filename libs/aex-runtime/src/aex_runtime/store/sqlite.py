@@ -6,50 +6,55 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
-from aex_runtime.store.buffer import BufferedTransaction, Place
+from aex_runtime.sqlite_file import StoreFile, read_transaction, translate_error
+from aex_runtime.sqlite_worker import GroupWorker, WorkerSpec
 from aex_runtime.store.limits import check_query
-from aex_runtime.store.port import Collection, Document, Query, T
-from aex_runtime.store.rerun import Rerun, run
-from aex_runtime.store.sqlite_file import StoreFile, translated
-from aex_runtime.store.sqlite_lane import Lane, Work
+from aex_runtime.store.port import Collection, Document, Query, StoreUnavailable, T
 from aex_runtime.store.sqlite_queries import select, select_many, select_query
 from aex_runtime.store.sqlite_writer import Commit, GroupWriter, is_current
+from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
 
 _READERS = 3
-_GROUP = 256
+_MAX_GROUP = 256
 _PING_S = 3.0
 R = TypeVar("R")
 _Read = Callable[[sqlite3.Connection], object]
 
 
 class SQLiteStore:
-    """One writer thread that commits in groups, a few reader threads, one file in WAL mode synced at every commit.
+    """A store in a file in WAL mode, with a writer thread that commits in groups and reader threads.
 
-    Optimistic: transactions run beside each other and hold no lock while `fn` runs; what they read is checked in the
-    write transaction. `busy_s` is how long other processes may hold the file, `deadline_s` how long any call may take
-    (a commit that exceeds it may still happen).
+    Optimistic: transactions hold no lock while `fn` runs; the versions that they read are checked in the write
+    transaction. Other processes may hold the file for `busy_s`. A call takes at most `deadline_s`; a commit that
+    exceeds it may still happen.
     """
 
     def __init__(
-        self, path: Path, *, busy_s: float = 5.0, deadline_s: float = 10.0, rerun: Rerun | None = None
+        self, path: Path, *, busy_s: float = 5.0, deadline_s: float = 10.0, retry: TransactionRetry | None = None
     ) -> None:
         self._file = StoreFile(path, busy_s)
         self._deadline_s = deadline_s
-        self._rerun = rerun or Rerun()
+        self._retry = retry or TransactionRetry()
         self._indexed: set[Collection] = set()
         self._write_group = GroupWriter()
-        writing: Work[Commit, bool] = Work(
+        writing: WorkerSpec[Commit, bool] = WorkerSpec(
             f"{path} (writer)",
             lambda: self._file.connect(read_only=False),
             self._write,
             self._translate,
-            group=_GROUP,
-            turn=self._file.turn,
+            StoreUnavailable,
+            max_group=_MAX_GROUP,
+            lock=self._file.write_lock.hold,
         )
-        reading: Work[_Read, object] = Work(
-            f"{path} (reader)", lambda: self._file.connect(read_only=True), _answer, self._translate, threads=_READERS
+        reading: WorkerSpec[_Read, object] = WorkerSpec(
+            f"{path} (reader)",
+            lambda: self._file.connect(read_only=True),
+            lambda connection, requests: [request(connection) for request in requests],
+            self._translate,
+            StoreUnavailable,
+            threads=_READERS,
         )
-        self._writer, self._readers = Lane(writing), Lane(reading)
+        self._writer, self._readers = GroupWorker(writing), GroupWorker(reading)
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return await self._read(lambda connection: select(connection, collection.name, key))
@@ -60,46 +65,51 @@ class SQLiteStore:
     async def query(self, query: Query) -> list[Document]:
         check_query(query)
         if query.collection not in self._indexed:
-            await self._writer.ask(Commit(declared=(query.collection,)), self._deadline_s)
+            await self._writer.submit(Commit(declared=(query.collection,)), self._deadline_s)
             self._indexed.add(query.collection)
         return await self._read(lambda connection: select_query(connection, query))
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
-        return await run(fn, self, self._rerun)
+        return await run(fn, self, self._retry)
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
-        """Apply everything or nothing; False where something that was read has changed."""
+        """See `Committer`."""
         if not transaction.writes:
-            return await self.unchanged(transaction)
+            return await self.is_current(transaction)
         commit = Commit(tuple(transaction.expected), tuple(transaction.writes))
-        return await self._writer.ask(commit, self._deadline_s)
+        return await self._writer.submit(commit, self._deadline_s)
 
-    async def unchanged(self, transaction: BufferedTransaction) -> bool:
-        """Whether everything that the transaction expects is so."""
-        if transaction.is_of_one_moment:
+    async def is_current(self, transaction: BufferedTransaction) -> bool:
+        """See `Committer`."""
+        if transaction.is_single_read:
             return True
         expected = tuple(transaction.expected)
-        return await self._read(lambda connection: _is_current(connection, expected))
+
+        def check(connection: sqlite3.Connection) -> bool:
+            with read_transaction(connection):
+                return is_current(connection, expected)
+
+        return await self._read(check)
 
     async def ping(self) -> None:
-        # Written, too: whoever holds the lock, and a disk that is full, let everybody read on.
+        # With a write: readers work on while another process holds the lock, and on a full disk.
         deadline_s = min(_PING_S, self._deadline_s)
-        writing = self._writer.ask(Commit(sounding=True), deadline_s)
-        # Both are awaited though one fails, so that none is left running unseen.
-        for result in await asyncio.gather(self._read(self._answers, deadline_s), writing, return_exceptions=True):
+        writing = self._writer.submit(Commit(probe=True), deadline_s)
+        # Both are awaited though one fails, so that none remains running.
+        for result in await asyncio.gather(self._read(self._probe, deadline_s), writing, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
 
     async def close(self) -> None:
-        written = await self._writer.close()
+        ended = await self._writer.close()
         await self._readers.close()
-        if written:  # else its thread still waits for its turn, by the very descriptor
-            self._file.close()
+        if ended:  # else its thread still waits for the lock
+            self._file.write_lock.close()
 
     async def _read(self, read: Callable[[sqlite3.Connection], R], deadline_s: float | None = None) -> R:
-        return cast(R, await self._readers.ask(read, deadline_s or self._deadline_s))
+        return cast(R, await self._readers.submit(read, deadline_s or self._deadline_s))
 
-    def _answers(self, connection: sqlite3.Connection) -> None:
+    def _probe(self, connection: sqlite3.Connection) -> None:
         connection.execute("SELECT version FROM latest").fetchall()
         self._file.check()
 
@@ -108,16 +118,4 @@ class SQLiteStore:
         return self._write_group(connection, commits)
 
     def _translate(self, error: Exception) -> Exception:
-        return translated(self._file.path, error) if isinstance(error, sqlite3.Error | OSError) else error
-
-
-def _answer(connection: sqlite3.Connection, requests: Sequence[_Read]) -> list[object]:
-    return [request(connection) for request in requests]
-
-
-def _is_current(connection: sqlite3.Connection, expected: Sequence[tuple[Place, int]]) -> bool:
-    connection.execute("BEGIN")
-    try:
-        return is_current(connection, expected)
-    finally:
-        connection.execute("COMMIT")
+        return translate_error(self._file.path, error) if isinstance(error, sqlite3.Error | OSError) else error

@@ -1,67 +1,64 @@
-"""The SQL of reads: documents by key, and queries that seek in the index which serves them.
+"""The SQL of reads: documents by key, and queries that seek in their index.
 
-A declared index is an expression index over the documents of one collection. SQLite keeps it, for whichever process
-writes, and builds it over what was written before it was declared.
+A declared index is an expression index over the documents of a collection. SQLite maintains it for all processes and
+builds it over existing documents.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from aex_runtime.store.order import Rank, rank
+from aex_runtime.sqlite_file import read_transaction
+from aex_runtime.store.ordering import Edge, edges_of, rank
 from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar
-from aex_runtime.store.ranges import Edge, edges_of, outside, tighter_high, tighter_low
 
-# SQL has no booleans; as reals below every integer they keep their place in the order and stay distinct from 0 and 1.
+# SQL has no booleans: reals below every integer sort as booleans must, and differ from 0 and 1.
 _FALSE, _TRUE = -2e300, -1e300
-_COMPARED = {1, 2, 3}  # the types in an index; an edge beyond them is none
+_COMPARED = {1, 2, 3}  # the types in an index; an edge beyond them needs no comparison
 _COLUMNS = "key, body, fields, version"
-Step = tuple[str, tuple[Scalar | float, ...]]
-"""One statement with its values, but for the limit, which comes last."""
+Statement = tuple[str, tuple[Scalar | float, ...]]
+"""SQL with its values except the last, the limit."""
 
 
 def encode_fields(fields: Fields) -> str:
-    """Index fields as the JSON text that the indexes look into."""
+    """Return index fields as the JSON text from which the indexes extract them."""
     return json.dumps({name: encode(value) for name, value in fields.items()}, ensure_ascii=False)
 
 
 def encode(value: Scalar) -> str | float | None:
-    """An index value as SQLite compares it."""
+    """Return an index value as SQLite compares it."""
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     return value
 
 
 def select(connection: sqlite3.Connection, collection: str, key: str) -> Document | None:
-    """The document, or None."""
+    """Return the document, or None."""
     sql = f"SELECT {_COLUMNS} FROM documents WHERE collection = ? AND key = ?"  # noqa: S608 columns are ours
     try:
         found = connection.execute(sql, (collection, key)).fetchall()
-    except UnicodeEncodeError:  # a key with lone surrogates, which limits.py lets nobody write
+    except UnicodeEncodeError:  # a key with lone surrogates, which limits.py refuses to write
         return None
     return _document(found[0]) if found else None
 
 
 def select_many(connection: sqlite3.Connection, collection: str, keys: Sequence[str]) -> list[Document | None]:
-    """The documents in the order of the keys, all of one moment."""
+    """Return the documents in the order of the keys, as of one moment."""
     sql = f"SELECT {_COLUMNS} FROM documents WHERE collection = ? AND key IN (SELECT value FROM json_each(?))"  # noqa: S608
     found = {row[0]: _document(row) for row in connection.execute(sql, (collection, json.dumps(list(keys))))}
     return [found.get(key) for key in keys]
 
 
 def index_name(collection: Collection, index: Index) -> str:
-    """The SQL identifier of an index, readable in a query plan."""
+    """Return the SQL identifier of an index, readable in a query plan."""
     return _quote(f"{collection.name} by {', '.join((*index.equal, index.order or 'key'))}", '"')
 
 
 def index_sql(collection: Collection) -> Iterator[str]:
-    """The statements that make a collection's indexes where they are missing.
-
-    Direction needs none of its own: SQLite reads an index both ways.
-    """
+    """Yield the statements that create a collection's missing indexes."""
     for index in collection.indexes:
-        if index.equal or index.order:
-            columns = [_field(name) for name in (*index.equal, *((index.order,) if index.order else ()))]
+        if index.fields:
+            columns = map(_field, index.fields)
             yield (
                 f"CREATE INDEX IF NOT EXISTS {index_name(collection, index)}"
                 f" ON documents ({', '.join((*columns, 'key'))}) WHERE {_scope(collection, index)}"
@@ -69,31 +66,28 @@ def index_sql(collection: Collection) -> Iterator[str]:
 
 
 def select_query(connection: sqlite3.Connection, query: Query) -> list[Document]:
-    """The documents of a query. Its index exists."""
-    steps = list(steps_of(query))
-    if len(steps) == 1:
-        return _fetch(connection, steps[0], query.limit)
+    """Return the documents of a query whose index exists."""
+    statements = list(statements_of(query))
+    if len(statements) == 1:
+        return _fetch(connection, statements[0], query.limit)
     found: list[Document] = []
-    connection.execute("BEGIN")  # the steps of a page see one moment
-    try:
-        for step in steps:
+    with read_transaction(connection):
+        for statement in statements:
             if len(found) < query.limit:
-                found += _fetch(connection, step, query.limit - len(found))
-    finally:
-        connection.execute("COMMIT")
+                found += _fetch(connection, statement, query.limit - len(found))
     return found
 
 
-def _fetch(connection: sqlite3.Connection, step: Step, limit: int) -> list[Document]:
-    sql, values = step
+def _fetch(connection: sqlite3.Connection, statement: Statement, limit: int) -> list[Document]:
+    sql, values = statement
     return [_document(row) for row in connection.execute(sql, (*values, limit)).fetchall()]
 
 
-def steps_of(query: Query) -> Iterator[Step]:
-    """The statements (without the limit's value) whose results, one after the other, answer the query.
+def statements_of(query: Query) -> Iterator[Statement]:
+    """Yield the statements whose concatenated results are those of the query.
 
-    A page that starts behind a document takes two, so that both are seeks: the rest of those with the same ordered
-    value, then those beyond it. (SQLite does not seek with a row value on an expression.)
+    A page behind a document takes two seeks: its remaining documents with the same ordered value, then those beyond.
+    SQLite does not seek with a row value on an expression.
     """
     low, high = edges_of(query.bounds)
     if query.after is None:
@@ -104,45 +98,46 @@ def steps_of(query: Query) -> Iterator[Step]:
     if query.order is None:
         yield _statement(query, None, None, key=(further, key))
         return
-    if value is None:  # it stands before all that is in the index
+    if value is None:  # before everything in the index
         if query.direction == "asc":
             yield _statement(query, low, high)
         return
-    same = Edge(rank(value), inclusive=True)
-    beyond = Edge(rank(value), inclusive=False)
-    if not outside(same, low, high):
+    same, beyond = Edge(rank(value), inclusive=True), Edge(rank(value), inclusive=False)
+    is_inside = low is None or same.as_low() >= low.as_low()
+    if is_inside and (high is None or same.as_high() <= high.as_high()):
         yield _statement(query, same, same, key=(further, key))
     if query.direction == "asc":
-        yield _statement(query, tighter_low(beyond, low), high)
+        yield _statement(query, max(beyond, low or beyond, key=Edge.as_low), high)
     else:
-        yield _statement(query, low, tighter_high(beyond, high))
+        yield _statement(query, low, min(beyond, high or beyond, key=Edge.as_high))
 
 
-def _statement(query: Query, low: Edge | None, high: Edge | None, key: tuple[str, str] | None = None) -> Step:
+def _statement(query: Query, low: Edge | None, high: Edge | None, key: tuple[str, str] | None = None) -> Statement:
     index = query.index()
     terms, values = [_scope(query.collection, index)], list[Scalar | float]()
     for name in index.equal:
         value = query.equal[name]
         terms.append(f"{_field(name)} IS NULL" if value is None else f"{_field(name)} = ?")
         values += [] if value is None else [encode(value)]
-    pinned = low is not None and low == high and low.inclusive
-    for edge, sign in _signed(low, high):
+    comparisons = list(_comparisons(low, high))
+    for edge, sign in comparisons:
         if edge.value[0] in _COMPARED:
             terms.append(f"{_field(query.order or '')} {sign} ?")
-            values.append(_bound(edge.value))
+            values.append(encode(bool(edge.value[1])) if edge.value[0] == 1 else edge.value[1])
     if key is not None:
         terms.append(f"key {key[0]} ?")
         values.append(key[1])
-    by = "" if not (index.equal or index.order) else f" INDEXED BY {index_name(query.collection, index)}"
-    by_field = [_field(query.order)] if query.order and not pinned else []  # SQLite would sort by what is all equal
+    by = "" if not index.fields else f" INDEXED BY {index_name(query.collection, index)}"
+    # SQLite would sort equal values.
+    by_field = [_field(query.order)] if query.order and "=" not in dict(comparisons).values() else []
     order = [f"{column} {query.direction}" for column in (*by_field, "key")]
     sql = f"SELECT {_COLUMNS} FROM documents{by} WHERE {' AND '.join(terms)} ORDER BY {', '.join(order)} LIMIT ?"  # noqa: S608
     return sql, tuple(values)
 
 
-def _signed(low: Edge | None, high: Edge | None) -> Iterator[tuple[Edge, str]]:
+def _comparisons(low: Edge | None, high: Edge | None) -> Iterator[tuple[Edge, str]]:
     if low is not None and low == high and low.inclusive:
-        yield low, "="  # an equality, so that the key behind it can be sought too
+        yield low, "="  # an equality, so that SQLite also seeks by the key behind it
         return
     if low is not None:
         yield low, ">=" if low.inclusive else ">"
@@ -150,12 +145,8 @@ def _signed(low: Edge | None, high: Edge | None) -> Iterator[tuple[Edge, str]]:
         yield high, "<=" if high.inclusive else "<"
 
 
-def _bound(value: Rank) -> Scalar | float:
-    return encode(bool(value[1])) if value[0] == 1 else value[1]
-
-
 def _scope(collection: Collection, index: Index) -> str:
-    """Which documents an index holds. Literals, not parameters: only so does SQLite see that a query is covered."""
+    """Return the condition of an index's documents, in literals: SQLite would match no parameters."""
     scope = f"collection = {_quote(collection.name, chr(39))}"
     return f"{scope} AND {_field(index.order)} IS NOT NULL" if index.order else scope
 
@@ -170,8 +161,5 @@ def _quote(text: str, mark: str) -> str:
 
 def _document(row: tuple[str, bytes, str, int]) -> Document:
     key, body, fields, version = row
-    return Document(key, body, json.loads(fields, parse_float=_boolean) if fields != "{}" else {}, version)
-
-
-def _boolean(text: str) -> bool:
-    return float(text) == _TRUE
+    values = {} if fields == "{}" else json.loads(fields, parse_float=lambda text: float(text) == _TRUE)
+    return Document(key, body, values, version)

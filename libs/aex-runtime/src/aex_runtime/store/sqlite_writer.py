@@ -1,87 +1,67 @@
-"""The one writer of a process: transactions that wait are committed together, each apart from the others."""
+"""Group commits: transactions that wait are committed together, and fail independently."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from aex_runtime.store.buffer import Place, Write
-from aex_runtime.store.port import AlreadyExists, Collection
+from aex_runtime.sqlite_file import write_transaction
+from aex_runtime.store.port import AlreadyExists, Collection, DocumentKey, Write
 from aex_runtime.store.sqlite_queries import encode_fields, index_sql
 
 _VERSION = "SELECT version FROM documents WHERE collection = ? AND key = ?"
 _DELETE = "DELETE FROM documents WHERE collection = ? AND key = ?"
-_CREATE = (
-    "INSERT INTO documents (collection, key, version, fields, body) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (collection, key) DO NOTHING"
-)
-_PUT = (
-    "INSERT INTO documents (collection, key, version, fields, body) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (collection, key) DO UPDATE"
-    " SET version = excluded.version, fields = excluded.fields, body = excluded.body"
-)
+_INSERT = "INSERT INTO documents (collection, key, version, fields, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+_CREATE = f"{_INSERT} ON CONFLICT (collection, key) DO NOTHING"
+_PUT = f"{_INSERT} ON CONFLICT (collection, key) DO UPDATE SET version = ?3, fields = ?4, body = ?5"
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A transaction to apply: what must still be so, and what to write. `declared` are collections to index.
+    """A transaction to apply. `declared`: further collections to index; `probe`: write without writes."""
 
-    `sounding`: nothing is to be written, and yet the file is: whether it can be is all that is asked.
-    """
-
-    expected: Sequence[tuple[Place, int]] = ()
+    expected: Sequence[tuple[DocumentKey, int]] = ()
     writes: Sequence[Write] = ()
     declared: Sequence[Collection] = ()
-    sounding: bool = False
+    probe: bool = False
 
 
-def is_current(connection: sqlite3.Connection, expected: Sequence[tuple[Place, int]]) -> bool:
-    """Whether all documents have the expected versions (0: not there). One moment, within a transaction."""
-    return all(_version_of(connection, place) == version for place, version in expected)
+def is_current(connection: sqlite3.Connection, expected: Sequence[tuple[DocumentKey, int]]) -> bool:
+    """Return whether all documents have the expected versions (0: absent). Call it within a transaction."""
+    return all(_version_of(connection, key) == version for key, version in expected)
 
 
 class GroupWriter:
-    """Applies groups of commits, with one sync of the disk for each group."""
+    """Applies groups of commits, with a sync of the disk for each group."""
 
     def __init__(self) -> None:
         self._indexed: set[Collection] = set()
 
     def __call__(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
-        """For each commit True, False where something expected has changed, or why it was refused.
-
-        Raises `sqlite3.Error` where the group failed as a whole; then none of it is written.
-        """
+        """Return for each commit True, False (conflict) or its error. Raises `sqlite3.Error` for all."""
         new = {collection for commit in commits for collection in _collections(commit)} - self._indexed
         try:
-            answers = _transacted(connection, commits, new, _apply_commit)
-        except _HalfWritten:  # which hardly ever happens; and a savepoint for each costs as much as a small commit
-            answers = _transacted(connection, commits, new, _apply_alone)
+            results = _transact(connection, commits, new, _apply_commit)
+        except _HalfWritten:  # rare; a savepoint for each costs as much as a small commit
+            results = _transact(connection, commits, new, _apply_in_savepoint)
         self._indexed |= new
-        return answers
+        return results
 
 
 _Apply = Callable[[sqlite3.Connection, Commit, int], bool | Exception]
 
 
 class _HalfWritten(Exception):
-    """A commit was refused after some of it had been written."""
+    """A commit that failed after some of its writes."""
 
 
-def _transacted(
+def _transact(
     connection: sqlite3.Connection, commits: Sequence[Commit], new: Iterable[Collection], apply: _Apply
 ) -> list[bool | Exception]:
-    """The whole group, or nothing of it: it is undone where this raises."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with write_transaction(connection):
         for statement in (sql for collection in new for sql in index_sql(collection)):
             connection.execute(statement)
-        answers = _apply_all(connection, commits, apply)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return answers
+        return _apply_all(connection, commits, apply)
 
 
 def _collections(commit: Commit) -> list[Collection]:
@@ -90,61 +70,58 @@ def _collections(commit: Commit) -> list[Collection]:
 
 def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit], apply: _Apply) -> list[bool | Exception]:
     start = latest = connection.execute("SELECT version FROM latest").fetchall()[0][0]
-    answers: list[bool | Exception] = []
+    results: list[bool | Exception] = []
     for commit in commits:
-        answer = apply(connection, commit, latest + 1)
-        latest += answer is True and (commit.sounding or bool(commit.writes))
-        answers.append(answer)
+        results.append(apply(connection, commit, latest + 1))
+        latest += results[-1] is True and (commit.probe or bool(commit.writes))
     if latest != start:
         connection.execute("UPDATE latest SET version = ?", (latest,))
-    return answers
+    return results
 
 
 def _apply_commit(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
-    """Apply one commit of the group, or nothing of it. Raises `_HalfWritten`."""
-    written = 0
+    """Apply a commit of the group; return False after a conflict, or its error. Raises `_HalfWritten`."""
+    changed = connection.total_changes
     try:
         if not is_current(connection, commit.expected):
             return False
         for write in commit.writes:
-            _apply(connection, write, version)
-            written += 1
+            _apply_write(connection, write, version)
     except sqlite3.Error:
         raise
     except Exception as error:
-        if written:
+        if connection.total_changes > changed:
             raise _HalfWritten from error
-        return error  # it is this commit's own, and its caller gets it
+        return error  # for the caller of this commit
     return True
 
 
-def _apply_alone(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
-    """Apply one commit of the group, or leave no trace of it."""
+def _apply_in_savepoint(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
     connection.execute("SAVEPOINT alone")
     try:
-        applied = _apply_commit(connection, commit, version)
-    except _HalfWritten as refused:
+        result = _apply_commit(connection, commit, version)
+    except _HalfWritten as error:
         connection.execute("ROLLBACK TO alone")
-        applied = cast(Exception, refused.__cause__)
+        result = cast(Exception, error.__cause__)
     connection.execute("RELEASE alone")
-    return applied
+    return result
 
 
-def _version_of(connection: sqlite3.Connection, place: Place) -> int:
+def _version_of(connection: sqlite3.Connection, key: DocumentKey) -> int:
     try:
-        found = connection.execute(_VERSION, place).fetchall()
-    except UnicodeEncodeError:  # a key with lone surrogates, which limits.py lets nobody write
+        found = connection.execute(_VERSION, key).fetchall()
+    except UnicodeEncodeError:  # a key with lone surrogates, which limits.py refuses to write
         return 0
     return int(found[0][0]) if found else 0
 
 
-def _apply(connection: sqlite3.Connection, write: Write, version: int) -> None:
+def _apply_write(connection: sqlite3.Connection, write: Write, version: int) -> None:
     if write.kind == "delete":
-        connection.execute(_DELETE, write.place)
+        connection.execute(_DELETE, write.document_key)
         return
-    row = (*write.place, version, encode_fields(write.fields), write.body)
+    row = (*write.document_key, version, encode_fields(write.fields), write.body)
     if write.kind == "create":
         if connection.execute(_CREATE, row).rowcount == 0:
-            raise AlreadyExists(*write.place)
+            raise AlreadyExists(*write.document_key)
     else:
         connection.execute(_PUT, row)

@@ -1,1 +1,1 @@
-"""Spans: recorded where `AEX_TRACES_URL` names a place for them, exported without what callers wrote."""
+"""Spans: recorded if `AEX_TRACES_URL` is set, exported without callers' text."""

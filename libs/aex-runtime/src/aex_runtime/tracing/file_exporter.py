@@ -1,4 +1,4 @@
-"""Spans in a file: one a line, as JSON. Several processes may write the same file, and it may be moved away."""
+"""Spans in a file, as lines of JSON. Several processes may share the file, and it may be moved."""
 
 import fcntl
 import json
@@ -17,7 +17,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 class FileExporter(SpanExporter):
-    """Appends to a file, which is opened for each batch. Nothing is touched before the first."""
+    """An exporter that appends to a file, which it opens for each batch."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,20 +27,20 @@ class FileExporter(SpanExporter):
         content = "".join(f"{_ENCODER.encode(as_json(span))}\n" for span in spans).encode()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab", buffering=0) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # of several processes, one writes at a time
+            fcntl.flock(file, fcntl.LOCK_EX)  # one process writes at a time
             before = file.seek(0, os.SEEK_END)
             try:
                 rest = memoryview(content)
                 while rest:
                     rest = rest[file.write(rest) :]
             except OSError:
-                file.truncate(before)  # a full disk leaves no half line for others to write on
+                file.truncate(before)  # a full disk must leave no partial line
                 raise
         return SpanExportResult.SUCCESS
 
 
 def as_json(span: ReadableSpan) -> dict[str, Any]:
-    """A span as it is written: ids in hex as W3C has them, times in RFC 3339 with nanoseconds, in UTC."""
+    """Return a span as JSON: W3C ids in hexadecimal, RFC 3339 times with nanoseconds, in UTC."""
     context = span.get_span_context()
     if context is None:
         raise ValueError(f"{span.name} has no context")
@@ -65,5 +65,5 @@ def _ids(context: SpanContext) -> dict[str, str]:
 def _instant(ns: int | None) -> str | None:
     if ns is None:
         return None
-    whole = datetime.fromtimestamp(ns // _NS, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{whole}.{ns % _NS:09d}Z"
+    seconds = datetime.fromtimestamp(ns // _NS, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{seconds}.{ns % _NS:09d}Z"

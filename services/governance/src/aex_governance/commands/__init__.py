@@ -1,1 +1,1 @@
-"""What governance adds to the `aex` command (entry point `aex.commands`; extra `commands`)."""
+"""Commands of governance for `aex` (entry point `aex.commands`; extra `commands`)."""

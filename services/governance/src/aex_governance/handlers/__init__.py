@@ -1,1 +1,1 @@
-"""One command a file: load, decide, then save and emit in one transaction."""
+"""Handlers: the use cases of the service."""

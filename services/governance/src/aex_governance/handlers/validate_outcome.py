@@ -1,96 +1,90 @@
-"""Decide on one attempt, once: a repeated question gets the stored answer."""
+"""Validation of one attempt: decided once, a repeated request gets the stored decision."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import structlog
 
 from aex_governance.deps import Deps
-from aex_governance.handlers.read_history import History, read_history
-from aex_governance.handlers.remembering import Remembered, recall, remember
+from aex_governance.handlers.history import History, LoadedDocuments, load_increments, read_history, save_increments
 from aex_governance.measures import FLAGS_TOTAL, VALIDATIONS_TOTAL
-from aex_governance.repository.log import VALIDATIONS
-from aex_governance.repository.projections import ProjectionHead, read_head
-from aex_governance.rules.bounds import bounded, logged
-from aex_governance.rules.case import Case, Likeness
-from aex_governance.rules.config import RuleConfig
-from aex_governance.rules.decide import combined, raised
-from aex_governance.rules.likeness import candidates
-from aex_governance.rules.projection.documents import BandEntry, HashEntry
-from aex_governance.rules.projection.increments import increments
-from aex_governance.rules.projection.records import ValidationRecord
-from aex_governance.rules.sighting import Sighting
-from aex_governance.rules.sketch import Sketch, decoded, encoded, similarity
-from aex_governance.rules.table import OF_HISTORY, OF_REQUEST
-from aex_governance.rules.text import FreeText, read_text
+from aex_governance.repository import VALIDATIONS, ProjectionHead, read_head
+from aex_governance.rules.case import NearCopy, RuleCase, RuleConfig
+from aex_governance.rules.evidence import bound_decision, loggable_request
+from aex_governance.rules.projection_documents import BandEntry, HashEntry, Sighting, ValidationRecord
+from aex_governance.rules.projection_increments import record_increments
+from aex_governance.rules.projection_merging import similar_sightings
+from aex_governance.rules.table import HISTORY_RULES, REQUEST_RULES, combine_flags, raise_flags
+from aex_governance.text.free_text import FreeText, Sketch, decode_sketch, encode_sketch, read_text, similarity
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, ValidationDecision, ValidationRequest
-from aex_runtime.long_values import in_a_thread_if_long
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import StoreUnavailable
+from aex_runtime.store.port import StoreUnavailable, key_of
 from aex_runtime.unit_of_work import Unit
+from aex_runtime.yielding import run_in_thread_if_large
 
-T = TypeVar("T")
-_MOST_READINGS = 3
-"""Of the history, where one rebuild after another replaces it."""
+_MAX_READS = 3
+"""Reads of the history, which a rebuild may replace."""
 _log = structlog.get_logger("aex_governance.validate_outcome")
 _UNDECIDED = ValidationDecision(valid=False, action=Action.HOLD)
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A request, with all that was found out about it before its transaction."""
+class _Preparation:
+    """A request, with everything that is read and computed before its transaction."""
 
     request: ValidationRequest
-    kept: ValidationRequest
-    """As the log keeps it."""
+    loggable: ValidationRequest
     text: FreeText | None
     flags: tuple[Flag, ...]
-    """Of the rules that look at no history."""
+    """Flags of the rules that read no history."""
     history: History
 
 
 async def validate_outcome(deps: Deps, request: ValidationRequest) -> ValidationDecision:
-    """The decision on this attempt, made now or before."""
+    """Return the decision on this attempt, and store it.
+
+    Raises `StoreUnavailable` when rebuilds replace the history during each read, and `RuleBroken`.
+    """
     key = key_of(request.attempt_id)
     stored, head = await asyncio.gather(VALIDATIONS.get(deps.store, key), read_head(deps.store))
     if stored is not None:
         return stored.record.decision
-    kept, text, flags = await in_a_thread_if_long(request, lambda: _looked_at(request, deps.rules))
-    for _ in range(_MOST_READINGS):
-        history = await read_history(deps, kept, head.reading)
-        decision = await _decided(deps, _Question(request, kept, text, flags, history), head)
+    loggable, text, flags = await run_in_thread_if_large(request, lambda: _examine(request, deps.rules))
+    for _ in range(_MAX_READS):
+        history = await read_history(deps, loggable, head.reading)
+        decision = await _decide(deps, _Preparation(request, loggable, text, flags, history), head)
         if decision is not None:
             return decision
-        about = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
-        _log.info("history_replaced_while_deciding", generation=head.reading, **about)
+        ids = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
+        _log.info("generation_changed", generation=head.reading, **ids)
         head = await read_head(deps.store)
-    raise StoreUnavailable(f"the history was replaced {_MOST_READINGS} times while it was read; ask again")
+    raise StoreUnavailable(f"the history was replaced {_MAX_READS} times while it was read; retry later")
 
 
-async def _decided(deps: Deps, question: _Question, head: ProjectionHead) -> ValidationDecision | None:
-    """None where the history was of a generation that is read no more: a rebuild may have removed it by then."""
-    key = key_of(question.request.attempt_id)
+async def _decide(deps: Deps, prepared: _Preparation, head: ProjectionHead) -> ValidationDecision | None:
+    """Return None when another generation is read now: a rebuild may have removed the history's."""
+    key = key_of(prepared.request.attempt_id)
 
     async def decide_once(unit: Unit) -> ValidationDecision | None:
-        record = _undecided(unit, question)
-        places = increments(record)  # what is added there depends on the decision, which depends on what is there
-        before, now, remembered = await asyncio.gather(
-            unit.get(VALIDATIONS, key), read_head(unit.transaction), recall(unit, places, head.generations)
+        record = _undecided_record(unit, prepared)
+        additions = record_increments(record)  # the keys do not depend on the decision
+        stored, now, loaded = await asyncio.gather(
+            unit.get(VALIDATIONS, key), read_head(unit.transaction), load_increments(unit, additions, head.generations)
         )
-        if before is not None:
-            return before.record.decision
+        if stored is not None:
+            return stored.record.decision
         if now.reading != head.reading:
             return None
         if now.generations != head.generations:
-            remembered = await recall(unit, places, now.generations)
-        case = await _case(unit, question, remembered, now.reading)
-        decision = _as_stored(bounded(combined((*question.flags, *raised(case, deps.rules, OF_HISTORY)))))
+            loaded = await load_increments(unit, additions, now.generations)
+        case = await _case(unit, prepared, loaded, now.reading)
+        flags = (*prepared.flags, *raise_flags(case, deps.rules, HISTORY_RULES))
+        # As the store returns it: there -0.0 is 0, and 1e17 an integer.
+        decision = ValidationDecision.model_validate_json(canonical_bytes(bound_decision(combine_flags(flags))))
         record = record.model_copy(update={"decision": decision, "generations": now.generations})
         unit.create(VALIDATIONS, key, record)
-        remember(unit, remembered, increments(record), now.generations)
+        save_increments(unit, loaded, record_increments(record), now.generations)
         unit.measures.count(VALIDATIONS_TOTAL, decision.action)
         for flag in decision.flags:
             unit.measures.count(FLAGS_TOTAL, flag.rule)
@@ -99,52 +93,39 @@ async def _decided(deps: Deps, question: _Question, head: ProjectionHead) -> Val
     return await deps.unit_of_work.run(decide_once)
 
 
-def _as_stored(decision: ValidationDecision) -> ValidationDecision:
-    """As it comes back from the store: there -0.0 is 0, and 1e17 an integer."""
-    return ValidationDecision.model_validate_json(canonical_bytes(decision))
-
-
-def _looked_at(
+def _examine(
     request: ValidationRequest, rules: Mapping[str, RuleConfig]
 ) -> tuple[ValidationRequest, FreeText | None, tuple[Flag, ...]]:
-    """What can be told from the request alone, once: as it is logged, its text read, the flags of `OF_REQUEST`."""
+    """Return the loggable request, the text and the flags of `REQUEST_RULES`."""
     text = None if request.output_text is None else read_text(request.output_text)
-    return logged(request), text, raised(Case(request, text), rules, OF_REQUEST)
+    return loggable_request(request), text, raise_flags(RuleCase(request, text), rules, REQUEST_RULES)
 
 
-def _undecided(unit: Unit, question: _Question) -> ValidationRecord:
-    text = question.text
+def _undecided_record(unit: Unit, prepared: _Preparation) -> ValidationRecord:
+    text = prepared.text
     return ValidationRecord(
-        request=question.kept,
+        request=prepared.loggable,
         decision=_UNDECIDED,
         decided_at=unit.now,
         is_free=text is not None and text.is_free,
-        sketch=encoded(text.sketch) if text and text.sketch else None,
+        sketch=encode_sketch(text.sketch) if text and text.sketch else None,
     )
 
 
-async def _case(unit: Unit, question: _Question, remembered: Remembered, reading: int) -> Case:
-    request, text, history = question.request, question.text, question.history
-    copies = [each for entry in remembered.of(HashEntry, reading) for each in entry.sightings]
-    likely = candidates(request, remembered.of(BandEntry, reading))
-    alike = await _compared(unit, likely, text.sketch) if text and text.sketch else ()
-    return Case(
-        request,
-        text,
-        tuple(copies),
-        alike,
-        history.own,
-        history.domain,
-        history.pace,
-    )
+async def _case(unit: Unit, prepared: _Preparation, loaded: LoadedDocuments, reading: int) -> RuleCase:
+    request, text = prepared.request, prepared.text
+    copies = [each for entry in loaded.records(HashEntry, reading) for each in entry.sightings]
+    similar = similar_sightings(request, (entry.sightings for entry in loaded.records(BandEntry, reading)))
+    near_copies = await _compare_sketches(unit, similar, text.sketch) if text and text.sketch else ()
+    return RuleCase(request, text, tuple(copies), near_copies, *prepared.history)
 
 
-async def _compared(unit: Unit, likely: Sequence[Sighting], sketch: Sketch) -> tuple[Likeness, ...]:
-    """How alike they are, by the sketches in the log; the most similar first."""
-    found = await unit.get_many(VALIDATIONS, [key_of(each.attempt_id) for each in likely])
-    alike = [
-        Likeness(sighting, similarity(sketch, decoded(stored.record.sketch)))
-        for sighting, stored in zip(likely, found, strict=True)
+async def _compare_sketches(unit: Unit, sightings: Sequence[Sighting], sketch: Sketch) -> tuple[NearCopy, ...]:
+    """Return the sightings with a sketch in the log, the most similar first."""
+    found = await unit.get_many(VALIDATIONS, [key_of(each.attempt_id) for each in sightings])
+    near_copies = [
+        NearCopy(sighting, similarity(sketch, decode_sketch(stored.record.sketch)))
+        for sighting, stored in zip(sightings, found, strict=True)
         if stored is not None and stored.record.sketch is not None
     ]
-    return tuple(sorted(alike, key=lambda each: -each.similarity))
+    return tuple(sorted(near_copies, key=lambda each: -each.similarity))

@@ -1,4 +1,4 @@
-"""The operators' page: held outcomes, why they are held, and the decision. Over the same handlers as the API."""
+"""Pages on which operators read holds and decide on them, over the handlers of the API."""
 
 from aex_governance.review.routes import review_routes
 

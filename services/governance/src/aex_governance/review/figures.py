@@ -1,86 +1,85 @@
-"""Evidence as readable figures: mappings as lists of facts, rows of one shape as tables, nothing left out. Pure."""
+"""Figures of evidence for pages: mappings as lists of facts, similar rows as tables, complete."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from aex_governance.review.visible import Visible, visible
+from aex_governance.review.escaped_text import EscapedText, escape_text
 
 MAX_DEPTH = 5
-"""Below it the rest is shown as JSON: a page nests no deeper than a reader follows."""
+"""Deeper values are JSON text."""
 MAX_COLUMNS = 8
 LONG_TEXT, START = 280, 100
 MANY_ROWS = 12
-"""What is longer is folded."""
+"""Longer values are folded."""
 _FIRST = (
     *("name", "metric", "rule", "kind"),
     *("severity", "claimed", "extracted", "recomputed", "relative_error", "value", "min", "max"),
 )
-"""Columns that tell what a row is about, then the figures to compare: stored evidence has its names in the order of
-the alphabet."""
+"""Names of a row, then the figures to compare: stored evidence has its names in alphabetical order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; `long` where it is folded: then `start` is what one sees of it."""
+    """A text; a long one is folded, and `start` is visible."""
 
-    shown: Visible
-    start: Visible
-    long: bool
+    text: EscapedText
+    start: EscapedText
+    is_long: bool
     kind: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it is written; or a `word` of ours for what is none, such as `not known`."""
+    """A number; or words for a missing value, such as `not known`."""
 
-    shown: str
-    word: bool = False
+    text: str
+    is_word: bool = False
     kind: str = "number"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactList:
     """Named figures."""
 
-    rows: tuple[tuple[Visible, "Figure"], ...]
-    long: bool
+    rows: tuple[tuple[EscapedText, "Figure"], ...]
+    is_long: bool
     kind: str = "facts"
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of one shape. `named`: whether the first column names the row."""
+    """Rows of one shape; `has_row_names` if the first column names the row."""
 
-    columns: tuple[Visible, ...]
+    columns: tuple[EscapedText, ...]
     rows: tuple[tuple["Figure | None", ...], ...]
-    named: bool
-    long: bool
+    has_row_names: bool
+    is_long: bool
     kind: str = "grid"
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list. `flat`: short and without parts of its own, so that it fits a line."""
+    """A list; a flat one is short, without nested values, and fits a line."""
 
     items: tuple["Figure", ...]
-    flat: bool
-    long: bool
+    is_flat: bool
+    is_long: bool
     kind: str = "items"
 
 
-Figure: TypeAlias = Text | Number | Facts | Grid | Items
+Figure: TypeAlias = Text | Number | FactList | Grid | Items
 
 
 def figure(value: Any, depth: int = 0) -> Figure:
-    """A JSON value as a figure."""
+    """Return the figure of a JSON value."""
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, Mapping | Sequence):
         return _number(value)
     if not value:
-        return Number("nothing", word=True)
+        return Number("nothing", is_word=True)
     if depth >= MAX_DEPTH:
         return _text(json.dumps(value, ensure_ascii=False, indent=1, default=str))
     if isinstance(value, Mapping):
@@ -90,30 +89,32 @@ def figure(value: Any, depth: int = 0) -> Figure:
 
 def _text(value: str) -> Figure:
     if not value:
-        return Number("empty text", word=True)
-    return Text(visible(value), visible(value[:START]), len(value) > LONG_TEXT)
+        return Number("empty text", is_word=True)
+    return Text(escape_text(value), escape_text(value[:START]), len(value) > LONG_TEXT)
 
 
 def _number(value: Any) -> Number:
     if value is None:
-        return Number("not known", word=True)
+        return Number("not known", is_word=True)
     if isinstance(value, bool):
-        return Number("yes" if value else "no", word=True)
+        return Number("yes" if value else "no", is_word=True)
     return Number(str(value))
 
 
-def _facts(value: Mapping[Any, Any], depth: int) -> Facts:
-    rows = tuple((visible(str(name)), figure(each, depth + 1)) for name, each in value.items())
-    return Facts(rows, len(rows) > MANY_ROWS)
+def _facts(value: Mapping[Any, Any], depth: int) -> FactList:
+    rows = tuple((escape_text(str(name)), figure(each, depth + 1)) for name, each in value.items())
+    return FactList(rows, len(rows) > MANY_ROWS)
 
 
 def _grid_of_named(value: Mapping[Any, Any], depth: int) -> Grid | None:
-    """A mapping whose values are rows of one shape: a table with their names in front."""
+    """Return a table of a mapping whose values are rows of one shape, else None."""
     columns = _columns(list(value.values()))
     if columns is None or len(value) < 2:
         return None
     rows = tuple((figure(str(name)), *_cells(each, columns, depth)) for name, each in value.items())
-    return Grid((visible("name"), *map(visible, columns)), rows, named=True, long=len(rows) > MANY_ROWS)
+    return Grid(
+        (escape_text("name"), *map(escape_text, columns)), rows, has_row_names=True, is_long=len(rows) > MANY_ROWS
+    )
 
 
 def _grid(value: Sequence[Any], depth: int) -> Grid | None:
@@ -121,27 +122,26 @@ def _grid(value: Sequence[Any], depth: int) -> Grid | None:
     if columns is None:
         return None
     rows = tuple(_cells(each, columns, depth) for each in value)
-    return Grid(tuple(map(visible, columns)), rows, named=False, long=len(rows) > MANY_ROWS)
+    return Grid(tuple(map(escape_text, columns)), rows, has_row_names=False, is_long=len(rows) > MANY_ROWS)
 
 
 def _columns(rows: Sequence[Any]) -> tuple[str, ...] | None:
-    """The names that rows share; None where they are no rows, or too unlike each other for a table."""
+    """Return the names of similar rows, or None."""
     if not rows or not all(isinstance(each, Mapping) and each for each in rows):
         return None
-    met = dict.fromkeys(str(name) for each in rows for name in each)
-    names = tuple(sorted(met, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST)))
+    found = dict.fromkeys(str(name) for each in rows for name in each)
+    names = tuple(sorted(found, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST)))
     filled = sum(len(each) for each in rows)
     return names if len(names) <= MAX_COLUMNS and 2 * filled >= len(names) * len(rows) else None
 
 
 def _cells(row: Mapping[Any, Any], columns: Sequence[str], depth: int) -> tuple[Figure | None, ...]:
-    """None where a row has no such figure: that is not the same as one that is not known."""
-    named = {str(name): each for name, each in row.items()}
-    return tuple(figure(named[name], depth + 2) if name in named else None for name in columns)
+    values = {str(name): each for name, each in row.items()}
+    return tuple(figure(values[name], depth + 2) if name in values else None for name in columns)
 
 
 def _items(value: Sequence[Any], depth: int) -> Items:
     items = tuple(figure(each, depth + 1) for each in value)
-    scalar = all(not isinstance(each, Mapping | list | tuple) for each in value)
-    flat = scalar and sum(len(str(each)) for each in value) <= LONG_TEXT
-    return Items(items, flat, len(items) > MANY_ROWS and not flat)
+    is_scalar = all(not isinstance(each, Mapping | list | tuple) for each in value)
+    is_flat = is_scalar and sum(len(str(each)) for each in value) <= LONG_TEXT
+    return Items(items, is_flat, len(items) > MANY_ROWS and not is_flat)

@@ -1,75 +1,165 @@
-"""What a hold's page shows. Pure: the hold and what is known beside it in, figures to render out."""
+"""View of a hold for its page: the hold, its attempt and its context as figures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from aex_governance.handlers.holds.context import HoldContext
-from aex_governance.handlers.holds.queue import Related
+from aex_governance.handlers.read_holds import HoldContext, RelatedHolds
 from aex_governance.handlers.read_profile import ProfilePage
-from aex_governance.review.attempt_view import AttemptView, attempt_view
+from aex_governance.review.escaped_text import EscapedText, escape_text
 from aex_governance.review.figures import Figure, figure
-from aex_governance.review.visible import Visible, visible
-from aex_governance.review.words import CAUSES, CAUSES_TOLD, DONE, SEVERITIES, Choice, choices, lasting
+from aex_governance.review.words import (
+    CAUSE_NOTES,
+    CAUSES,
+    DECISION_TEXTS,
+    SEVERITIES,
+    DecisionOption,
+    decision_options,
+    format_duration,
+)
+from aex_governance.rules.projection_documents import ValidationRecord
 from aex_governance.rules.table import RULES
 from aex_models.governance import Flag, Hold
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 
-_DESCRIBED = {rule.name: rule.description for rule in RULES}
+_DESCRIPTIONS = {rule.name: rule.description for rule in RULES}
+_TIMES = {"duration_ms": "Duration", "ttfb_ms": "Time to first byte", "processing_ms": "Processing"}
 
 
 @dataclass(frozen=True, slots=True)
-class FlagView:
-    """A flag, with what its rule says of itself; empty for a rule that is no more."""
+class MetricRow:
+    """A metric with its extracted and claimed value, if any."""
+
+    name: EscapedText
+    extracted: Figure | None
+    claimed: Figure | None
+    difference: str
+    """Deviation of the claim from the extracted value in percent; empty unless both are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """A time in ms as the agent reported it, and as the platform measured it, if so."""
+
+    name: str
+    reported: Figure
+    measured: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView:
+    """An attempt. `reported`: other metadata of the agent; `computed`: figures of verification."""
+
+    record: ValidationRecord
+    domain: EscapedText
+    metrics: tuple[MetricRow, ...]
+    times: tuple[TimeRow, ...]
+    reported: Figure | None
+    computed: Mapping[str, Figure]
+    earlier: Figure | None
+
+
+def attempt_view(record: ValidationRecord) -> AttemptView:
+    request = record.request
+    others = {name: each for name, each in request.execution_metadata.items() if name not in _TIMES}
+    # The platform measures how long the agent had the work, which compares with its duration alone.
+    measured = {"duration_ms": figure(request.platform_latency_ms)}
+    times = tuple(
+        TimeRow(title, figure(request.execution_metadata.get(name)), measured.get(name))
+        for name, title in _TIMES.items()
+    )
+    parts = {
+        "Likeness to the reference": request.reference_similarity,
+        "Required keywords": request.keyword_stats,
+        "Science": request.science,
+    }
+    return AttemptView(
+        record=record,
+        domain=escape_text(request.domain),
+        metrics=_metrics(request.extracted_metrics, request.claimed_metrics),
+        times=times,
+        reported=figure(others) if others else None,
+        computed={name: figure(part.model_dump(mode="json")) for name, part in parts.items() if part is not None},
+        earlier=figure([each.model_dump(mode="json") for each in request.previous_attempts])
+        if request.previous_attempts
+        else None,
+    )
+
+
+def _metrics(
+    extracted: Mapping[str, bool | float | int | None], claimed: Mapping[str, bool | float | int]
+) -> tuple[MetricRow, ...]:
+    return tuple(
+        MetricRow(
+            name=escape_text(name),
+            extracted=figure(extracted[name]) if name in extracted else None,
+            claimed=figure(claimed[name]) if name in claimed else None,
+            difference=_difference(extracted.get(name), claimed.get(name)),
+        )
+        for name in sorted({*extracted, *claimed})
+    )
+
+
+def _difference(extracted: float | None, claimed: float | None) -> str:
+    """Return text such as `+23.4 %`."""
+    if not extracted or claimed is None or isinstance(extracted, bool) or isinstance(claimed, bool):
+        return ""
+    return f"{(claimed - extracted) / abs(extracted):+.1%}".replace("%", " %")
+
+
+@dataclass(frozen=True, slots=True)
+class FlagSection:
+    """A flag with its rule's description, which is empty for a removed rule."""
 
     flag: Flag
     description: str
-    message: Visible
+    message: EscapedText
     evidence: Figure
 
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """The page's content."""
+    """Content of the page."""
 
     cause: str
-    cause_told: str
+    cause_note: str
     waited: str
-    """Until it was decided, or until now."""
-    flags: tuple[FlagView, ...]
-    """The gravest first."""
+    """Time until the decision, or until now."""
+    flags: tuple[FlagSection, ...]
+    """The most severe first."""
     attempt: AttemptView | None
-    contract: Related
-    agent: Related
+    contract: RelatedHolds
+    agent: RelatedHolds
     profile: ProfilePage | None
-    following: Hold | None
-    choices: tuple[Choice, ...]
+    next_hold: Hold | None
+    options: tuple[DecisionOption, ...]
     decided: str
-    """Such as `released`; empty while it waits."""
+    """Text such as `released this outcome`; empty for a waiting hold."""
     effect: str
     by_you: bool
-    reason: Visible
+    reason: EscapedText
 
 
 def hold_view(hold: Hold, context: HoldContext, operator: Principal, now: datetime) -> HoldView:
-    """Everything on the page."""
-    options = choices(hold.cause)
+    """Return the content of the page."""
+    options = decision_options(hold.cause)
     return HoldView(
         cause=CAUSES[hold.cause],
-        cause_told=CAUSES_TOLD[hold.cause],
-        waited=lasting((hold.decided_at or now) - hold.held_at),
+        cause_note=CAUSE_NOTES[hold.cause],
+        waited=format_duration((hold.decided_at or now) - hold.held_at),
         flags=tuple(map(_flag, sorted(hold.flags, key=lambda each: SEVERITIES.index(each.severity)))),
         attempt=attempt_view(context.record) if context.record else None,
         contract=context.contract,
         agent=context.agent,
         profile=context.profile,
-        following=context.following,
-        choices=options,
-        decided=DONE[hold.decision] if hold.decision else "",
+        next_hold=context.next_hold,
+        options=options,
+        decided=DECISION_TEXTS[hold.decision] if hold.decision else "",
         effect=next((each.effect for each in options if each.decision is hold.decision), ""),
         by_you=hold.decided_by == operator.id,
-        reason=visible(hold.reason or ""),
+        reason=escape_text(hold.reason or ""),
     )
 
 
-def _flag(flag: Flag) -> FlagView:
-    return FlagView(flag, _DESCRIBED.get(flag.rule, ""), visible(flag.message), figure(flag.evidence))
+def _flag(flag: Flag) -> FlagSection:
+    return FlagSection(flag, _DESCRIPTIONS.get(flag.rule, ""), escape_text(flag.message), figure(flag.evidence))

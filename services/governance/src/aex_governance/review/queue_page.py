@@ -1,86 +1,113 @@
-"""`/review`: the holds that wait, the longest first; on request those that were decided."""
+"""Page `/review`: waiting holds, the longest first, or decided ones; and the filter of its address."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from aex_governance.deps import Deps
-from aex_governance.handlers.holds.queue import HoldFilter, HoldSlice, Waiting, count_waiting, list_queue
-from aex_governance.review.filters import parse_filter, query_of
-from aex_governance.review.visible import visible
-from aex_governance.review.words import CAUSES, SEVERITIES, lasting
+from aex_governance.handlers.read_holds import HoldFilter, WaitingCount, count_waiting, list_queue
+from aex_governance.review.escaped_text import escape_text
+from aex_governance.review.words import CAUSES, SEVERITIES, format_duration
 from aex_governance.rules.table import RULES
-from aex_models.governance import Flag, HoldStatus, Severity
+from aex_models.governance import Flag, HoldCause, HoldStatus, Severity
+from aex_models.work import Problem
+from aex_runtime.errors import InvalidRequest, summarize_problems
 from aex_runtime.http.pagination import PageRequest, page_request
-from aex_runtime.pages.answers import render_page
-from aex_runtime.pages.guards import AllowSession
-from aex_runtime.pages.paging import same_query
+from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
+
+_FILTERS = {
+    "status": (re.compile("|".join(HoldStatus)), f"must be one of {', '.join(HoldStatus)}"),
+    "cause": (re.compile("|".join(HoldCause)), f"must be one of {', '.join(HoldCause)}"),
+    "rule": (re.compile(r"[a-z][a-z0-9_]{0,63}"), "must be a rule's name, such as duplicate_output"),
+}
 
 
 def queue_page(router: APIRouter, site: Site, deps: Deps) -> None:
-    """Declare the page, and the part of it that keeps itself up to date."""
+    """Declare the page, and the count in it that the browser refreshes."""
     guard = Depends(AllowSession(site))
 
     @router.get(site.prefix, dependencies=[guard])
     async def get_queue(request: Request, paging: Annotated[PageRequest, Depends(page_request)]) -> Response:
-        wanted = parse_filter(request.query_params)
-        found = await list_queue(deps, wanted, paging.after, paging.limit)
-        waiting = await count_waiting(deps)
-        return _rendered(site, request, wanted, found, waiting, paging, deps.clock.now())
+        return await _queue(site, deps, request, paging)
 
     @router.get(f"{site.prefix}/waiting", dependencies=[guard])
     async def get_waiting(request: Request, seen: Annotated[str, Query(max_length=20)] = "") -> Response:
         waiting = await count_waiting(deps)
         response = render_page(
-            site, request, "waiting.html", waiting=waiting, total=total_of(waiting), now=deps.clock.now(), causes=CAUSES
+            site,
+            request,
+            "waiting.html",
+            waiting=waiting,
+            total=format_total(waiting),
+            now=deps.clock.now(),
+            causes=CAUSES,
         )
-        if seen == total_of(waiting):  # nothing to tell a screen reader anew
+        if seen == format_total(waiting):  # else a screen reader repeats it
             response.headers["HX-Reswap"] = "none"
         return response
 
 
-def total_of(waiting: Waiting) -> str:
-    """How many wait, as the page says it: `12`, or `200+`."""
-    return f"{waiting.count}+" if waiting.more else str(waiting.count)
+def parse_filter(query: Mapping[str, str]) -> HoldFilter:
+    """Return the filter of a query; an empty field matches all, no status means waiting.
+
+    Raises `InvalidRequest` with every invalid field and its valid values.
+    """
+    texts = {name: query.get(name, "").strip() or None for name in _FILTERS}
+    problems = [
+        Problem(path=f"query/{name}", code="invalid_filter", message=f"{name} {hint}")
+        for name, (pattern, hint) in _FILTERS.items()
+        for text in [texts[name]]
+        if text is not None and pattern.fullmatch(text) is None
+    ]
+    if problems:
+        raise InvalidRequest("invalid_filter", summarize_problems(problems), problems)
+    return HoldFilter(
+        status=HoldStatus(texts["status"] or HoldStatus.WAITING),
+        cause=None if texts["cause"] is None else HoldCause(texts["cause"]),
+        rule=texts["rule"],
+    )
 
 
-def raised(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
-    """Each rule with its gravest severity, the gravest first."""
+def format_total(waiting: WaitingCount) -> str:
+    """Return `12`, or `200+`."""
+    return f"{waiting.count}+" if waiting.has_more else str(waiting.count)
+
+
+def rule_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
+    """Return each rule with its highest severity, the most severe first."""
     worst: dict[str, Severity] = {}
     for flag in sorted(flags, key=lambda each: SEVERITIES.index(each.severity)):
         worst.setdefault(flag.rule, flag.severity)
     return list(worst.items())
 
 
-def _rendered(
-    site: Site,
-    request: Request,
-    wanted: HoldFilter,
-    found: HoldSlice,
-    waiting: Waiting,
-    paging: PageRequest,
-    now: datetime,
-) -> Response:
-    named = [rule.name for rule in RULES]
+async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) -> Response:
+    hold_filter = parse_filter(request.query_params)
+    found = await list_queue(deps, hold_filter, paging.after, paging.limit)
+    waiting, now = await count_waiting(deps), deps.clock.now()
+    names = [rule.name for rule in RULES]
     return render_page(
         site,
         request,
         "queue.html",
-        wanted=wanted,
-        visible=visible,
-        is_queue=wanted.status is HoldStatus.WAITING,
-        rows=[(hold, raised(hold.flags), lasting(now - hold.held_at)) for hold in found.holds],
-        query=same_query(request),
-        addresses={status: query_of(replace(wanted, status=status)) for status in HoldStatus},
+        hold_filter=hold_filter,
+        escape_text=escape_text,
+        is_queue=hold_filter.status is HoldStatus.WAITING,
+        rows=[(hold, rule_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.holds],
+        query=query_without_cursor(request),
+        addresses={status: urlencode(replace(hold_filter, status=status).fields()) for status in HoldStatus},
         waiting=waiting,
-        total=total_of(waiting),
+        total=format_total(waiting),
         now=now,
-        rules=named if wanted.rule in {None, *named} else [wanted.rule, *named],
+        rules=names if hold_filter.rule in {None, *names} else [hold_filter.rule, *names],
         causes=CAUSES,
-        next_cursor=None if found.after is None else paging.seal.seal(found.after),
+        next_cursor=None if found.after is None else paging.codec.encode(found.after),
         limit=paging.limit,
         is_first=paging.after is None,
     )

@@ -1,36 +1,77 @@
-"""The operators' pages, and who may see them."""
+"""Routes of the operators' pages, and the page `/review/rules`."""
 
-from fastapi import APIRouter
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Depends, Request, Response
 
 from aex_governance.deps import Deps
+from aex_governance.review.figures import Figure, figure
 from aex_governance.review.hold_page import hold_page
 from aex_governance.review.queue_page import queue_page
-from aex_governance.review.rules_page import rules_page
+from aex_governance.review.words import SEVERITIES
+from aex_governance.rules.table import RULES
 from aex_models.audiences import Audience
-from aex_runtime.pages.routing import page_router
+from aex_runtime.pages.errors import page_router
+from aex_runtime.pages.responses import render_page
+from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.sign_in import missing_page_route, site_routes
-from aex_runtime.pages.site import NavigationLink, Site, site_for
+from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import ServiceParts
 
 PREFIX = "/review"
 _OPERATORS = frozenset({Audience.OPERATOR})
 
 
+@dataclass(frozen=True, slots=True)
+class RuleView:
+    """Content of a rule. `actions`: severity and action; `thresholds`: name, figure and meaning."""
+
+    name: str
+    description: str
+    enabled: bool
+    actions: tuple[tuple[str, str], ...]
+    thresholds: tuple[tuple[str, Figure, str], ...]
+
+
+def rules_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Declare the page of every rule with its actions and thresholds, as `GET /v1/rules` returns them."""
+
+    @router.get(f"{site.prefix}/rules", dependencies=[Depends(AllowSession(site))])
+    async def get_rules(request: Request) -> Response:
+        return render_page(site, request, "rules.html", rules=_views(deps))
+
+
+def _views(deps: Deps) -> tuple[RuleView, ...]:
+    return tuple(
+        RuleView(
+            name=rule.name,
+            description=rule.description,
+            enabled=deps.rules[rule.name].enabled,
+            actions=tuple((each.value, rule.actions[each].value) for each in SEVERITIES if each in rule.actions),
+            thresholds=tuple(
+                (name, figure(value), rule.threshold_notes.get(name, ""))
+                for name, value in deps.rules[rule.name].thresholds.items()
+            ),
+        )
+        for rule in RULES
+    )
+
+
 def review_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
-    """Every page below `/review`."""
+    """Return every page below `/review`."""
     site = review_site(parts)
     router = page_router()
     router.routes += site_routes(site).routes
     queue_page(router, site, deps)
     hold_page(router, site, deps)
     rules_page(router, site, deps)
-    router.routes += missing_page_route(site).routes  # last: it takes whatever is left
+    router.routes += missing_page_route(site).routes  # last: it matches any other path
     return router
 
 
 def review_site(parts: ServiceParts) -> Site:
-    """What the pages share."""
-    return site_for(
+    """Return the title, roles and navigation of the pages."""
+    return build_site(
         parts,
         title="Review",
         prefix=PREFIX,

@@ -1,4 +1,4 @@
-"""What causes, severities and decisions mean, in words an operator can act on."""
+"""Texts of causes, severities and decisions for operators."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,7 +11,7 @@ CAUSES = {
     HoldCause.CUSTOM_METRIC_FAILED: "Custom metric failed",
     HoldCause.REVIEW_UNPARSABLE: "Review could not be read",
 }
-CAUSES_TOLD = {
+CAUSE_NOTES = {
     HoldCause.FRAUD_SUSPECTED: (
         "A fraud rule asks for a human before the outcome becomes final. The engine has judged the candidate already."
     ),
@@ -27,8 +27,8 @@ CAUSES_TOLD = {
     ),
 }
 SEVERITIES = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR, Severity.INFO)
-"""The gravest first."""
-DONE = {
+"""The most severe first."""
+DECISION_TEXTS = {
     Decision.RELEASE: "released this outcome",
     Decision.REJECT: "rejected this outcome as fraud",
     Decision.RETRY: "sent this outcome to be verified again",
@@ -36,17 +36,17 @@ DONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A decision that an operator may take."""
+class DecisionOption:
+    """A decision that an operator can take."""
 
     decision: Decision
     title: str
     effect: str
-    """What it does to the contract and to the money."""
+    """Effect on the contract and the money."""
 
 
 _RETRY = (
-    "The same candidate is verified anew under a new attempt id and counts as no further attempt. "
+    "The same candidate is verified again under a new attempt id and counts as no further attempt. "
     "Nothing is final and no money moves; it may be held again."
 )
 _REJECT = (
@@ -63,18 +63,18 @@ _RELEASE_UNJUDGED = (
 )
 
 
-def choices(cause: HoldCause) -> tuple[Choice, ...]:
-    """The decisions on a hold of this cause: only after suspected fraud is there a verdict to keep."""
+def decision_options(cause: HoldCause) -> tuple[DecisionOption, ...]:
+    """Return the options for a hold of this cause: only suspected fraud has a verdict."""
     release = _RELEASE if cause is HoldCause.FRAUD_SUSPECTED else _RELEASE_UNJUDGED
     return (
-        Choice(Decision.RELEASE, "Release", release),
-        Choice(Decision.REJECT, "Reject as fraud", _REJECT),
-        Choice(Decision.RETRY, "Verify again", _RETRY),
+        DecisionOption(Decision.RELEASE, "Release", release),
+        DecisionOption(Decision.REJECT, "Reject as fraud", _REJECT),
+        DecisionOption(Decision.RETRY, "Verify again", _RETRY),
     )
 
 
-def lasting(span: timedelta) -> str:
-    """A span to two units, such as `3 h 12 min`; below a minute in seconds."""
+def format_duration(span: timedelta) -> str:
+    """Return two units, such as `3 h 12 min`; below a minute seconds."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400
     if days:

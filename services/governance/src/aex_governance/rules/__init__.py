@@ -1,1 +1,1 @@
-"""Fraud rules: one a file, pure functions of what verification tells about an attempt."""
+"""Fraud rules, one per module: pure functions of a validation request and its history."""

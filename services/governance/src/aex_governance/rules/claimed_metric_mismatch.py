@@ -1,25 +1,24 @@
-"""What the agent claims differs from what was extracted."""
+"""Rule against claimed metrics that differ from the extracted ones."""
 
 from fractions import Fraction
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
 _SEVERITIES = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
-_HAIR = Fraction(1, 10**9)
-"""Exactly 5 % in decimal may be a hair more in binary: the hair is not held against anyone."""
-_MOST_SHOWN = Fraction(10**9)
-"""Relative errors beyond are told as this: no float holds all of them."""
+_ROUNDING = Fraction(1, 10**9)
+"""Exactly 5 % in decimal may be slightly more in binary."""
+_MAX_RELATIVE = Fraction(10**9)
+"""Larger relative errors are reported as this: no float holds all of them."""
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Compare claim and extraction, name by name; the worst mismatch gives the severity."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag with the severity of the worst mismatch."""
     found = {}
     for name, claimed in case.request.claimed_metrics.items():
         if name not in case.request.extracted_metrics:
-            continue  # nothing to compare it with
+            continue
         extracted = case.request.extracted_metrics[name]
         severity = _severity(claimed, extracted, thresholds)
         if severity is not None:
@@ -37,26 +36,26 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
 
 def _severity(claimed: float | bool, extracted: float | bool | None, thresholds: Thresholds) -> Severity | None:
     if extracted is None:
-        return Severity.MAJOR  # a finite claim of what is not finite: nothing bears it out
+        return Severity.MAJOR  # the extracted value is not finite
     if isinstance(claimed, bool) or isinstance(extracted, bool):
-        return _severity_of_answers(claimed, extracted)
-    said, seen = Fraction(claimed), Fraction(extracted)  # exact, and without a largest number
-    difference = abs(said - seen)
+        return _boolean_severity(claimed, extracted)
+    claim, actual = Fraction(claimed), Fraction(extracted)  # exact, without a largest number
+    difference = abs(claim - actual)
     if difference <= Fraction(thresholds["absolute_tolerance"]):
         return None
-    if said * seen <= 0:  # one of the two is zero, or they have different signs
+    if claim * actual <= 0:  # one of the two is zero, or they have different signs
         return Severity.CRITICAL
-    smaller, larger = sorted((abs(said), abs(seen)))
+    smaller, larger = sorted((abs(claim), abs(actual)))
     if larger >= smaller * Fraction(thresholds["critical_factor"]):
         return Severity.CRITICAL
-    relative = difference / abs(seen) - _HAIR
+    relative = difference / abs(actual) - _ROUNDING
     if relative > Fraction(thresholds["major_relative"]):
         return Severity.MAJOR
     return Severity.MINOR if relative > Fraction(thresholds["minor_relative"]) else None
 
 
-def _severity_of_answers(claimed: float | bool, extracted: float | bool) -> Severity | None:
-    """A boolean is never a number: 1 for true is the wrong kind of claim, though not a wrong one."""
+def _boolean_severity(claimed: float | bool, extracted: float | bool) -> Severity | None:
+    # 1 for true has the right value and the wrong type: minor.
     if isinstance(claimed, bool) and isinstance(extracted, bool):
         return None if claimed is extracted else Severity.MAJOR
     return Severity.MINOR if claimed == extracted else Severity.MAJOR
@@ -67,7 +66,7 @@ def _figures(claimed: float | bool, extracted: float | bool | None, severity: Se
     if isinstance(claimed, bool) or isinstance(extracted, bool) or not extracted:
         return figures
     relative = abs(Fraction(claimed) - Fraction(extracted)) / abs(Fraction(extracted))
-    return figures | {"relative_error": round(float(min(relative, _MOST_SHOWN)), 6)}
+    return figures | {"relative_error": round(float(min(relative, _MAX_RELATIVE)), 6)}
 
 
 RULE = FraudRule(

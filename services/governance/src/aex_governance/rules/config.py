@@ -1,81 +1,127 @@
-"""Thresholds and switches of the rules, from YAML: the packaged defaults, or an operator's own file over them.
+"""Switches and thresholds of the rules: the packaged defaults, and an operator's YAML file over them.
 
-What may stand in the operator's file is what the packaged file has: the same rules, thresholds and kinds of values.
-A number is a finite one that is not negative; shares lie in [0, 1], counts are whole numbers from 1 on.
+The file may have the rules, thresholds and kinds of values that the packaged file has. Shares lie in [0, 1]. Counts are
+whole numbers from 1 on. Other numbers are finite and not negative.
 """
 
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Hashable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from aex_governance.rules.config_file import BadRuleConfig, read_mapping, read_packaged
-from aex_governance.rules.rule import FraudRule
+import yaml
+
+from aex_governance.rules.case import FraudRule, RuleConfig
 from aex_governance.rules.table import RULES
-from aex_governance.rules.threshold_limits import counted, expected_instead, is_finite, out_of_order
-from aex_models.frozen import Frozen, StrictBool
 
 __all__ = ["BadRuleConfig", "RuleConfig", "load_rules"]
 
+_FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The loader of libyaml takes a fifteenth of the time; not every installation has it."""
+_SHARE = re.compile(r"(similarity|share|density|rouge_l|bleu|likeness)$")
+_MILLISECONDS = re.compile(r"_ms$")
+_WINDOW = ("window_s", 60, 86_400)
+_EXCLUSIVE_MINIMA: Mapping[str, float] = {"critical_factor": 1, "max_robust_z": 0}
+_ASCENDING = (("minor_relative", "major_relative"),)
+"""The first has to be less than the second, in every rule that has both."""
 
-class RuleConfig(Frozen):
-    """One rule's switch and thresholds."""
 
-    enabled: StrictBool = True
-    thresholds: dict[str, Any] = {}
+class BadRuleConfig(ValueError):
+    """The file of rules cannot be used; the message names each problem, its position and the fix."""
 
 
 def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
-    """The configuration of every rule.
+    """Return the configuration of every rule.
 
-    Raises `BadRuleConfig`, naming all that is wrong with the file, each with its path in it and the fix; and `OSError`
-    where it cannot be read.
+    Raises `BadRuleConfig` with all problems of the file, and `OSError` when it cannot be read.
     """
     configs = packaged_rules()
     rules = {rule.name: rule for rule in RULES}
     if path is None:
         return configs
     problems: list[str] = []
-    for name, settings in read_mapping(path).items():
+    for name, settings in _read_mapping(path).items():
         if name not in configs:
             problems.append(f"{name}: no such rule; the rules are {', '.join(sorted(configs))}")
             continue
-        overlay = _Overlay(rules[name], problems)
-        configs[name] = overlay.applied(configs[name], settings)
+        configs[name] = _Overlay(rules[name], problems).apply(configs[name], settings)
     if problems:
         raise BadRuleConfig("; ".join(f"{path}: {each}" for each in problems))
     return configs
 
 
 def packaged_rules() -> dict[str, RuleConfig]:
-    """The defaults of every rule in the table."""
+    """Return the defaults of every rule."""
     source = files("aex_governance.rules").joinpath("thresholds.yaml")
-    defaults = read_packaged(source)
+    defaults = yaml.load(source.read_text(encoding="utf-8"), Loader=_FAST_LOADER)  # noqa: S506 (a safe loader, in C)
     return {rule.name: RuleConfig.model_validate(defaults[rule.name]) for rule in RULES}
 
 
+def _read_mapping(path: Path) -> dict[Any, Any]:
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_RuleLoader)  # noqa: S506 (from SafeLoader)
+    except UnicodeDecodeError:
+        raise BadRuleConfig(f"{path}: not UTF-8; save the file in that encoding") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        position = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise BadRuleConfig(f"{path}: {position}not readable as YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise BadRuleConfig(f"{path}: not readable as YAML: {error}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise BadRuleConfig(f"{path}: expected a mapping of rule names, such as `self_dealing: {{enabled: false}}`")
+    return content
+
+
+class _RuleLoader(yaml.SafeLoader):
+    """A loader that refuses duplicate keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in keys:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value} stands twice in one mapping; keep one", key.start_mark
+                    )
+                keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+# In YAML 1.2 `1e3` is a number; PyYAML follows 1.1, where it is a string.
+_RuleLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
+
+
 class _Overlay:
-    """One rule's settings over its defaults; what is wrong with them is told to the list of problems."""
+    """Settings of one rule over its defaults; problems are appended to a list."""
 
     def __init__(self, rule: FraudRule, problems: list[str]) -> None:
         self._rule = rule
         self._problems = problems
 
-    def applied(self, base: RuleConfig, own: Any) -> RuleConfig:
-        """The settings together, so far as they are right."""
+    def apply(self, base: RuleConfig, own: Any) -> RuleConfig:
+        """Return the defaults with the valid settings."""
         if not isinstance(own, dict):
-            self._tell("", f"expected `enabled` or `thresholds` under it, not {_shown(own)}")
+            self._report("", f"expected `enabled` or `thresholds` under it, not {_excerpt(own)}")
             return base
         for key in own:
             if key not in {"enabled", "thresholds"}:
-                self._tell(f".{key}", "no such setting; a rule has `enabled` and `thresholds`")
+                self._report(f".{key}", "no such setting; a rule has `enabled` and `thresholds`")
         enabled = own.get("enabled", base.enabled)
         if not isinstance(enabled, bool):
-            self._tell(".enabled", f"expected true or false, not {_shown(enabled)}")
+            self._report(".enabled", f"expected true or false, not {_excerpt(enabled)}")
             enabled = base.enabled
         thresholds = own.get("thresholds", {})
         if not isinstance(thresholds, dict):
-            self._tell(".thresholds", f"expected `name: value` under it, not {_shown(thresholds)}")
+            self._report(".thresholds", f"expected `name: value` under it, not {_excerpt(thresholds)}")
             thresholds = {}
         return RuleConfig(enabled=enabled, thresholds=self._thresholds(base.thresholds, thresholds))
 
@@ -83,50 +129,80 @@ class _Overlay:
         known = f"it has {', '.join(sorted(defaults))}" if defaults else "the rule has none"
         result = dict(defaults)
         for name, value in own.items():
-            where = f".thresholds.{name}"
+            path = f".thresholds.{name}"
             if name not in defaults:
-                self._tell(where, f"no such threshold; {known}")
+                self._report(path, f"no such threshold; {known}")
             else:
-                result[name] = self._value(where, name, defaults[name], value)
-                self._expect_effect(where, name, value)
-        for name, expected in out_of_order(result):
-            self._tell(f".thresholds.{name}", f"expected {expected}, not {_shown(result[name])}")
+                result[name] = self._value(path, name, defaults[name], value)
+                self._check_effect(path, name, value)
+        for lower, upper in _ASCENDING:
+            low, high = result.get(lower), result.get(upper)
+            if _is_finite(low) and _is_finite(high) and low >= high:
+                self._report(
+                    f".thresholds.{lower}", f"expected less than {upper}, which is {high}, not {_excerpt(low)}"
+                )
         return result
 
-    def _value(self, where: str, name: str, default: Any, value: Any) -> Any:
-        """A mapping of bounds is laid over the default one, name by name; anything else takes its place."""
+    def _value(self, path: str, name: str, default: Any, value: Any) -> Any:
+        """Return the value; a mapping of bounds is merged into the default one."""
         if isinstance(default, dict):
             if not isinstance(value, dict):
-                self._tell(where, f"expected `metric: [least, most]` under it, not {_shown(value)}")
+                self._report(path, f"expected `metric: [least, most]` under it, not {_excerpt(value)}")
                 return default
             for metric, bounds in value.items():
-                self._expect(f"{where}.{metric}", bounds, _are_bounds, "[least, most], numbers or null, least ≤ most")
+                self._check(f"{path}.{metric}", bounds, _are_bounds, "[least, most], numbers or null, least ≤ most")
             return {**default, **value}
         if isinstance(default, list):
-            self._expect(where, value, _are_names, "a list of names, in quotes where they are no plain words")
-        elif (expected := expected_instead(name, default, value)) is not None:
-            self._tell(where, f"expected {expected}, not {_shown(value)}")
-        return counted(default, value)
+            self._check(path, value, _are_names, "a list of names, in quotes where they are no plain words")
+        elif (expected := _expected_value(name, default, value)) is not None:
+            self._report(path, f"expected {expected}, not {_excerpt(value)}")
+        is_count = isinstance(default, int) and not isinstance(default, bool)
+        return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
 
-    def _expect(self, where: str, value: Any, holds: Callable[[Any], bool], expected: str) -> None:
-        if not holds(value):
-            self._tell(where, f"expected {expected}, not {_shown(value)}")
+    def _check(self, path: str, value: Any, is_valid: Callable[[Any], bool], expected: str) -> None:
+        if not is_valid(value):
+            self._report(path, f"expected {expected}, not {_excerpt(value)}")
 
-    def _expect_effect(self, where: str, name: str, value: Any) -> None:
-        if not is_finite(value):
+    def _check_effect(self, path: str, name: str, value: Any) -> None:
+        if not _is_finite(value):
             return
         least, most = self._rule.threshold_minima.get(name), self._rule.threshold_maxima.get(name)
         if least is not None and value < least:
-            self._tell(where, f"expected at least {least}: what is less is not remembered, not {value}")
+            self._report(path, f"expected at least {least}: what is less is not remembered, not {value}")
         if most is not None and value > most:
-            self._tell(where, f"expected at most {most}, which is as far as it is looked at, not {value}")
+            self._report(path, f"expected at most {most}, which is as far as it is looked at, not {value}")
 
-    def _tell(self, where: str, problem: str) -> None:
-        self._problems.append(f"{self._rule.name}{where}: {problem}")
+    def _report(self, path: str, problem: str) -> None:
+        self._problems.append(f"{self._rule.name}{path}: {problem}")
+
+
+def _expected_value(name: str, default: Any, value: Any) -> str | None:
+    """Return a description of the valid values, or None for a valid value."""
+    if isinstance(default, bool):
+        return None if isinstance(value, bool) else "true or false"
+    if _SHARE.search(name):
+        return None if _is_finite(value) and 0 <= value <= 1 else "a share, from 0 to 1"
+    if name == _WINDOW[0]:
+        is_window = _is_integer(value) and _WINDOW[1] <= value <= _WINDOW[2]
+        return None if is_window else f"whole seconds, from {_WINDOW[1]} to {_WINDOW[2]}"
+    if name in _EXCLUSIVE_MINIMA:
+        least = _EXCLUSIVE_MINIMA[name]
+        return None if _is_finite(value) and value > least else f"a number greater than {least}"
+    if isinstance(default, int) and not _MILLISECONDS.search(name):
+        return None if _is_integer(value) and value >= 1 else "a whole number, 1 or more"
+    return None if _is_finite(value) and value >= 0 else "a number that is not negative"
+
+
+def _is_finite(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_integer(value: Any) -> bool:
+    return _is_finite(value) and float(value).is_integer()
 
 
 def _are_bounds(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 2 or not all(each is None or is_finite(each) for each in value):
+    if not isinstance(value, list) or len(value) != 2 or not all(each is None or _is_finite(each) for each in value):
         return False
     least, most = value
     return least is None or most is None or least <= most
@@ -136,5 +212,5 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     return repr(value)[:80]

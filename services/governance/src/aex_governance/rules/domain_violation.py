@@ -1,17 +1,16 @@
-"""Values that the domain rules out: what the science gate found."""
+"""Rule against values that the domain excludes, as the science gate found."""
 
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
-_SHOWN = 20
-_EXCERPT = 200
+_MAX_LISTED = 20
+_MAX_TEXT = 200
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Any violation raises it."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for any violation."""
     del thresholds
     science = case.request.science
     if science is None or not science.violations:
@@ -21,12 +20,12 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
         rule=RULE.name,
         severity=Severity.CRITICAL,
         message=f"{count} violation{'s' if count > 1 else ''} of what the domain {case.request.domain[:100]} allows",
-        evidence={"violations": [_shown(each) for each in science.violations[:_SHOWN]], "count": count},
+        evidence={"violations": [_excerpt(each) for each in science.violations[:_MAX_LISTED]], "count": count},
     )
 
 
-def _shown(violation: str | dict[str, Any]) -> str | dict[str, Any]:
-    return violation[:_EXCERPT] if isinstance(violation, str) else violation
+def _excerpt(violation: str | dict[str, Any]) -> str | dict[str, Any]:
+    return violation[:_MAX_TEXT] if isinstance(violation, str) else violation
 
 
 RULE = FraudRule(

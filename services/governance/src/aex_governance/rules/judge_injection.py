@@ -1,83 +1,98 @@
-"""The candidate addresses its reviewer: instructions, planted verdicts, hidden characters.
+"""Rule against candidates that address their grader.
 
-What it reads: the output's text, the other texts of the candidate (its reasoning) and the strings of its execution
-metadata. What is a mention and not an address: see `injection.quotation`.
+Reads the output's text, the other texts of the candidate (its reasoning) and the strings of its execution metadata.
 """
 
+import base64
+import binascii
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.injection.effort import Effort
-from aex_governance.rules.injection.finding import Finding, excerpt
-from aex_governance.rules.injection.hidden import Limits, hidden_characters
-from aex_governance.rules.injection.texts import encoded, opened, planted, spoken
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_governance.rules.injection.hidden_characters import hidden_characters
+from aex_governance.rules.injection.mentions import Mentions
+from aex_governance.rules.injection.orders import direct_orders
+from aex_governance.rules.injection.plain_text import excerpt, read_plain_text
+from aex_governance.rules.injection.planted_verdicts import own_keys, template_tokens, verdict_objects
 from aex_models.governance import Action, Flag, Severity
 
+Finding = tuple[str, int, int]
+"""Kind and span, in code points."""
 _MAX_FINDINGS = 50
-_MAX_SHOWN = 8
+_MAX_LISTED = 8
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Read every text; the first findings of each kind are shown, all that were looked for are counted."""
-    shown: list[dict[str, Any]] = []
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag with the first findings of each kind and the counts of all."""
+    listed: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
-    effort = Effort()
     unread: Counter[str] = Counter()
-    for source, offset, given in _parts(case, int(thresholds["max_characters"]), unread):
-        # Halves of a surrogate pair are no characters: each is read as a question mark.
-        text = given.encode("utf-8", "replace").decode("utf-8")
-        for finding in islice(_findings(text, thresholds, effort, source), _MAX_FINDINGS):
-            counts[finding.kind] += 1
-            if len(shown) < _MAX_SHOWN and counts[finding.kind] <= 2:
-                shown.append(
-                    {
-                        "kind": finding.kind,
-                        "where": source,
-                        "position": offset + finding.start,
-                        "excerpt": excerpt(text, finding.start, finding.end),
-                    }
-                )
-    if effort.beyond:
-        counts["too_much_to_read"] += 1
+    for source, offset, raw in _parts(case, int(thresholds["max_characters"]), unread):
+        text = raw.encode("utf-8", "replace").decode("utf-8")  # the patterns refuse halves of surrogate pairs
+        found = islice(_findings(text, thresholds, may_be_answer=source == "output"), _MAX_FINDINGS)
+        for kind, start, end in found:
+            counts[kind] += 1
+            if len(listed) < _MAX_LISTED and counts[kind] <= 2:
+                span = {"position": offset + start, "excerpt": excerpt(text, start, end)}
+                listed.append({"kind": kind, "where": source, **span})
     if not counts:
         return None
-    kinds = ", ".join(sorted(counts))
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
-        message=f"The candidate addresses its reviewer: {kinds}",
-        evidence={
-            "counts": dict(sorted(counts.items())),
-            "findings": shown,
-            **({"not_looked_at": dict(sorted(beyond.items()))} if (beyond := effort.beyond + unread) else {}),
-        },
+        message=f"The candidate addresses its reviewer: {', '.join(sorted(counts))}",
+        evidence={"counts": dict(sorted(counts.items())), "findings": listed}
+        | ({"not_looked_at": dict(sorted(unread.items()))} if unread else {}),
     )
 
 
-def _findings(text: str, thresholds: Thresholds, effort: Effort, source: str) -> Iterator[Finding]:
+def _findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
     if thresholds["hidden_characters"]:
-        limits = Limits(
-            zero_width=int(thresholds["min_zero_width"]),
-            selectors=int(thresholds["min_stray_selectors"]),
-            private_run=int(thresholds["min_private_run"]),
-        )
-        yield from islice((Finding(*found) for found in hidden_characters(text, limits)), _MAX_FINDINGS // 2)
-    if thresholds["addressing"] or thresholds["planted_verdicts"]:
-        read = opened(text)
-        if thresholds["addressing"]:
-            yield from spoken(read, effort)
-        if thresholds["planted_verdicts"]:
-            yield from planted(read, effort, may_answer=source == "output")
+        yield from islice(hidden_characters(text, thresholds), _MAX_FINDINGS // 2)
+    plain = read_plain_text(text)
+    for kind, start, end in _readable(plain.text, thresholds, may_be_answer=may_be_answer):
+        yield kind, plain.origin(start), plain.origin(end)
     if thresholds["encoded"]:
-        yield from encoded(text, effort)
+        for match in _BASE64.finditer(text):
+            lines = match.group().replace("\r", "").split("\n")
+            if any(_hides_finding(run, thresholds) for run in {"".join(lines), lines[0]}):
+                yield "base64", *match.span()
 
 
-def _parts(case: Case, longest: int, unread: Counter[str]) -> Iterator[tuple[str, int, str]]:
-    """Each text by what it is; of one beyond `longest` its beginning and its end, with where they begin."""
+def _readable(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
+    """Yield kind and span of what a skeleton says to a grader; mentions and examples are honest."""
+    mentions = Mentions(text)
+    if thresholds["addressing"]:
+        for found in chain(direct_orders(text), template_tokens(text)):
+            if not mentions.is_mention(found[1]):
+                yield found
+    if thresholds["planted_verdicts"]:
+        for found in chain(own_keys(text), verdict_objects(text, may_be_answer=may_be_answer)):
+            if not mentions.is_example(*found[1:]):
+                yield found
+
+
+def _hides_finding(run: str, thresholds: Thresholds) -> bool:
+    decoded = _decode(run)
+    return decoded is not None and any(_readable(read_plain_text(decoded).text, thresholds, may_be_answer=False))
+
+
+def _decode(run: str) -> str | None:
+    """Return the readable text that Base64 stands for, with or without padding, in either alphabet."""
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        decoded = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return decoded if all(character.isprintable() or character.isspace() for character in decoded) else None
+
+
+def _parts(case: RuleCase, longest: int, unread: Counter[str]) -> Iterator[tuple[str, int, str]]:
+    """Yield source, offset and text; of a text above `longest` characters, its beginning and its end."""
     for source, text in _texts(case):
         if len(text) <= longest:
             yield source, 0, text
@@ -88,19 +103,18 @@ def _parts(case: Case, longest: int, unread: Counter[str]) -> Iterator[tuple[str
         yield source, len(text) - half, text[-half:]
 
 
-def _texts(case: Case) -> Iterator[tuple[str, str]]:
+def _texts(case: RuleCase) -> Iterator[tuple[str, str]]:
     request = case.request
-    if request.output_text:
-        yield "output", request.output_text
-    if request.other_text:
-        yield "other texts", request.other_text
-    metadata = "\n\n".join(_strings(request.execution_metadata))
-    if metadata:
-        yield "execution metadata", metadata
+    texts = {
+        "output": request.output_text,
+        "other texts": request.other_text,
+        "execution metadata": "\n\n".join(_strings(request.execution_metadata)),
+    }
+    yield from ((source, text) for source, text in texts.items() if text)
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every string of a JSON value, keys too. Iterative: depth is the candidate's."""
+    """Yield every string and key of a JSON value. Iterative, because the candidate chooses the depth."""
     waiting = [value]
     while waiting:
         current = waiting.pop()
@@ -115,14 +129,14 @@ def _strings(value: Any) -> Iterator[str]:
 RULE = FraudRule(
     name="judge_injection",
     description=(
-        "The candidate addresses its reviewer: instructions to ignore, demands for a score, chat-template tokens, "
-        "verdicts planted in text, hidden or bidirectional characters. Quoting or reporting such a text is honest."
+        "The candidate addresses its reviewer: direct orders in five languages, chat-template tokens, verdicts planted "
+        "in text, hidden or bidirectional characters, Base64 of these. Quoting or reporting such a text is honest."
     ),
     check=check,
     actions={Severity.MAJOR: Action.HOLD},
     threshold_notes={
         "max_characters": "Characters (code points) read of each text: of longer ones half of them at each end.",
-        "addressing": "Whether words and chat tokens addressed to the reviewer are looked for.",
+        "addressing": "Whether direct orders to the reviewer and chat tokens are looked for.",
         "planted_verdicts": "Whether verdict objects and the reviewer's own keys are looked for.",
         "hidden_characters": "Whether invisible and bidirectional characters are looked for.",
         "encoded": "Whether Base64 that decodes to readable text is read too.",

@@ -1,44 +1,48 @@
-"""Required terms are there, but in lists, repeats or a density that no prose has: put there to be found.
+"""Rule against required terms in lists, repeats or a density that no prose has.
 
-Verification tells how the terms stand in the text, since governance does not know them. Prose that uses all of them,
-headings, tables of figures and a glossary of terms that the prose uses too are honest.
+Verification computes the counts of the terms, which governance does not know. Prose with all terms, headings, tables of
+figures and a glossary of terms that the prose uses are honest.
 """
 
-from typing import Any
-
-from aex_governance.rules.case import Case
-from aex_governance.rules.keyword_layout import is_headed_list, may_be_labels, repeated_share
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_governance.text.layout import is_headed_list, may_be_labels, repeated_share
 from aex_models.governance import Action, Flag, KeywordStats, Severity
 
-_LOOKED_AT = 50_000
-"""Code points of a text whose layout is looked at."""
+_MAX_READ = 50_000
+"""Code points whose layout is analysed."""
 _BESIDE_PROSE = "a list beside prose that has few or none of them"
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Raised for any of the reasons. Stats without a text are of one of unknown length, and never a pass."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for any reason. Statistics without a text count as those of a long text."""
     stats, text = case.request.keyword_stats, case.request.output_text
     if stats is None or not stats.found:
         return None
     tokens = case.text.tokens if case.text else None
-    repeated = repeated_share(text[:_LOOKED_AT]) if text else 0.0
+    repeated = repeated_share(text[:_MAX_READ]) if text else 0.0
     reasons = _reasons(stats, tokens, repeated, thresholds)
-    if not reasons or (text and not _repeats(stats, repeated, thresholds) and may_be_labels(stats, text[:_LOOKED_AT])):
+    if not reasons or (text and not _repeats(stats, repeated, thresholds) and may_be_labels(stats, text[:_MAX_READ])):
         return None
-    if text and reasons == [_BESIDE_PROSE] and is_headed_list(text[:_LOOKED_AT]):
+    if text and reasons == [_BESIDE_PROSE] and is_headed_list(text[:_MAX_READ]):
         return None
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
         message=f"Required terms stand in no prose: {'; '.join(reasons)}",
-        evidence=_figures(stats, tokens, repeated, thresholds) | {"reasons": reasons},
+        evidence={
+            **stats.model_dump(),
+            "tokens": tokens,
+            "repeated_share": round(repeated, 6),
+            **{name: thresholds[name] for name in ("min_density", "min_list_share", "max_prose_density")},
+            "reasons": reasons,
+        },
     )
 
 
 def _reasons(stats: KeywordStats, tokens: int | None, repeated: float, thresholds: Thresholds) -> list[str]:
     if tokens is not None and stats.found <= tokens < thresholds["min_tokens"]:
-        return ["a bare list of terms"] if _is_bare_list(stats, thresholds) else []
+        is_list = stats.found >= thresholds["bare_found"] and stats.list_share >= thresholds["dump_list_share"]
+        return ["a bare list of terms"] if is_list and stats.density >= thresholds["bare_density"] else []
     reasons = []
     if stats.found >= thresholds["min_found"]:
         if stats.list_share >= thresholds["min_list_share"] and stats.density >= thresholds["min_density"]:
@@ -50,24 +54,15 @@ def _reasons(stats: KeywordStats, tokens: int | None, repeated: float, threshold
     if _is_too_dense(stats, tokens, thresholds):
         reasons.append("a density beyond prose")
     if _repeats(stats, repeated, thresholds):
-        reasons.append("the same sentences again and again")
+        reasons.append("the same sentences repeatedly")
     return reasons
 
 
 def _is_too_dense(stats: KeywordStats, tokens: int | None, thresholds: Thresholds) -> bool:
-    """A sentence may be dense with a few terms; a long text, or a sentence that strings many together, may not."""
     if stats.density >= thresholds["max_prose_density"] and (tokens is None or tokens >= thresholds["long_tokens"]):
         return True
     is_run_on = stats.found >= thresholds["run_on_found"] and stats.density >= thresholds["run_on_density"]
     return is_run_on and (tokens is None or tokens >= thresholds["run_on_tokens"])
-
-
-def _is_bare_list(stats: KeywordStats, thresholds: Thresholds) -> bool:
-    return bool(
-        stats.found >= thresholds["bare_found"]
-        and stats.density >= thresholds["bare_density"]
-        and stats.list_share >= thresholds["dump_list_share"]
-    )
 
 
 def _repeats(stats: KeywordStats, repeated: float, thresholds: Thresholds) -> bool:
@@ -76,17 +71,6 @@ def _repeats(stats: KeywordStats, repeated: float, thresholds: Thresholds) -> bo
         and stats.density >= thresholds["repeat_density"]
         and repeated >= thresholds["max_repeated_share"]
     )
-
-
-def _figures(stats: KeywordStats, tokens: int | None, repeated: float, thresholds: Thresholds) -> dict[str, Any]:
-    return {
-        **stats.model_dump(),
-        "tokens": tokens,
-        "repeated_share": round(repeated, 6),
-        "min_density": thresholds["min_density"],
-        "min_list_share": thresholds["min_list_share"],
-        "max_prose_density": thresholds["max_prose_density"],
-    }
 
 
 RULE = FraudRule(
@@ -98,7 +82,7 @@ RULE = FraudRule(
     check=check,
     actions={Severity.MAJOR: Action.HOLD},
     threshold_notes={
-        "min_found": "Required terms that have to be there for their place to tell anything.",
+        "min_found": "Required terms that have to be there for the rule to apply.",
         "min_tokens": "Tokens below which a text is a short answer, and only a bare list of many terms is stuffing.",
         "bare_found": "Terms from which on a short text that is hardly more than them is a bare list.",
         "bare_density": "Share of such a text's words that belong to terms.",

@@ -1,27 +1,55 @@
-"""Times that cannot be: longer than the platform waited, or parts that are longer than the whole."""
+"""Rule against impossible times: longer than the platform measured, or parts longer than the total.
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.reported_times import DURATIONS, FIRST_BYTES, PROCESSINGS, ReportedTime, reported_time
-from aex_governance.rules.rule import FraudRule, Thresholds
-from aex_models.governance import Action, Flag, Severity
+Agents report times under several names, in metadata, metrics and claims, as numbers or text.
+"""
+
+import math
+import re
+from operator import itemgetter
+from typing import Any
+
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_models.governance import Action, Flag, Severity, ValidationRequest
+from aex_models.numbers import is_number
+
+DURATIONS = ("duration_ms", "latency_ms", "total_ms")
+FIRST_BYTES = ("ttfb_ms", "time_to_first_byte_ms", "time_to_first_byte", "ttfb")
+PROCESSINGS = ("processing_ms", "processing_time_ms", "processing_time")
+_SOURCES = ("execution_metadata", "extracted_metrics", "claimed_metrics")
+"""In order of precedence: metrics are computed from the metadata, and claims repeat them."""
+_PLAIN = re.compile(r"\s*[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Hold what the agent reports against what the platform measured, and against itself.
+def plain_number(value: Any) -> float | None:
+    """Return the finite number of a number or of text with plain digits; None for anything else."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        value = float(value)
+        return value if math.isfinite(value) else None
+    return float(value) if is_number(value) else None
 
-    A slow agent is an honest one: no time is too long that the platform measured too. What is no number, or was not
-    measured, tells nothing.
+
+def reported_time(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
+    """Return the longest time in ms under these names, its name, and the first source that has any."""
+    for source in _SOURCES:
+        values = getattr(request, source)
+        times = [(ms, name, source) for name in names if (ms := plain_number(values.get(name))) is not None]
+        if times:
+            return max(times, key=itemgetter(0))
+    return None
+
+
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for reported times that contradict the measured one, or each other.
+
+    Slow agents are honest. What is no number, or was not measured, is not compared.
     """
     duration, first_byte, processing = (
         reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
     )
     reported = [each for each in (duration, first_byte, processing) if each is not None]
     measured, slack = case.request.platform_latency_ms, thresholds["slack_ms"]
-    problems = []
-    if measured is not None:
-        problems += [
-            f"{each.name} exceeds what the platform measured" for each in reported if each.ms > measured + slack
-        ]
+    limit = math.inf if measured is None else measured + slack
+    problems = [f"{name} exceeds what the platform measured" for ms, name, _ in reported if ms > limit]
     problems += _longer_than(duration, first_byte, thresholds["rounding_ms"])
     problems += _longer_than(duration, processing, slack)
     if not problems:
@@ -31,8 +59,8 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
         severity=Severity.MAJOR,
         message=f"Impossible times: {'; '.join(problems)}",
         evidence={
-            "reported": {each.name: each.ms for each in reported},
-            "reported_in": {each.name: each.place for each in reported},
+            "reported": {name: ms for ms, name, _ in reported},
+            "reported_in": {name: source for _, name, source in reported},
             "platform_latency_ms": measured,
             "slack_ms": slack,
             "problems": problems,
@@ -40,10 +68,12 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _longer_than(duration: ReportedTime | None, part: ReportedTime | None, slack: float) -> list[str]:
-    if duration is None or part is None or part.ms <= duration.ms + slack:
+def _longer_than(
+    duration: tuple[float, str, str] | None, part: tuple[float, str, str] | None, slack: float
+) -> list[str]:
+    if duration is None or part is None or part[0] <= duration[0] + slack:
         return []
-    return [f"{part.name} exceeds {duration.name}"]
+    return [f"{part[1]} exceeds {duration[1]}"]
 
 
 RULE = FraudRule(

@@ -1,31 +1,86 @@
-"""A bounded metric lies outside its range, a latency or a count is negative, or a value is not finite."""
+"""Rule against metrics outside the bounds of their name, and values that are not finite."""
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.metric_bounds import MetricBounds
-from aex_governance.rules.plain_number import plain_number
-from aex_governance.rules.reported_times import DURATIONS, FIRST_BYTES, PROCESSINGS
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_governance.rules.latency_impossible import DURATIONS, FIRST_BYTES, PROCESSINGS, plain_number
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
 
 _TIMES = (*DURATIONS, *FIRST_BYTES, *PROCESSINGS)
+_WORD = re.compile(r"[a-z0-9]+")
+_LONGEST_NAME = 200
+"""Characters; no pattern is meant for longer names."""
+
+Bounds = Sequence[float | None]
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Hold what was extracted, claimed and measured against the bounds of each name."""
+class MetricBounds:
+    """Bounds `[least, most]` by name; `*` in a name stands for any characters but a dot.
+
+    A word of `either_sign` in a name excludes all patterns without it. A word of `other_scale` excludes the patterns
+    with an upper bound.
+    """
+
+    def __init__(self, bounds: Mapping[str, Bounds], either_sign: Iterable[str], other_scale: Iterable[str]) -> None:
+        self._bounds = bounds
+        self._either_sign = frozenset(each.casefold() for each in either_sign)
+        self._other_scale = frozenset(each.casefold() for each in other_scale)
+        patterns = sorted(
+            (name for name in bounds if "*" in name), key=lambda name: (name.count("*") - len(name), name)
+        )
+        self._patterns = [
+            (name, re.compile(r"[^.]*".join(map(re.escape, re.split(r"\*+", name.casefold()))))) for name in patterns
+        ]
+
+    def find_violation(self, name: str, value: float, tolerance: float) -> dict[str, Any] | None:
+        """Return the bounds that the value violates, and their pattern; None if it violates none.
+
+        The tolerance is for rounding: a weighted average of ones can exceed 1, and rejection is final.
+        """
+        entry = self._entry_of(name)
+        if entry is None:
+            return None
+        least, most = self._bounds[entry]
+        if (least is None or value >= least - tolerance) and (most is None or value <= most + tolerance):
+            return None
+        return {"least": least, "most": most} | ({} if entry == name else {"bounds_of": entry})
+
+    def _entry_of(self, name: str) -> str | None:
+        if name in self._bounds:
+            return name
+        plain = name.casefold()
+        if len(plain) > _LONGEST_NAME:
+            return None
+        if plain in self._bounds:
+            return plain
+        words = frozenset(_WORD.findall(plain))
+        for entry, pattern in self._patterns:
+            if pattern.fullmatch(plain) and not self._has_other_meaning(words, entry):
+                return entry
+        return None
+
+    def _has_other_meaning(self, words: frozenset[str], entry: str) -> bool:
+        further = words.difference(_WORD.findall(entry.casefold()))
+        is_bounded_above = self._bounds[entry][1] is not None
+        return bool(further & self._either_sign or (is_bounded_above and further & self._other_scale))
+
+
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for extracted, measured, reported and claimed values out of bounds."""
     bounds = MetricBounds(thresholds["bounds"], thresholds["either_sign"], thresholds["other_scale"])
     tolerance = thresholds["tolerance"]
     outside: dict[str, dict[str, Any]] = {}
     for source, name, value in _values(case.request):
         if name in outside:
-            continue  # what was extracted comes first; a claim repeats it
-        if value is None or not _is_finite(value):
+            continue  # a claim repeats what was extracted
+        # isfinite fails for very large integers
+        if value is None or not (isinstance(value, int) or math.isfinite(value)):
             outside[name] = {"value": value, "problem": "not finite", "source": source}
-        elif (violated := bounds.violated(name, value, tolerance)) is not None:
-            outside[name] = {"value": value, "source": source, **violated}
+        elif (violation := bounds.find_violation(name, value, tolerance)) is not None:
+            outside[name] = {"value": value, "source": source, **violation}
     if not outside:
         return None
     names = [name if each["source"] != "claimed" else f"{name} (claimed)" for name, each in sorted(outside.items())]
@@ -38,26 +93,20 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
 
 
 def _values(request: ValidationRequest) -> Iterator[tuple[str, str, float | None]]:
-    """Where from, which metric and which value: numbers, and None for an extracted value that is not finite."""
-    yield from _numbers("extracted", request.extracted_metrics)
-    if request.platform_latency_ms is not None:
-        yield "platform", "platform_latency_ms", request.platform_latency_ms
-    for name in _TIMES:
-        told = plain_number(request.execution_metadata.get(name))
-        if told is not None:
-            yield "execution_metadata", name, told
-    yield from _numbers("claimed", request.claimed_metrics)
+    """Yield source, metric and value; None is an extracted value that is not finite."""
+    reported = {name: plain_number(request.execution_metadata.get(name)) for name in _TIMES}
+    sources: Mapping[str, Mapping[str, bool | float | None]] = {
+        "extracted": request.extracted_metrics,
+        "platform": _known({"platform_latency_ms": request.platform_latency_ms}),
+        "execution_metadata": _known(reported),
+        "claimed": request.claimed_metrics,
+    }
+    for source, metrics in sources.items():
+        yield from ((source, name, value) for name, value in metrics.items() if not isinstance(value, bool))
 
 
-def _numbers(source: str, metrics: Mapping[str, bool | float | int | None]) -> Iterator[tuple[str, str, float | None]]:
-    for name, value in metrics.items():
-        if not isinstance(value, bool):
-            yield source, name, value
-
-
-def _is_finite(value: float) -> bool:
-    """An integer is, however large."""
-    return isinstance(value, int) or math.isfinite(value)
+def _known(values: Mapping[str, float | None]) -> Mapping[str, float | None]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 RULE = FraudRule(

@@ -1,62 +1,53 @@
-"""The output is the hidden reference, or nearly.
+"""Rule against copies of the hidden reference.
 
-Short answers and lists of short items that equal it are correct answers, not copies.
+Short answers and lists of short items that equal it are correct answers.
 """
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.lists import is_list
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_governance.text.layout import is_list
 from aex_models.governance import Action, Flag, ReferenceSimilarity, Severity
 
-_EXCERPT = 200
-_LOOKED_AT = 20_000
-"""Code points that are enough to tell what kind of text it is."""
+_MAX_EXCERPT = 200
+_MAX_READ = 20_000
+"""Code points: enough to recognise the kind of text."""
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Raised for any of the three figures. A likeness without a text is one of unknown length, and never a pass."""
-    likeness, text = case.request.reference_similarity, case.request.output_text
-    if likeness is None:
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for any of three figures. A similarity without a text counts as that of a long text."""
+    similarity, text = case.request.reference_similarity, case.request.output_text
+    if similarity is None:
         return None
     tokens = case.text.tokens if case.text else None
     if tokens is not None and tokens < thresholds["min_tokens"]:
         return None
-    found = _too_near(likeness, text, thresholds)
-    if not found or (text is not None and is_list(text[:_LOOKED_AT])):
+    found = _exceeded_figures(similarity, text, thresholds)
+    if not found or (text is not None and is_list(text[:_MAX_READ])):
         return None
     return Flag(
         rule=RULE.name,
         severity=Severity.CRITICAL,
         message=f"The output is the hidden reference, or nearly, by {', '.join(found)}",
         evidence={
-            "rouge_l": likeness.rouge_l,
-            "bleu": likeness.bleu,
-            "likeness": likeness.likeness,
+            **similarity.model_dump(include={"rouge_l", "bleu", "likeness"}),
             "tokens": tokens,
-            "min_rouge_l": thresholds["min_rouge_l"],
-            "min_bleu": thresholds["min_bleu"],
-            "min_likeness": thresholds["min_likeness"],
-            "excerpt": text[:_EXCERPT] if text else None,
+            **{name: thresholds[name] for name in ("min_rouge_l", "min_bleu", "min_likeness")},
+            "excerpt": text[:_MAX_EXCERPT] if text else None,
         },
     )
 
 
-def _too_near(likeness: ReferenceSimilarity, text: str | None, thresholds: Thresholds) -> list[str]:
-    found = []
-    if (likeness.rouge_l or 0.0) >= thresholds["min_rouge_l"] and (text is None or _is_latin(text[:_LOOKED_AT])):
-        found.append("ROUGE-L")
-    if (likeness.bleu or 0.0) >= thresholds["min_bleu"]:
-        found.append("BLEU")
-    if (likeness.likeness or 0.0) >= thresholds["min_likeness"]:
-        found.append("likeness")
-    return found
+def _exceeded_figures(similarity: ReferenceSimilarity, text: str | None, thresholds: Thresholds) -> list[str]:
+    is_latin = text is None or _is_latin(text[:_MAX_READ])
+    figures = {
+        "ROUGE-L": (similarity.rouge_l if is_latin else None, "min_rouge_l"),
+        "BLEU": (similarity.bleu, "min_bleu"),
+        "likeness": (similarity.likeness, "min_likeness"),
+    }
+    return [name for name, (value, least) in figures.items() if (value or 0.0) >= thresholds[least]]
 
 
 def _is_latin(text: str) -> bool:
-    """ROUGE-L reads a–z and 0–9 alone: of a text in another script no more than its numbers, which may well agree.
-
-    For those there is the likeness, if whoever asks tells it.
-    """
+    """Return whether half of the letters are ASCII: ROUGE-L reads only a–z and 0–9."""
     letters = [each for each in text if each.isalpha()]
     return 2 * sum(each.isascii() for each in letters) >= len(letters) > 0
 

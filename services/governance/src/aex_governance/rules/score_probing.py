@@ -1,31 +1,35 @@
-"""Attempts that differ in small edits alone while one secret metric climbs: a search for the score, not an answer.
+"""Rule against a search for the score: attempts with small edits while a secret metric climbs.
 
-What tells it from revision is the pattern: edit upon small edit, each a little better by a measure that the agent
-cannot see. A larger edit is a revision, and so is one small correction. With the usual three attempts two tiny edits
-that both help are a search; with one more edits may be larger, and one of them may fail or change nothing; a longer row
-is a search where most later attempts are better than earlier ones.
+A larger edit is a revision, and so is one small correction. Of three attempts, two tiny edits that both help are a
+search. Of four, the edits may be larger, and one may fail. A longer sequence is a search if most later attempts are
+better than earlier ones.
 """
 
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, PreviousAttempt, Severity
 from aex_models.numbers import is_number
 
 _ROUNDING = 1e-6
-"""Relative; what does not differ by more has not climbed."""
-_MOST_OF_THE_WAY = 0.8
+"""Relative; smaller differences are no climb."""
+_MIN_FINAL_SHARE = 0.8
 _CODE = "custom."
-"""Metrics of the consumer's own code, of which nobody says whether more is better."""
+"""Metrics of the consumer's own code, where less may be better."""
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Look at the earlier attempts that are nearly the present one, metric by metric, the present one last."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for metrics that climb in the earlier attempts near the present one."""
     request = case.request
-    near = [each for each in request.previous_attempts if _is_near(each, request.output_hash, thresholds)]
+    near = [
+        each
+        for each in request.previous_attempts
+        if each.similarity is not None
+        and each.similarity >= thresholds["min_similarity"]
+        and each.output_hash != request.output_hash
+    ]
     climbing = {}
     for name, value in request.extracted_metrics.items():
         if is_number(value) and not _is_open(name, thresholds["open_metrics"]):
@@ -47,18 +51,12 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _is_near(attempt: PreviousAttempt, present: str, thresholds: Thresholds) -> bool:
-    """The very same output is no edit."""
-    similarity = attempt.similarity
-    return similarity is not None and similarity >= thresholds["min_similarity"] and attempt.output_hash != present
-
-
 def _is_open(name: str, patterns: Sequence[str]) -> bool:
     return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)
 
 
 def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: Thresholds) -> dict[str, Any] | None:
-    """The figures of a run of attempts in which this metric climbs; None where it does not."""
+    """Return the figures of attempts in which this metric climbs; None if it does not."""
     known = [each for each in near if is_number(each.metrics.get(name))]
     values = [*(float(each.metrics[name] or 0) for each in known), value]
     similarities = [each.similarity for each in known if each.similarity is not None]
@@ -71,27 +69,27 @@ def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: T
 
 
 def _climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool) -> int:
-    """How often the metric rose above all before it, where that makes a search; else 0.
+    """Return the number of new best values if they make a search, else 0.
 
-    A search tries edits that fail, too: in a longer row it is enough that most later attempts are better than earlier
-    ones, and that the last is among the best. Scores that waver go down again.
+    A search has failed edits too. In a longer sequence most later attempts are better than earlier ones, and the last
+    is among the best. Scores that vary at random go down again.
     """
     best, climbs = values[0], 0
     for each in values[1:]:
         if _rises(best, each):
             best, climbs = each, climbs + 1
-    steps, wanted = len(values) - 1, int(thresholds["min_climbs"])
-    if steps < wanted:
+    steps, required = len(values) - 1, int(thresholds["min_climbs"])
+    if steps < required:
         return climbs if tiny and climbs == steps >= thresholds["min_tiny_climbs"] else 0
-    if steps == wanted:
-        return climbs if climbs >= wanted - thresholds["max_failed_of_few"] and values[-1] >= best else 0
-    if climbs < wanted or values[-1] - values[0] < _MOST_OF_THE_WAY * (best - values[0]):
+    if steps == required:
+        return climbs if climbs >= required - thresholds["max_failed_of_few"] and values[-1] >= best else 0
+    if climbs < required or values[-1] - values[0] < _MIN_FINAL_SHARE * (best - values[0]):
         return 0
     return climbs if _rising_share(values) >= thresholds["min_rising_share"] else 0
 
 
 def _rising_share(values: Sequence[float]) -> float:
-    """Share of the pairs that differ in which the later attempt is the better one (as in Kendall's tau)."""
+    """Return the share of the differing pairs whose later attempt is better (as in Kendall's tau)."""
     pairs = list(combinations(values, 2))
     rising = sum(_rises(earlier, later) for earlier, later in pairs)
     falling = sum(_rises(later, earlier) for earlier, later in pairs)

@@ -1,12 +1,11 @@
-"""Consumer and agent are the same principal, share an organisation, or one of them is the other's."""
+"""Rule against a consumer and an agent of one principal or organisation."""
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Compare the two parties, however their names are spelt. Two without an organisation share none."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag for equal parties, regardless of case and space. No organisation equals none."""
     del thresholds
     consumer, agent = case.request.consumer, case.request.agent
     if _are_same(consumer.id, agent.id):
@@ -24,11 +23,10 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
 
 
 def _are_same(one: str | None, other: str | None) -> bool:
-    return one is not None and other is not None and _plain(one) == _plain(other)
+    return one is not None and other is not None and _normalise(one) == _normalise(other)
 
 
-def _plain(name: str) -> str:
-    """Issuers spell the same name in upper and lower case; white space in it is no difference either."""
+def _normalise(name: str) -> str:
     return "".join(name.split()).casefold()
 
 

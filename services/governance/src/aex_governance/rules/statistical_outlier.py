@@ -1,45 +1,44 @@
-"""A metric lies far from all that the agent, or the domain, had before."""
+"""Rule against metrics far from the history of the agent or of the domain."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.histogram import Histogram, bucket_of, middle_of, scaled, within
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
+from aex_governance.rules.histogram import Histogram, bucket_of, clamp, middle_of, scale
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
 
 _NORMAL = 1.4826
-"""Of a normal distribution, the standard deviation is so many times the median absolute deviation (MAD)."""
+"""Ratio of standard deviation and median absolute deviation (MAD) of a normal distribution."""
 _OUTER_SHARE, _OUTER = 0.9, 1.645
-"""And 90 % of it lies within so many of them: where half of the values are one, the MAD is no measure."""
-_LINEAR_FLOOR, _LINEAR_FLOOR_ALIKE = 0.03, 0.045
-"""Of the median: values that always came out the same say nothing about how far apart honest ones may be."""
-_LOG_FLOOR, _LOG_FLOOR_ALIKE = 1.5, 2.25
+"""90 % of it lie within 1.645 standard deviations. If half of the values are equal, the MAD is 0."""
+_LINEAR_FLOOR, _LINEAR_FLOOR_EQUAL = 0.03, 0.045
+"""Minimum spread relative to the median; the second for histories of equal values."""
+_LOG_FLOOR, _LOG_FLOOR_EQUAL = 1.5, 2.25
 """The same in buckets of 2 %."""
 _LEAST_SPREAD = 1e-3
 _FAR_BELOW = 3.0
 _NEAR = 0.8
 _NARROW, _NARROW_EXCESS = 10.0, 1.25
-"""Buckets, a standard deviation of 20 %: with no more, both scales tell nearly the same, and neither excuses much."""
+"""Buckets, a standard deviation of 20 %: below, both scales are nearly the same."""
 _FAR_END = 1.2
 """Shares near one end have the longer tail towards the other."""
 _FEW = 3
-"""What is told from few values may be off: the limit is 15 % higher at 20 of them, 1.5 % at 200."""
+"""For few values the limit is higher: by 15 % at 20 of them, by 1.5 % at 200."""
 _SEEN_SHARE = 0.005
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Compare every number with the agent's own history, where that is long enough, else with the domain's."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Compare every number with the agent's own history if long enough, else with the domain's."""
     found: dict[str, dict[str, Any]] = {}
     for name, value in _numbers(case.request).items():
-        for whose, histories in (("agent", case.own), ("domain", case.domain)):
+        for owner, histories in (("agent", case.own), ("domain", case.domain)):
             history = histories.get(name)
             if history is None or history.total < thresholds["min_outcomes"]:
                 continue
-            if not is_no_news(value, history):  # nearly everything is, and the distance is the costly part
-                robust_z, limit = robust_z_of(value, history), limit_for(history, thresholds)
-                if robust_z > limit:
-                    found[name] = _figures(value, whose, history, robust_z, limit)
+            if not is_familiar(value, history):  # true for nearly all values, and cheaper than the distance
+                distance, limit = robust_z(value, history), limit_for(history, thresholds)
+                if distance > limit:
+                    found[name] = _figures(value, owner, history, distance, limit)
             break
     if not found:
         return None
@@ -51,8 +50,10 @@ def check(case: Case, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def left_to_domain(request: ValidationRequest, own: Mapping[str, Histogram], thresholds: Thresholds) -> list[str]:
-    """The metrics that the agent's own history is too short for: the domain's is needed for no other."""
+def metrics_without_history(
+    request: ValidationRequest, own: Mapping[str, Histogram], thresholds: Thresholds
+) -> list[str]:
+    """Return the metrics for which the agent's own history is too short."""
     least = thresholds["min_outcomes"]
     return [name for name in _numbers(request) if name not in own or own[name].total < least]
 
@@ -63,59 +64,54 @@ def _numbers(request: ValidationRequest) -> dict[str, float]:
 
 
 def limit_for(history: Histogram, thresholds: Thresholds) -> float:
-    """What the robust z may be at most, with a history of this length: `max_robust_z` · (1 + 3 / outcomes)."""
+    """Return the limit of the robust z for this history: `max_robust_z` · (1 + 3 / outcomes)."""
     return float(thresholds["max_robust_z"]) * (1 + _FEW / history.total)
 
 
-def robust_z_of(value: float, history: Histogram) -> float:
-    """The distance of a finite value from a history that is not empty: |x − median| / (1.4826 · MAD, with a floor).
+def robust_z(value: float, history: Histogram) -> float:
+    """Return |x − median| / (1.4826 · MAD, with a floor), for a finite value and a non-empty history.
 
-    Long tails on one scale are short on the other: what is far off is so for the values and for their logarithms.
-    Shares have no long tails and need no logarithms. Below a positive history, where zero is near, a third of the
-    logarithms' distance is enough by itself.
+    Long tails on one scale are short on the other: the nearer of values and logarithms counts. Shares have no long
+    tails and need no logarithms. Below a positive history a third of the logarithms' distance is enough.
     """
-    place, median = scaled(within(value)), history.median()
-    of_values, of_logarithms = _of_values(value, history), _of_logarithms(place, history)
+    position, median = scale(clamp(value)), history.buckets.median()
+    spread, linear = _logarithmic_spread(history, position >= median), _linear_distance(value, history)
+    logarithmic = abs(position - median) / spread
     lowest, highest = min(history.counts), max(history.counts)
     if lowest >= _ZERO and highest <= _ONE and 0 <= value <= 1:
-        return of_values / _FAR_END if abs(value - 0.5) < abs(history.median_value() - 0.5) else of_values
-    nearer = min(of_values, of_logarithms)
-    if lowest > _ZERO and 0 < place < median:
-        return max(nearer, of_logarithms / _FAR_BELOW)
-    if lowest > _ZERO and _spread_of_logarithms(history, place >= median) <= _NARROW:
-        return max(nearer, of_values / _NARROW_EXCESS)
+        return linear / _FAR_END if abs(value - 0.5) < abs(history.values.median() - 0.5) else linear
+    nearer = min(linear, logarithmic)
+    if lowest > _ZERO and 0 < position < median:
+        return max(nearer, logarithmic / _FAR_BELOW)
+    if lowest > _ZERO and spread <= _NARROW:
+        return max(nearer, linear / _NARROW_EXCESS)
     return nearer
 
 
 _ZERO, _ONE = bucket_of(0.0), bucket_of(1.0)
 
 
-def _of_values(value: float, history: Histogram) -> float:
-    middle = history.median_value()
-    alike = history.deviation() == 0
-    floor = abs(middle) * (_LINEAR_FLOOR_ALIKE if alike else _LINEAR_FLOOR)
+def _linear_distance(value: float, history: Histogram) -> float:
+    middle = history.values.median()
+    are_equal = history.buckets.deviation() == 0
+    floor = abs(middle) * (_LINEAR_FLOOR_EQUAL if are_equal else _LINEAR_FLOOR)
     above = value >= middle
-    spread = max(_NORMAL * history.deviation_value(), history.reach_value(_OUTER_SHARE, above) / _OUTER)
-    return abs(within(value) - middle) / max(spread, floor, _LEAST_SPREAD)
+    spread = max(_NORMAL * history.values.deviation(), history.values.reach(_OUTER_SHARE, above) / _OUTER)
+    return abs(clamp(value) - middle) / max(spread, floor, _LEAST_SPREAD)
 
 
-def _of_logarithms(place: float, history: Histogram) -> float:
-    median = history.median()
-    return abs(place - median) / _spread_of_logarithms(history, place >= median)
+def _logarithmic_spread(history: Histogram, above: bool) -> float:
+    deviation = history.buckets.deviation()
+    floor = _LOG_FLOOR if deviation else _LOG_FLOOR_EQUAL
+    return max(_NORMAL * deviation, history.buckets.reach(_OUTER_SHARE, above) / _OUTER, floor)
 
 
-def _spread_of_logarithms(history: Histogram, above: bool) -> float:
-    deviation = history.deviation()
-    floor = _LOG_FLOOR if deviation else _LOG_FLOOR_ALIKE
-    return max(_NORMAL * deviation, history.reach(_OUTER_SHARE, above) / _OUTER, floor)
-
-
-def is_no_news(value: float, history: Histogram) -> bool:
-    """Whether it is yes or no, as ever, or the history holds values nearly as far off, on its side, or farther."""
-    place, median = scaled(within(value)), history.median()
-    if round(place) in (_ZERO, _ONE) and {_ZERO, _ONE}.issuperset(history.counts):
+def is_familiar(value: float, history: Histogram) -> bool:
+    """Return whether the history has values nearly as far from its median, or zeros and ones only."""
+    position, median = scale(clamp(value)), history.buckets.median()
+    if round(position) in (_ZERO, _ONE) and {_ZERO, _ONE}.issuperset(history.counts):
         return True
-    reach = _NEAR * (place - median)
+    reach = _NEAR * (position - median)
     as_far = sum(
         count
         for bucket, count in history.counts.items()
@@ -124,15 +120,15 @@ def is_no_news(value: float, history: Histogram) -> bool:
     return as_far >= max(1, _SEEN_SHARE * history.total)
 
 
-def _figures(value: float, whose: str, history: Histogram, robust_z: float, limit: float) -> dict[str, Any]:
+def _figures(value: float, owner: str, history: Histogram, distance: float, limit: float) -> dict[str, Any]:
     return {
         "value": value,
-        "robust_z": round(robust_z, 2),
+        "robust_z": round(distance, 2),
         "limit": round(limit, 2),
-        "history_of": whose,
+        "history_of": owner,
         "outcomes": history.total,
-        "median": history.median_value(),
-        "median_absolute_deviation": history.deviation_value(),
+        "median": history.values.median(),
+        "median_absolute_deviation": history.values.deviation(),
         "lowest": middle_of(min(history.counts)),
         "highest": middle_of(max(history.counts)),
     }
@@ -146,8 +142,8 @@ RULE = FraudRule(
     threshold_notes={
         "min_outcomes": "Allowed outcomes that a history needs before anything is compared with it.",
         "max_robust_z": (
-            "Distance from the median in standard deviations, told from the median absolute deviation. With few "
-            "outcomes it may be more, max_robust_z · (1 + 3 / outcomes): the evidence tells each metric's `limit`."
+            "Distance from the median in standard deviations, computed from the median absolute deviation. With few "
+            "outcomes it may be more, max_robust_z · (1 + 3 / outcomes): the evidence has each metric's `limit`."
         ),
     },
     reads_history=True,

@@ -1,27 +1,26 @@
-"""More outcomes of one agent, or of one agent for one consumer, than anybody should have in the time."""
+"""Rule against too many outcomes of one agent, or of one agent for one consumer, in a window."""
 
-from aex_governance.rules.case import Case
-from aex_governance.rules.rule import FraudRule, Thresholds
+from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
 MAX_WINDOW_S = 86_400
-"""Reading farther back would cost too many documents for each attempt."""
+"""A longer window would read too many documents for each attempt."""
 
 
-def check(case: Case, thresholds: Thresholds) -> Flag | None:
-    """Count this outcome with those before it in the window."""
+def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
+    """Return a flag if the outcomes of the window and this one exceed a limit."""
     counts = {
-        "agent": (case.pace.agent + 1, thresholds["max_agent_outcomes"]),
-        "pair": (case.pace.pair + 1, thresholds["max_pair_outcomes"]),
+        "agent": (case.recent.agent + 1, thresholds["max_agent_outcomes"]),
+        "pair": (case.recent.pair + 1, thresholds["max_pair_outcomes"]),
     }
     over = [name for name, (count, limit) in counts.items() if count > limit]
     if not over:
         return None
-    whose = {"agent": "of the agent", "pair": "of the agent for this consumer"}[over[0]]
+    party = {"agent": "of the agent", "pair": "of the agent for this consumer"}[over[0]]
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
-        message=f"More outcomes {whose} within {thresholds['window_s']} s than the limit",
+        message=f"More outcomes {party} within {thresholds['window_s']} s than the limit",
         evidence={
             "window_s": thresholds["window_s"],
             "agent_id": case.request.agent.id,

@@ -1,4 +1,4 @@
-"""The ledger: the trial balance, deposits and adjustments."""
+"""Routes of the ledger: trial balance, deposits and adjustments, accounts and their entries."""
 
 from typing import Annotated
 
@@ -6,12 +6,22 @@ from fastapi import APIRouter, Body, Response
 from fastapi.openapi.models import Example
 
 from aex_models.settlement import TransactionRequest
-from aex_settlement.api.parameters import AsOf, Finance, Json, Once, shown
-from aex_settlement.api.rendering import large_answer
+from aex_runtime.http.pagination import page_body
+from aex_settlement.api.parameters import (
+    AccountId,
+    AsOf,
+    Finance,
+    Idempotency,
+    Json,
+    Page,
+    Reader,
+    json_response,
+    visible_fields,
+)
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.post_transaction import post_transaction
-from aex_settlement.handlers.read_ledger import read_transaction, read_trial_balance
-from aex_settlement.rules.accounts import CASH, FEES
+from aex_settlement.handlers.post_transactions import post_transaction
+from aex_settlement.handlers.read_ledger import list_entries, read_account, read_transaction, read_trial_balance
+from aex_settlement.rules.transactions import CASH, FEES
 
 _EXAMPLES = {
     kind: Example(
@@ -26,26 +36,51 @@ _EXAMPLES = {
     )
     for kind, debited, reason in (("deposit", CASH, "wire 4711"), ("adjustment", FEES, "credit for an outage"))
 }
-"""That postings sum to zero is what their schema cannot say."""
+"""Examples, because no schema says that postings sum to zero."""
 
 
 def ledger_routes(router: APIRouter, deps: Deps) -> None:
-    """`/trial-balance` and `/ledger/transactions`."""
+    """Add `/trial-balance` and `/ledger/transactions`."""
 
     @router.get("/trial-balance", response_model=Json)
     async def get_trial_balance(reader: Finance, as_of: AsOf = None) -> Response:
-        """All accounts at a sealed instant. Sums to zero in each currency; up to `complete_to` it never changes."""
-        found = await read_trial_balance(deps, as_of)
-        return await large_answer(found, reader)
+        """Return all accounts at a sealed instant.
+
+        The sum of each currency is zero; up to `complete_to` the answer never changes.
+        """
+        balance = await read_trial_balance(deps, as_of)
+        return await json_response(balance, reader)
 
     @router.post("/ledger/transactions", status_code=201)
     async def post_ledger_transaction(
         finance: Finance,
         body: Annotated[TransactionRequest, Body(openapi_examples=_EXAMPLES)],
-        once: Once,
+        once: Idempotency,
         response: Response,
     ) -> Json:
         """Post a deposit (cash +, consumer −) or an adjustment; amounts are integer micros, 1.00 is 1000000."""
         effect = await post_transaction(deps, body, finance.id, once)
         response.headers.update(effect.headers)
-        return shown(await read_transaction(deps, effect.resource_id), finance)
+        return visible_fields(await read_transaction(deps, effect.resource_id), finance)
+
+
+def account_routes(router: APIRouter, deps: Deps) -> None:
+    """Add `/accounts/{id}` and `/accounts/{id}/entries`."""
+
+    # Ids of principals may contain a slash, hence `path`; entries first, or `/entries` would be part of the id.
+    @router.get("/accounts/{account_id:path}/entries")
+    async def get_entries(reader: Reader, account_id: AccountId, paging: Page, as_of: AsOf = None) -> Json:
+        """Return an account's entries, newest first; amounts are integer micros, + debit, − credit.
+
+        An account whose own id ends in `/entries` has no address of its own.
+        """
+        entries = await list_entries(deps, reader, account_id, as_of, paging.after, paging.limit)
+        return page_body([visible_fields(each, reader) for each in entries.records], entries.after, paging)
+
+    @router.get("/accounts/{account_id:path}")
+    async def get_account(reader: Reader, account_id: AccountId, as_of: AsOf = None) -> Json:
+        """Return an account's balance in each of its currencies: debits less credits.
+
+        `consumer:acme/entries` addresses the entries of `consumer:acme`.
+        """
+        return visible_fields(await read_account(deps, reader, account_id, as_of), reader)

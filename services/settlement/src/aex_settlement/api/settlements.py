@@ -1,28 +1,39 @@
-"""Settlements: a page of them, their breakdown, one of them."""
+"""Routes of settlements: lists, breakdowns, corrections and the export."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
 from pydantic import JsonValue
 
+from aex_models.corrections import ReversalRequest
 from aex_models.settlement import SettlementStatus
-from aex_runtime.http.pagination import page
+from aex_runtime.exports import export_filename
+from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_runtime.http.pagination import page_body
+from aex_runtime.http.streaming import Download
 from aex_settlement.api.parameters import (
     ContractId,
     CurrencyCode,
+    Finance,
     FirstDay,
+    Idempotency,
     Json,
     LastDay,
     Name,
     Page,
     Reader,
-    shown,
+    json_response,
+    visible_fields,
 )
-from aex_settlement.api.rendering import large_answer
 from aex_settlement.deps import Deps
+from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
+from aex_settlement.handlers.post_transactions import reverse_settlement
 from aex_settlement.handlers.read_breakdown import break_down
-from aex_settlement.handlers.read_settlements import SettlementFilter, list_settlements, read_settlement
+from aex_settlement.handlers.read_ledger import list_settlements, read_settlement
 from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
+from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat
+from aex_settlement.rules.settlements import SettlementFilter
 
 _GROUPS = f"One or two of {', '.join(GROUPS)}; also as one value, such as `agent,day`"
 _GROUP_NAMES: dict[str, JsonValue] = {
@@ -34,7 +45,7 @@ _GROUP_NAMES: dict[str, JsonValue] = {
 
 
 def settlement_routes(router: APIRouter, deps: Deps) -> None:
-    """`/settlements`, `/settlements/breakdown`, `/settlements/{contract_id}`."""
+    """Add `/settlements`, `/settlements/breakdown` and `/settlements/{contract_id}`."""
 
     @router.get("/settlements")
     async def get_settlements(
@@ -47,14 +58,14 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         first_day: FirstDay = None,
         last_day: LastDay = None,
     ) -> Json:
-        """Settlements, newest first: finance all, a consumer or an agent its own."""
-        given = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
-        equal = {name: str(value) for name, value in given.items() if value is not None}
-        wanted = SettlementFilter(equal, first_day, last_day)
-        found = await list_settlements(deps, reader, wanted, paging.after, paging.limit)
-        return page([shown(each, reader) for each in found.records], found.after, paging)
+        """List settlements, newest first: finance all, a consumer or an agent its own."""
+        filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
+        equal = {name: str(value) for name, value in filters.items() if value is not None}
+        query = SettlementFilter(equal, first_day, last_day)
+        found = await list_settlements(deps, reader, query, paging.after, paging.limit)
+        return page_body([visible_fields(each, reader) for each in found.records], found.after, paging)
 
-    @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would take it for one
+    @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would match it
     async def get_breakdown(
         reader: Reader,
         group_by: Annotated[list[str], Query(description=_GROUPS, json_schema_extra=_GROUP_NAMES)],
@@ -62,11 +73,69 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         last_day: LastDay = None,
         currency: CurrencyCode = None,
     ) -> Response:
-        """Counts and amounts by group, with a total for each currency: bookings less reversals, each on its own day."""
+        """Return counts and amounts by group and a total per currency, settlements less reversals."""
         found = await break_down(deps, reader, group_by, first_day, last_day, currency)
-        return await large_answer(found, reader)
+        return await json_response(found, reader)
 
     @router.get("/settlements/{contract_id}")
     async def get_settlement(reader: Reader, contract_id: ContractId) -> Json:
-        """What a contract cost, line by line, with all its revisions."""
-        return shown(await read_settlement(deps, reader, contract_id), reader)
+        """Return the cost of a contract, line by line, with all its revisions."""
+        return visible_fields(await read_settlement(deps, reader, contract_id), reader)
+
+
+def correction_routes(router: APIRouter, deps: Deps) -> None:
+    """Add `/settlements/{contract_id}/reversals`."""
+
+    @router.post("/settlements/{contract_id}/reversals", status_code=201)
+    async def post_reversal(
+        finance: Finance, contract_id: ContractId, body: ReversalRequest, once: Idempotency, response: Response
+    ) -> Json:
+        """Reverse the current revision, and post `replacement` as the next one if it is given.
+
+        Both are posted now; nothing is edited. Each revision is reversed at most once.
+        """
+        effect = await reverse_settlement(deps, contract_id, body, finance.id, once)
+        response.headers.update(effect.headers)
+        return visible_fields(await read_settlement(deps, finance, effect.resource_id), finance)
+
+
+MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 8, 2
+"""Maximum of concurrent exports in one process; each reads the store as fast as its reader."""
+_COLUMNS = "\n".join(f"- `{column.name}`: {column.about}" for column in COLUMNS)
+_DESCRIPTION = f"""Bookings, oldest first: finance all, a consumer or an agent its own.
+
+One row for each booking of a contract's cost, and one, with negative amounts, for each reversal, so that sums over the
+rows are the breakdown's. Columns, the same names in both formats:
+
+{_COLUMNS}
+
+In CSV, text that a spreadsheet would run as a formula, also behind a separator in it, has an apostrophe in front.
+An answer that does not come to its proper end is not complete."""
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The rows",
+        "content": {form.media_type.partition(";")[0]: {"schema": {"type": "string"}} for form in FORMS.values()},
+    }
+}
+
+
+def export_routes(router: APIRouter, deps: Deps) -> None:
+    """Add `/settlements/export`."""
+    limiter = ConcurrencyLimiter(MAX_OF_ONE, MAX_OF_ALL, "exports", "exports_busy", reserved=KEPT_FOR_FINANCE)
+
+    @router.get("/settlements/export", response_class=StreamingResponse, responses=_RESPONSES, description=_DESCRIPTION)
+    async def get_export(
+        reader: Reader,
+        export_format: Annotated[ExportFormat, Query(alias="format")] = ExportFormat.CSV,
+        agent_id: Name = None,
+        consumer_id: Name = None,
+        domain: Name = None,
+        currency: CurrencyCode = None,
+        status: Annotated[SettlementStatus | None, Query(description="Of the contract's settlement, now")] = None,
+        first_day: FirstDay = None,
+        last_day: LastDay = None,
+    ) -> Download:
+        query = ExportFilter(agent_id, consumer_id, domain, currency, status, first_day, last_day)
+        pieces = export_settlements(deps, reader, query, export_format, limiter)
+        filename = export_filename("settlements", deps.clock.now(), export_format.value)
+        return Download(pieces, filename=filename, media_type=FORMS[export_format].media_type)

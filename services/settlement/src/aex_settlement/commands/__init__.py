@@ -1,1 +1,1 @@
-"""What settlement adds to the `aex` command (entry points `aex.commands`; extra `commands`)."""
+"""Commands that settlement adds to `aex` (entry points `aex.commands`; extra `commands`)."""

@@ -1,41 +1,89 @@
-"""`aex ledger verify`: whether anybody touched the books."""
+"""`aex ledger verify`: an audit of a suite's ledger, beside the running suite.
+
+An audit without findings keeps its seal beside the data; the next one requires that the journal still has it.
+"""
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
-from aex_runtime.commandline.embedded import existing_suite, has_store
-from aex_runtime.commandline.errors import Failed, UserError
-from aex_runtime.commandline.output import complain, write_json, write_line, write_rows
-from aex_runtime.commandline.progress import bars
+from aex_runtime.commandline import (
+    CommandFailed,
+    UserError,
+    has_store,
+    open_service_backends,
+    print_error,
+    progress_bars,
+    read_suite_settings,
+    write_json,
+    write_line,
+    write_rows,
+)
+from aex_runtime.files import replace_file
 from aex_runtime.settings import RuntimeSettings
-from aex_settlement.commands.desk import SERVICE, open_desk
-from aex_settlement.commands.kept_seal import keep_seal, read_seal, seal_file
-from aex_settlement.handlers.audit.journal_end import NoLedger
-from aex_settlement.handlers.audit_ledger import Audited, audit_ledger
-from aex_settlement.rules.audit.findings import SHOWN, Seal, parse_seal
+from aex_runtime.unit_of_work import UnitOfWork
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.audit.verify import AuditReport, NoLedger, audit_ledger
+from aex_settlement.rules.audit_findings import MAX_LISTED, Seal, parse_seal
+
+SERVICE = "settlement"
+
+
+@asynccontextmanager
+async def open_ledger(settings: RuntimeSettings) -> AsyncIterator[Deps]:
+    """Open the collaborators of handlers, and close them at the end. Raises `CommandFailed`, `UserError`."""
+    async with open_service_backends(settings, SERVICE) as backends:
+        store, clock = backends.store, backends.clock
+        yield Deps(UnitOfWork(SERVICE, store, clock, lambda _: None), store, clock, backends.ids, lambda: None)
+
+
+def seal_file(settings: RuntimeSettings) -> Path | None:
+    """Return the file of the kept seal; None if the ledger is not in the data directory."""
+    return settings.data_dir / SERVICE / "ledger-seal.json" if settings.store_url is None else None
+
+
+def read_seal(file: Path | None) -> Seal | None:
+    """Return the kept seal, if any. Raises `UserError` for a file with other contents."""
+    if file is None or not file.exists():
+        return None
+    try:
+        return Seal.model_validate_json(file.read_bytes())
+    except (ValidationError, OSError):
+        raise UserError(
+            f"{file} holds no seal", "find out what changed it; without the file, pass a seal that you kept with --seal"
+        ) from None
+
+
+def keep_seal(file: Path | None, seal: Seal | None) -> None:
+    """Keep the seal for the next audit, readable by the owner only."""
+    if file is not None and seal is not None:
+        replace_file(file, seal.model_dump_json().encode() + b"\n", mode=0o600)
+
 
 app = typer.Typer(
     rich_markup_mode="markdown",
     add_completion=False,
     no_args_is_help=True,
-    help="Look after the ledger: find out whether anybody touched it.",
+    help="Audit the ledger: find records that were changed outside of the service.",
 )
 COLUMNS = ("code", "subject", "detail")
 
 
-class Unfinished(Failed):
-    """The audit could not be ended: that says nothing about the books, neither good nor bad."""
+class Unfinished(CommandFailed):
+    """An audit that could not be completed, which says nothing about the ledger."""
 
     exit_code = 3
 
 
 @app.callback()
 def ledger() -> None:
-    """Keep `verify` a sub-command though it is the only one."""
+    """Keep `verify` a sub-command although it is the only one."""
 
 
 @app.command(epilog="Example: `aex ledger verify --seal 1041:9f86d081…`")
@@ -46,103 +94,100 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Check each batch, each transaction and all that is made from them; name what is broken, missing, altered, added.
+    """Check each batch, transaction and projection; name what is broken, missing, altered or added.
 
-    Works beside a running suite. Exits with 0 when all is well, 1 when something was found, 2 for bad input, 3 when it
-    could not be told.
+    Works beside a running suite; a projection that is rebuilt meanwhile is reported as `projection_unread`. Exits with
+    0 without findings, 1 with findings, 2 for bad input, 3 when the audit could not be completed.
 
-    The last line names the seal of the last batch: keep it elsewhere and give it with `--seal` the next time, so that
-    not even somebody who rewrites the whole store goes unseen. Of a ledger in the data directory the last good seal is
-    kept there too.
+    The last line names the seal of the last batch. Keep it elsewhere and pass it with `--seal` the next time: it finds
+    a journal that was rewritten with all its hashes. The last good seal of an embedded ledger is kept beside the data.
     """
-    settings = existing_suite(data_dir)
+    settings = read_suite_settings(data_dir)
     file = seal_file(settings)
-    kept = read_seal(file)
-    known = [each for each in (_given(seal), kept) if each is not None]
-    _require_ledger(settings, data_dir, known)
+    known_seals = [each for each in (_parse_option(seal), read_seal(file)) if each is not None]
+    _require_ledger(settings, data_dir, known_seals)
     begin = time.monotonic()
-    audited = _audit(settings, data_dir, known)
+    report = _audit(settings, data_dir, known_seals)
     seconds = time.monotonic() - begin
-    if not audited.findings.total:
-        keep_seal(file, audited.seal)
+    if not report.findings.total:
+        keep_seal(file, report.seal)
     if as_json:
-        write_json(_json(audited, seconds))
+        write_json(_json(report, seconds))
     else:
-        _print(audited, seconds, seal_is_known=bool(known))
-    raise typer.Exit(1 if audited.findings.total else 0)
+        _print(report, seconds, has_known_seal=bool(known_seals))
+    raise typer.Exit(1 if report.findings.total else 0)
 
 
-def _given(text: str | None) -> Seal | None:
+def _parse_option(text: str | None) -> Seal | None:
     if text is None:
         return None
     seal = parse_seal(text)
     if seal is None:
-        raise UserError(f"--seal {text!r} is no seal", "write the number of a batch, a colon and its 64 digits of hash")
+        raise UserError(f"--seal {text!r} is no seal", "write a batch number, a colon and the 64 digits of its hash")
     return seal
 
 
-def _require_ledger(settings: RuntimeSettings, data_dir: Path, known: list[Seal]) -> None:
+def _require_ledger(settings: RuntimeSettings, data_dir: Path, known_seals: list[Seal]) -> None:
     if has_store(settings, SERVICE):
         return
-    if known:
-        raise Failed(f"the ledger in {data_dir} is gone: batch {known[0].seq} was sealed there")
+    if known_seals:
+        raise CommandFailed(f"the ledger in {data_dir} is gone: batch {known_seals[0].seq} was sealed there")
     raise UserError(f"there is no ledger in {data_dir} yet", "start the suite with aex up")
 
 
-def _audit(settings: RuntimeSettings, data_dir: Path, known: list[Seal]) -> Audited:
-    async def audit() -> Audited:
-        with bars() as tell:
-            async with open_desk(settings) as deps:
-                return await audit_ledger(deps, known, tell)
+def _audit(settings: RuntimeSettings, data_dir: Path, known_seals: list[Seal]) -> AuditReport:
+    async def audit() -> AuditReport:
+        with progress_bars() as progress:
+            async with open_ledger(settings) as deps:
+                return await audit_ledger(deps, known_seals, progress)
 
     try:
         return asyncio.run(audit())
     except NoLedger:
         raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up") from None
-    except Failed as error:
+    except CommandFailed as error:
         raise Unfinished(str(error)) from None
 
 
-def _json(audited: Audited, seconds: float) -> dict[str, object]:
-    findings = audited.findings
+def _json(report: AuditReport, seconds: float) -> dict[str, object]:
+    findings = report.findings
     return {
         "ok": not findings.total,
-        "batches": audited.batches,
-        "transactions": audited.transactions,
-        "settlements": audited.settlements,
-        "waiting": audited.waiting,
-        "first_waiting": list(audited.first_waiting),
-        "projections": audited.projections,
+        "batches": report.batches,
+        "transactions": report.transactions,
+        "settlements": report.settlements,
+        "waiting": report.waiting,
+        "first_waiting": list(report.first_waiting),
+        "projections": report.projections,
         "first_broken_link": findings.first_broken_link,
-        "findings": [{"code": each.code, "subject": each.subject, "detail": each.detail} for each in findings.shown],
+        "findings": [each._asdict() for each in findings.listed],
         "findings_total": findings.total,
-        "seal": None if audited.seal is None else audited.seal.model_dump(),
+        "seal": None if report.seal is None else report.seal.model_dump(),
         "seconds": round(seconds, 3),
-        "transactions_per_second": round(audited.transactions / seconds),
+        "transactions_per_second": round(report.transactions / seconds),
     }
 
 
-def _print(audited: Audited, seconds: float, *, seal_is_known: bool) -> None:
-    findings = audited.findings
+def _print(report: AuditReport, seconds: float, *, has_known_seal: bool) -> None:
+    findings = report.findings
     if findings.total:
-        rows = [{"code": each.code, "subject": each.subject, "detail": each.detail} for each in findings.shown]
-        write_rows(COLUMNS, rows, "What is wrong")
-        if findings.total > len(rows):
-            write_line(f"and {findings.total - SHOWN} more")
+        write_rows(COLUMNS, [each._asdict() for each in findings.listed], "Findings")
+        if findings.total > MAX_LISTED:
+            write_line(f"and {findings.total - MAX_LISTED} more")
         if findings.first_broken_link is not None:
             write_line(f"first broken link: batch {findings.first_broken_link}")
     write_line(
-        f"{audited.batches} batches, {audited.transactions} transactions and {audited.settlements} settlements"
-        f" in {seconds:.1f} s ({audited.transactions / seconds:.0f} transactions/s)"
+        f"{report.batches} batches, {report.transactions} transactions and {report.settlements} settlements"
+        f" in {seconds:.1f} s ({report.transactions / seconds:.0f} transactions/s)"
     )
-    if audited.waiting:
-        more = " …" if audited.waiting > len(audited.first_waiting) else ""
-        write_line(f"{audited.waiting} wait to be sealed: {' '.join(audited.first_waiting)}{more}")
-    if findings.total and not audited.projections:
-        complain("balances and rollups were not compared: first the journal must be in order")
+    if report.waiting:
+        more = " …" if report.waiting > len(report.first_waiting) else ""
+        write_line(f"{report.waiting} wait to be sealed: {' '.join(report.first_waiting)}{more}")
+    if findings.total and not report.projections:
+        print_error("balances and rollups were not compared: repair the journal first")
     if findings.total:
-        complain(f"{findings.total} finding{'s' * (findings.total > 1)}")
-    elif not seal_is_known:
-        complain("no seal was known from before: what was rewritten from some batch on with all its hashes is not seen")
-    if audited.seal is not None:
-        write_line(f"seal {audited.seal}")
+        print_error(f"{findings.total} finding{'s' * (findings.total > 1)}")
+    elif not has_known_seal:
+        print_error("no seal was known: a journal that was rewritten with all its hashes would not be found")
+    if report.seal is not None:
+        write_line(f"seal {report.seal}")

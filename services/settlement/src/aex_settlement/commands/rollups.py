@@ -1,4 +1,4 @@
-"""`aex rollups rebuild`: what finance reads, made anew from the journal."""
+"""`aex rollups rebuild`: a rebuild of the projections from the journal."""
 
 import asyncio
 import time
@@ -9,30 +9,36 @@ from typing import Annotated
 
 import typer
 
-from aex_runtime.commandline.embedded import existing_suite, has_store
-from aex_runtime.commandline.errors import Failed, UserError
-from aex_runtime.commandline.output import write_json, write_line, write_rows
-from aex_runtime.commandline.progress import bars
+from aex_runtime.commandline import (
+    CommandFailed,
+    UserError,
+    has_store,
+    progress_bars,
+    read_suite_settings,
+    write_json,
+    write_line,
+    write_rows,
+)
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
-from aex_settlement.commands.desk import SERVICE, open_desk
-from aex_settlement.handlers.journal.rebuild_projections import Rebuilt, rebuild
+from aex_settlement.commands.ledger import SERVICE, open_ledger
+from aex_settlement.handlers.journal.rebuild import RebuiltProjection, rebuild
 from aex_settlement.repository.journal import read_head
-from aex_settlement.rules.broken import Broken
-from aex_settlement.rules.projected import Projection
+from aex_settlement.rules.journal import LedgerCorrupt
+from aex_settlement.rules.projections import Projection
 
 app = typer.Typer(
     rich_markup_mode="markdown",
     add_completion=False,
     no_args_is_help=True,
-    help="Look after what is projected from the ledger: rollups, balances, account sheets.",
+    help="Maintain the projections of the ledger: rollups, balances, account entries.",
 )
 COLUMNS = ("projection", "batches", "removed")
 
 
 class Only(StrEnum):
-    """Which projection."""
+    """The projections by name."""
 
     ROLLUPS = Projection.ROLLUPS.value
     ACCOUNTS = Projection.ACCOUNTS.value
@@ -40,7 +46,7 @@ class Only(StrEnum):
 
 @app.callback()
 def rollups() -> None:
-    """Keep `rebuild` a sub-command though it is the only one."""
+    """Keep `rebuild` a sub-command although it is the only one."""
 
 
 @app.command("rebuild", epilog="Example: `aex rollups rebuild --only rollups`")
@@ -49,41 +55,38 @@ def rebuild_command(
     only: Annotated[Only | None, typer.Option(help="One of them.", show_default="both")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Make rollups and accounts (balances, sheets, days) anew from the sealed journal.
+    """Rebuild rollups and accounts (balances, entries, days) from the sealed journal.
 
-    Works beside a running suite: what is there is read until the new is complete, then the new; also where this command
-    is killed. Exits with 0 when that is done, 1 when it could not be done, 2 for bad input.
+    Works beside a running suite: readers keep the old generation until the new one is complete, also when this command
+    is killed. Exits with 0 when done, 1 when that failed, 2 for bad input.
     """
-    settings = existing_suite(data_dir)
+    settings = read_suite_settings(data_dir)
     if not has_store(settings, SERVICE):
         raise UserError(f"there is no ledger in {data_dir} yet", "start the suite with aex up")
     begin = time.monotonic()
     projections = list(Projection) if only is None else [Projection(only.value)]
-    rows = [_row(each) for each in asyncio.run(_rebuilt(settings, data_dir, projections))]
+    rebuilt = asyncio.run(_rebuild(settings, data_dir, projections))
+    rows = [{"projection": each.projection.value, "batches": each.seq, "removed": each.removed} for each in rebuilt]
     seconds = time.monotonic() - begin
     if as_json:
         write_json({"projections": rows, "seconds": round(seconds, 3)})
     else:
         write_rows(COLUMNS, rows)
-        write_line(f"made anew in {seconds:.1f} s")
+        write_line(f"rebuilt in {seconds:.1f} s")
 
 
-async def _rebuilt(settings: RuntimeSettings, data_dir: Path, projections: Sequence[Projection]) -> Sequence[Rebuilt]:
-    with bars() as tell:
-        async with open_desk(settings) as deps:
+async def _rebuild(
+    settings: RuntimeSettings, data_dir: Path, projections: Sequence[Projection]
+) -> Sequence[RebuiltProjection]:
+    with progress_bars() as progress:
+        async with open_ledger(settings) as deps:
             try:
                 if await read_head(deps.store) is None:
                     raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up")
-                return await rebuild(deps, projections, lambda done, total: tell("batches", done, total))
+                return await rebuild(deps, projections, lambda done, total: progress("batches", done, total))
             except Conflict as error:
-                raise Failed(error.message) from None
+                raise CommandFailed(error.message) from None
             except LeaseLost:
-                raise Failed(
-                    "this rebuild was held up and another took over; nothing was changed by this one"
-                ) from None
-            except Broken as error:
-                raise Failed(f"the journal is not in order: {error}; see aex ledger verify") from None
-
-
-def _row(each: Rebuilt) -> dict[str, object]:
-    return {"projection": each.projection.value, "batches": each.seq, "removed": each.removed}
+                raise CommandFailed("this rebuild lost its lease to another one; readers keep what they had") from None
+            except LedgerCorrupt as error:
+                raise CommandFailed(f"the journal is damaged: {error}; run aex ledger verify") from None

@@ -1,4 +1,4 @@
-"""The finance dashboard: pages over the same handlers as the API, which show nothing that it would not."""
+"""The finance dashboard: pages over the handlers of the API, with the same visibility."""
 
 from aex_settlement.dashboard.routes import dashboard_routes
 

@@ -1,78 +1,125 @@
-"""What the pages of the accounts show. Pure: balances and daily snapshots in, figures to render out."""
+"""`/dashboard/accounts`: the trial balance, each account's page, and their view models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Annotated, Any, Generic, TypeVar
 
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from aex_models.audiences import Audience
 from aex_models.money import from_micros
-from aex_models.settlement import AccountBalance, AccountEntry
-from aex_settlement.rules.projected import DayBalance
+from aex_models.settlement import AccountBalance, AccountEntry, Posting
+from aex_runtime.http.pagination import PageRequest, page_request
+from aex_runtime.identity.principals import Principal
+from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.sessions import AllowSession
+from aex_runtime.pages.site import Site
+from aex_settlement.dashboard.filters import parse_filter, presets
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.read_ledger import list_entries, read_account, read_account_days, read_trial_balance
+from aex_settlement.rules.projections import DayBalance
 
+P = TypeVar("P", AccountEntry, Posting)
+Row = Mapping[str, Any]
 MAX_ACCOUNTS = 500
+_MAX_SEARCH = 160
 
 
 @dataclass(frozen=True, slots=True)
-class BalanceSheet:
-    """All accounts in one currency. `total` is the sum over all of them: zero, or the books are broken."""
+class CurrencyBalances:
+    """The accounts of one currency. `total` is over all of them: zero unless the ledger is damaged."""
 
     currency: str
     rows: tuple[AccountBalance, ...]
     more: int
-    """Accounts that match and are not shown."""
+    """Matching accounts that are not listed."""
     total: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class DayFigures:
-    """What an account held at the end of a day, and what moved on it."""
+class PostingRow(Generic[P]):
+    """A posting or entry with its amount as debit or credit."""
 
-    day: str
-    debits: Decimal
-    credits: Decimal
-    closing: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class EntryRow:
-    """A line of an account's book."""
-
-    entry: AccountEntry
+    posting: P
     debit: Decimal | None
     credit: Decimal | None
 
 
-def balance_sheets(balances: Sequence[AccountBalance], sought: str) -> tuple[BalanceSheet, ...]:
-    """By currency; of the accounts only those whose name holds `sought`, the sum over all."""
-    sheets = []
+def balances_by_currency(balances: Sequence[AccountBalance], search: str) -> tuple[CurrencyBalances, ...]:
+    """Return the accounts by currency: those with `search` in their name, and the total over all."""
+    currencies = []
     for currency in sorted({each.currency for each in balances}):
         of_currency = [each for each in balances if each.currency == currency]
-        matching = [each for each in of_currency if sought in each.account]
+        matching = [each for each in of_currency if search in each.account]
         total = sum((each.balance for each in of_currency), Decimal(0))
-        sheets.append(
-            BalanceSheet(currency, tuple(matching[:MAX_ACCOUNTS]), max(len(matching) - MAX_ACCOUNTS, 0), total)
+        currencies.append(
+            CurrencyBalances(currency, tuple(matching[:MAX_ACCOUNTS]), max(len(matching) - MAX_ACCOUNTS, 0), total)
         )
-    return tuple(sheets)
+    return tuple(currencies)
 
 
-def daily_figures(days: Sequence[DayBalance]) -> Mapping[str, tuple[DayFigures, ...]]:
-    """By currency, each day in order."""
-    return {
-        currency: tuple(
-            DayFigures(each.day, from_micros(each.debits), from_micros(each.credits), from_micros(each.closing))
-            for each in days
-            if each.currency == currency
+def daily_figures(days: Sequence[DayBalance]) -> Mapping[str, Sequence[Row]]:
+    """Return day, debits, credits and closing balance of each day, in order, by currency."""
+    figures: dict[str, list[Row]] = {currency: [] for currency in sorted({each.currency for each in days})}
+    for each in days:
+        amounts = {name: from_micros(getattr(each, name)) for name in ("debits", "credits", "closing")}
+        figures[each.currency].append({"day": each.day, **amounts})
+    return figures
+
+
+def posting_row(posting: P) -> PostingRow[P]:
+    """Return a posting or entry with its amount as debit or credit."""
+    amount = from_micros(abs(posting.amount))
+    return PostingRow(posting, amount, None) if posting.amount >= 0 else PostingRow(posting, None, amount)
+
+
+def accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    finance = Depends(AllowSession(site, Audience.FINANCE))
+
+    @router.get(f"{site.prefix}/accounts", dependencies=[finance])
+    async def get_accounts(request: Request) -> Response:
+        as_of = request.query_params.get("as_of", "").strip()
+        search = request.query_params.get("account", "").strip()[:_MAX_SEARCH]
+        balance = await read_trial_balance(deps, as_of or None)
+        return render_page(
+            site,
+            request,
+            "accounts.html",
+            as_of=as_of,
+            search=search,
+            complete_to=balance.complete_to,
+            currencies=balances_by_currency(balance.accounts, search),
         )
-        for currency in sorted({each.currency for each in days})
-    }
 
 
-def entry_rows(entries: Sequence[AccountEntry]) -> tuple[EntryRow, ...]:
-    """Debits on the left, credits on the right."""
-    return tuple(
-        EntryRow(
-            each,
-            from_micros(each.amount) if each.amount >= 0 else None,
-            from_micros(-each.amount) if each.amount < 0 else None,
+def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    guard = AllowSession(site)
+
+    @router.get(f"{site.prefix}/accounts/{{account_id:path}}")
+    async def get_account(
+        request: Request,
+        reader: Annotated[Principal, Depends(guard)],
+        paging: Annotated[PageRequest, Depends(page_request)],
+        account_id: Annotated[str, Path(max_length=160)],
+    ) -> Response:
+        today = deps.clock.now().date()
+        selection = parse_filter(request.query_params, today)
+        account = await read_account(deps, reader, account_id, None)
+        days = await read_account_days(deps, reader, account_id, selection.first_day, selection.last_day)
+        entries = await list_entries(deps, reader, account_id, None, paging.after, paging.limit)
+        next_cursor = None if entries.after is None else paging.codec.encode(entries.after)
+        return render_page(
+            site,
+            request,
+            "account.html",
+            account=account,
+            selection=selection,
+            query=query_without_cursor(request),
+            presets=presets(today),
+            days=daily_figures(days),
+            entries=map(posting_row, entries.records),
+            next_cursor=next_cursor,
+            limit=paging.limit,
+            is_first=paging.after is None,
         )
-        for each in entries
-    )

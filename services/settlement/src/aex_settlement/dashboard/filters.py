@@ -1,4 +1,4 @@
-"""What a page shows, as its address says it: days, parties, domain, currency, status. Pure."""
+"""The filter of a page's address: days, parties, domain, currency, status. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from aex_models.settlement import SettlementStatus
 from aex_models.work import Problem
-from aex_runtime.errors import InvalidRequest, told
+from aex_runtime.errors import InvalidRequest, summarize_problems
 from aex_runtime.periods import parse_period
 
 _NAME = re.compile(r"[A-Za-z0-9._:@/+-]{1,128}")
@@ -26,8 +26,8 @@ _ADDRESS = {"first_day": "from", "last_day": "to"}
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """What is shown; None is any. Days are UTC, both included."""
+class PageFilter:
+    """A selection of settlements; None is any. Days are UTC, both included."""
 
     first_day: str
     last_day: str
@@ -38,36 +38,35 @@ class Filter:
     status: str | None = None
 
     def query(self, **changes: str | None) -> str:
-        """As the query of an address, with some of it changed; None leaves a name out."""
+        """Return the query of an address with some fields changed; None leaves a field out."""
         changed = replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace knows no field's type
         pairs = {_ADDRESS.get(each.name, each.name): getattr(changed, each.name) for each in fields(changed)}
         return urlencode({name: value for name, value in pairs.items() if value is not None})
 
     def equal(self) -> dict[str, str]:
-        """The dimensions of a breakdown that are fixed."""
+        """Return the fixed dimensions of a breakdown."""
         named = {"agent": self.agent, "consumer": self.consumer, "domain": self.domain}
         return {name: value for name, value in named.items() if value is not None}
 
-    def narrowed(self) -> bool:
-        """Whether anything but days is asked for."""
+    def is_narrowed(self) -> bool:
         return bool(self.equal()) or self.currency is not None or self.status is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A period that finance asks for often."""
+    """A usual period."""
 
     text: str
     first_day: str
     last_day: str
 
 
-def parse_filter(given: Mapping[str, str], today: date) -> Filter:
-    """The filter of an address; an empty field is any, and without days the last 30.
+def parse_filter(query: Mapping[str, str], today: date) -> PageFilter:
+    """Return the filter of an address; an empty field is any, and the default period is 30 days.
 
-    Raises `InvalidRequest`, naming every field that is wrong and what it takes.
+    Raises `InvalidRequest` with every wrong field.
     """
-    texts = {name: given.get(name, "").strip() or None for name in ("from", "to", *_RULES)}
+    texts = {name: query.get(name, "").strip() or None for name in ("from", "to", *_RULES)}
     problems = [
         Problem(path=f"query/{name}", code="invalid_filter", message=f"{name} {hint}")
         for name, (pattern, hint) in _RULES.items()
@@ -75,15 +74,14 @@ def parse_filter(given: Mapping[str, str], today: date) -> Filter:
         if text is not None and pattern.fullmatch(text) is None
     ]
     if problems:
-        raise InvalidRequest("invalid_filter", told(problems), problems)
+        raise InvalidRequest("invalid_filter", summarize_problems(problems), problems)
     parse_period(texts["from"], texts["to"])
     last = texts["to"] or max(today.isoformat(), texts["from"] or "")
     first = texts["from"] or _earlier(date.fromisoformat(last), _USUAL_DAYS - 1).isoformat()
-    return Filter(first, last, *(texts[name] for name in _RULES))
+    return PageFilter(first, last, *(texts[name] for name in _RULES))
 
 
 def presets(today: date) -> tuple[Preset, ...]:
-    """The usual periods, as of a day."""
     this_month = today.replace(day=1)
     before = _earlier(this_month, 1)
     return tuple(
@@ -97,11 +95,9 @@ def presets(today: date) -> tuple[Preset, ...]:
     )
 
 
-def day_count(wanted: Filter) -> int:
-    """How many days are asked for."""
-    return (date.fromisoformat(wanted.last_day) - date.fromisoformat(wanted.first_day)).days + 1
+def day_count(selection: PageFilter) -> int:
+    return (date.fromisoformat(selection.last_day) - date.fromisoformat(selection.first_day)).days + 1
 
 
 def _earlier(day: date, days: int) -> date:
-    """So many days before, or the first day there is."""
     return date.fromordinal(max(day.toordinal() - days, 1))

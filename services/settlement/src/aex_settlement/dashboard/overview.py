@@ -1,4 +1,4 @@
-"""What the overview shows of a period, in one currency. Pure: breakdowns in, figures to render out."""
+"""View model of the overview: a period in one currency. Pure: from breakdowns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from typing import Any
 
 from aex_models.audiences import Audience, project
 from aex_models.settlement import BreakdownRow, SettlementBreakdown
-from aex_runtime.identity.principal import Principal
-from aex_settlement.dashboard.filters import Filter, day_count
-from aex_settlement.rules.visibility import own_dimension
+from aex_runtime.identity.principals import Principal
+from aex_settlement.dashboard.filters import PageFilter, day_count
+from aex_settlement.rules.settlements import own_dimension
 
 TOP = 10
 MAX_DAYS = 92
-"""Of which a bar each can be told apart; a longer period is shown by month."""
+"""Days whose bars are readable; a longer period is displayed by month."""
 Row = Mapping[str, Any]
 _TITLES = {"agent": "Agents", "consumer": "Consumers", "domain": "Domains"}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row of a ranking; `share` of the largest total, in percent of a bar's width."""
+    """A row of a ranking; `share` is its percentage of the largest total."""
 
     name: str
     share: int
@@ -36,18 +36,18 @@ class Ranking:
     title: str
     rows: tuple[Ranked, ...]
     more: int
-    """How many groups there are beyond these."""
+    """Groups beyond these."""
     too_many: bool = False
-    """Whether there are more than can be ranked: then nothing is."""
+    """True if there are more groups than can be ranked: then there are no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything on the page. `totals` is None where nothing was booked."""
+    """The page's figures. `totals` is None if nothing was settled."""
 
     currency: str | None
     others: tuple[Row, ...]
-    """The totals in the period's other currencies: never added."""
+    """Totals of the other currencies, which are never added."""
     step: str
     """`day` or `month`."""
     totals: Row | None
@@ -56,18 +56,21 @@ class Overview:
     complete_to: datetime | None
 
 
-def groups_for(reader: Principal, wanted: Filter) -> tuple[str, ...]:
-    """What the overview reads: by day or month, and by each dimension that is not the reader itself."""
+def groups_for(reader: Principal, selection: PageFilter) -> tuple[str, ...]:
+    """Return the overview's groups: day or month, and each dimension but the reader's own."""
     own = own_dimension(reader)
-    return (_step(wanted), *(name for name in _TITLES if name not in own))
+    return (_step(selection), *(name for name in _TITLES if name not in own))
 
 
-def overview(found: Mapping[str, SettlementBreakdown | None], reader: Principal, wanted: Filter) -> Overview:
-    """The page's figures from the breakdowns of `groups_for`."""
-    step, role = _step(wanted), reader.role
+def build_overview(
+    found: Mapping[str, SettlementBreakdown | None], reader: Principal, selection: PageFilter
+) -> Overview:
+    """Return the page's figures from the breakdowns of `groups_for`."""
+    step, role = _step(selection), reader.role
     by_step = found.get(step)
     totals = () if by_step is None else by_step.totals
-    currency = wanted.currency or _usual(totals)
+    most = max(totals, key=lambda each: (each.count, each.currency), default=None)
+    currency = selection.currency or (most.currency if most else None)
     return Overview(
         currency=currency,
         others=tuple(project(each, role) for each in totals if each.currency != currency),
@@ -75,19 +78,14 @@ def overview(found: Mapping[str, SettlementBreakdown | None], reader: Principal,
         totals=next((project(each, role) for each in totals if each.currency == currency), None),
         steps=() if by_step is None else _rows(by_step.rows, currency, role),
         rankings=tuple(
-            _ranking(name, found[name], currency, role) for name in groups_for(reader, wanted)[1:] if name in found
+            _ranking(name, found[name], currency, role) for name in groups_for(reader, selection)[1:] if name in found
         ),
         complete_to=None if by_step is None else by_step.complete_to,
     )
 
 
-def _step(wanted: Filter) -> str:
-    return "day" if day_count(wanted) <= MAX_DAYS else "month"
-
-
-def _usual(totals: Sequence[BreakdownRow]) -> str | None:
-    """The currency with the most settlements."""
-    return max(totals, key=lambda each: (each.count, each.currency)).currency if totals else None
+def _step(selection: PageFilter) -> str:
+    return "day" if day_count(selection) <= MAX_DAYS else "month"
 
 
 def _rows(rows: Sequence[BreakdownRow], currency: str | None, role: Audience) -> tuple[Row, ...]:
@@ -99,16 +97,14 @@ def _ranking(dimension: str, found: SettlementBreakdown | None, currency: str | 
         return Ranking(dimension, _TITLES[dimension], (), more=0, too_many=True)
     of_currency = [each for each in found.rows if each.currency == currency]
     first = sorted(of_currency, key=lambda each: (-each.total, getattr(each, dimension)))[:TOP]
-    largest = max((each.total for each in first), default=Decimal(0))
+    largest = max((each.total for each in first), default=Decimal(0)) or 1
+    percents = [int(max(each.total, Decimal(0)) * 100 / largest) for each in first]
     return Ranking(
         dimension=dimension,
         title=_TITLES[dimension],
         rows=tuple(
-            Ranked(getattr(each, dimension), _percent(each.total, largest), project(each, role)) for each in first
+            Ranked(getattr(each, dimension), percent, project(each, role))
+            for each, percent in zip(first, percents, strict=True)
         ),
         more=len(of_currency) - len(first),
     )
-
-
-def _percent(part: Decimal, whole: Decimal) -> int:
-    return int(max(part, Decimal(0)) * 100 / whole) if whole > 0 else 0

@@ -1,89 +1,72 @@
-"""What a settlement's page shows, as its reader may see it. Pure."""
+"""`/dashboard/settlements`: the list, each settlement's page, and its view model."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request, Response
 
 from aex_models.audiences import project
-from aex_models.money import ZERO, from_micros
-from aex_models.settlement import LedgerTransaction, Posting, Settlement
-from aex_runtime.identity.principal import Principal
-from aex_settlement.rules.visibility import may_read_account
+from aex_models.money import ZERO
+from aex_models.settlement import LedgerTransaction, Settlement
+from aex_runtime.http.pagination import PageRequest, page_body, page_request
+from aex_runtime.identity.principals import Principal
+from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.sessions import AllowSession
+from aex_runtime.pages.site import Site
+from aex_settlement.dashboard.accounts import posting_row
+from aex_settlement.dashboard.filters import parse_filter, presets
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.read_ledger import list_settlements, read_settlement, read_transactions
+from aex_settlement.repository.ledger import FILTERS
+from aex_settlement.rules.audit_transactions import records_of_settlement
+from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension
 
 Row = Mapping[str, Any]
 _SIGNS = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "eq": "=", "neq": "≠"}
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One criterion. `value` is None where it was not measured, and `withheld` where the reader may not know it."""
-
-    metric: str
-    condition: str
-    value: object
-    withheld: bool
-    met: bool
-    amount: str
-
-
-@dataclass(frozen=True, slots=True)
-class PostingRow:
-    """One side of a transaction: an amount on the left (debit) or on the right (credit)."""
-
-    account: str
-    currency: str
-    debit: str | None
-    credit: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Booked:
-    """A transaction, with those of its postings that the reader may see."""
-
-    transaction: Row
-    postings: tuple[PostingRow, ...]
+_MAX_INLINE = 10
+"""Transactions that are rendered on the event loop; more are rendered in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettlementView:
-    """A settlement as `project` shows it, and what the page adds."""
+    """A settlement's visible fields, and the figures that the page adds."""
 
     record: Row
-    lines: tuple[Line, ...]
+    lines: tuple[Row, ...]
+    """Criteria. `value` is None if it was not measured; `withheld` if the reader may not know it."""
     judged_revision: int | None
-    """Whose lines these are; None where no criterion was judged."""
-    booked: tuple[Booked, ...]
+    """The revision of these lines; None if no criterion was judged."""
+    transactions: tuple[Row, ...]
+    """Ledger transactions with the postings that the reader may see."""
     deducted: Decimal
-    """What the penalty adds to the total: 0 or below."""
+    """The penalty's part of the total: 0 or below."""
 
 
-def settlement_view(settlement: Settlement, booked: Sequence[LedgerTransaction], reader: Principal) -> SettlementView:
-    """The page's content; the lines are those of the latest revision that has any: finance's figures have none."""
+def settlement_view(
+    settlement: Settlement, transactions: Sequence[LedgerTransaction], reader: Principal
+) -> SettlementView:
+    """Return the page's content; its lines are those of the latest revision with criteria."""
     record = project(settlement, reader.role)
     judged = next((each for each in reversed(record["revisions"]) if each["cost"]["lines"]), None)
     return SettlementView(
         record=record,
         lines=() if judged is None else tuple(map(_line, judged["cost"]["lines"])),
         judged_revision=None if judged is None else judged["revision"],
-        booked=tuple(_booked(each, reader) for each in booked),
+        transactions=tuple(_transaction_row(each, reader) for each in transactions),
         deducted=ZERO - Decimal(record["cost"]["penalty"]),  # not `-`, which makes a negative 0 of 0
     )
 
 
-def _line(shown: Row) -> Line:
-    return Line(
-        metric=shown["metric"],
-        condition=_condition(str(shown["comparison"]), shown["threshold"]),
-        value=shown.get("value"),
-        withheld="value" not in shown,
-        met=shown["met"],
-        amount=shown["amount"],
-    )
+def _line(fields: Row) -> Row:
+    condition = _condition(str(fields["comparison"]), fields["threshold"])
+    return {"value": None, **fields, "condition": condition, "withheld": "value" not in fields}
 
 
 def _condition(comparison: str, threshold: object) -> str:
-    """Such as `≥ 0.4` or `in range 1 to 5`; a schema is named and not written out."""
+    """Return text such as `≥ 0.4` or `in range 1 to 5`; a schema is only named."""
     sign = _SIGNS.get(comparison, comparison.replace("_", " "))
     if isinstance(threshold, dict):
         is_range = threshold.keys() == {"min", "max"}
@@ -93,12 +76,58 @@ def _condition(comparison: str, threshold: object) -> str:
     return f"{sign} {str(threshold).lower() if isinstance(threshold, bool) else threshold}"
 
 
-def _booked(transaction: LedgerTransaction, reader: Principal) -> Booked:
-    mine = [each for each in transaction.postings if may_read_account(reader, each.account)]
-    return Booked(project(transaction, reader.role), tuple(map(_posting, mine)))
+def _transaction_row(transaction: LedgerTransaction, reader: Principal) -> Row:
+    postings = [posting_row(each) for each in transaction.postings if may_read_account(reader, each.account)]
+    return {**project(transaction, reader.role), "postings": postings}
 
 
-def _posting(posting: Posting) -> PostingRow:
-    amount = str(from_micros(abs(posting.amount)))
-    is_debit = posting.amount >= 0
-    return PostingRow(posting.account, posting.currency, amount if is_debit else None, None if is_debit else amount)
+def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    guard = AllowSession(site)
+
+    @router.get(f"{site.prefix}/settlements")
+    async def get_settlements(
+        request: Request,
+        reader: Annotated[Principal, Depends(guard)],
+        paging: Annotated[PageRequest, Depends(page_request)],
+    ) -> Response:
+        today = deps.clock.now().date()
+        # Settlements are not listed by currency.
+        selection = replace(parse_filter(request.query_params, today), currency=None)
+        filters = (selection.agent, selection.consumer, selection.domain, selection.status)
+        equal = {name: value for name, value in zip(FILTERS, filters, strict=True) if value is not None}
+        query = SettlementFilter(equal, selection.first_day, selection.last_day)
+        found = await list_settlements(deps, reader, query, paging.after, paging.limit)
+        rows = page_body([project(each, reader.role) for each in found.records], found.after, paging)
+        return render_page(
+            site,
+            request,
+            "settlements.html",
+            selection=selection,
+            query=query_without_cursor(request),
+            presets=presets(today),
+            own=own_dimension(reader),
+            rows=rows["items"],
+            next_cursor=rows["next_cursor"],
+            limit=paging.limit,
+            is_first=paging.after is None,
+        )
+
+
+def settlement_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    guard = AllowSession(site)
+
+    @router.get(f"{site.prefix}/settlements/{{contract_id}}")
+    async def get_settlement(
+        request: Request,
+        reader: Annotated[Principal, Depends(guard)],
+        contract_id: Annotated[str, Path(max_length=128)],
+    ) -> Response:
+        settlement = await read_settlement(deps, reader, contract_id)
+        ids = [record.transaction_id for record in records_of_settlement(settlement)]
+        transactions = await read_transactions(deps, ids)
+
+        def render() -> Response:
+            view = settlement_view(settlement, transactions, reader)
+            return render_page(site, request, "settlement.html", view=view, own=own_dimension(reader))
+
+        return render() if len(transactions) <= _MAX_INLINE else await asyncio.to_thread(render)

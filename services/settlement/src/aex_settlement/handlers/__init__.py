@@ -1,1 +1,1 @@
-"""Commands and questions, one file each: load, decide, save and emit in one unit of work."""
+"""Commands and questions: each loads, decides, saves and emits in one unit of work."""

@@ -1,19 +1,21 @@
-"""Break down settlements by group. Answered from rollups alone: it costs what the groups cost, however many settled."""
+"""Breakdowns of settlements by group, from rollups alone: their cost is that of the groups."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 
 from aex_models.settlement import SettlementBreakdown
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.steady import at_one_state
-from aex_settlement.repository.books import each_rollup
-from aex_settlement.rules.breakdown import BreakdownFold, dimensions_of, parse_groups
-from aex_settlement.rules.periods import parse_days
-from aex_settlement.rules.projected import Projection, ProjectionState
-from aex_settlement.rules.rollups import view_of
-from aex_settlement.rules.visibility import own_dimension
+from aex_settlement.handlers.consistent_reads import read_consistent
+from aex_settlement.repository.projections import read_rollups
+from aex_settlement.rules.breakdown import MAX_ROWS, BreakdownFold, TooManyRows, dimensions_of, parse_groups
+from aex_settlement.rules.projections import DaySpan, Projection, ProjectionState, parse_days
+from aex_settlement.rules.rollups import DIMENSIONS, view_of
+from aex_settlement.rules.settlements import SettlementFilter, own_dimension
+
+_INDEXED = ("agent", "consumer")
+"""Dimensions with an index, of which a query uses one; the others are filtered here."""
 
 
 async def break_down(
@@ -24,19 +26,60 @@ async def break_down(
     last_day: str | None,
     currency: str | None,
 ) -> SettlementBreakdown:
-    """The reader's settlements by one or two groups, as far as they are sealed: `complete_to`.
+    """Return the reader's settlements by one or two groups, complete to `complete_to`.
 
-    Raises `InvalidRequest` for bad groups or days, and for more rows than an answer takes.
+    Raises `InvalidRequest` for bad groups or days, and for more rows than an answer may have.
     """
     groups, days, own = parse_groups(group_by), parse_days(first_day, last_day), own_dimension(reader)
     view = view_of(dimensions_of(groups, own))
 
     async def read(state: ProjectionState) -> SettlementBreakdown:
-        fold = BreakdownFold(groups, days, currency)
-        async with aclosing(each_rollup(deps.store, state.generation, view, own, days)) as rollups:
-            async for rollup in rollups:
-                fold.add(rollup)
-        return await asyncio.to_thread(fold.result, state.sealed_at)  # perhaps thousands of rows
+        return await _fold(deps, state, view, own, BreakdownFold(groups, days, currency))
 
-    found = await at_one_state(deps, Projection.ROLLUPS, read)
+    found = await read_consistent(deps, Projection.ROLLUPS, read)
     return BreakdownFold(groups).result(None) if found is None else found
+
+
+async def read_overview(
+    deps: Deps, reader: Principal, query: SettlementFilter, groups: Sequence[str], max_rows: int = MAX_ROWS
+) -> dict[str, SettlementBreakdown | None]:
+    """Return the reader's settlements by each of the groups; empty before the first batch.
+
+    A breakdown by agent, consumer or domain with more than `max_rows` rows is None. Raises `InvalidRequest` for days
+    that make no period, and for more of them than an answer may have.
+    """
+    days, own = parse_days(query.first_day, query.last_day), own_dimension(reader)
+    if any(query.equal.get(name, value) != value for name, value in own.items()):
+        return {}  # rows of another party: as if there were none
+    equal = {**query.equal, **own}
+
+    async def read(state: ProjectionState) -> dict[str, SettlementBreakdown | None]:
+        return {group: await _break_down_by(deps, state, group, equal, days, max_rows) for group in groups}
+
+    return await read_consistent(deps, Projection.ROLLUPS, read) or {}
+
+
+async def _break_down_by(
+    deps: Deps, state: ProjectionState, group: str, equal: Mapping[str, str], days: DaySpan, max_rows: int
+) -> SettlementBreakdown | None:
+    """Read the view with the fewest rollups: breakdowns by day or month need the filtered dimensions only."""
+    view = view_of(dimensions_of((group,), equal))
+    try:
+        return await _fold(deps, state, view, equal, BreakdownFold((group,), days, max_rows=max_rows))
+    except TooManyRows:
+        if group not in DIMENSIONS:
+            raise
+        return None
+
+
+async def _fold(
+    deps: Deps, state: ProjectionState, view: str, equal: Mapping[str, str], fold: BreakdownFold
+) -> SettlementBreakdown:
+    """Return the breakdown of the view's rollups with these dimensions."""
+    indexed = {name: equal[name] for name in _INDEXED if name in equal}
+    query = dict(list(indexed.items())[:1])
+    async with aclosing(read_rollups(deps.store, state.generation, view, query, fold.days)) as rollups:
+        async for rollup in rollups:
+            if all(getattr(rollup, name) == value for name, value in equal.items()):
+                fold.add(rollup)
+    return await asyncio.to_thread(fold.result, state.sealed_at)  # perhaps thousands of rows

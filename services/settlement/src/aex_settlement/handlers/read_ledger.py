@@ -1,81 +1,68 @@
-"""Questions about the books as of a sealed instant: an account, its entries, the trial balance."""
+"""Questions about accounts at a sealed instant and about settlements; a party reads only its own."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from functools import partial
 
 from aex_models.money import from_micros
-from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, TrialBalance
+from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, Settlement, TrialBalance
 from aex_runtime.errors import NotFound
-from aex_runtime.identity.principal import Principal
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Scalar
-from aex_runtime.store.table import Stored
+from aex_runtime.identity.principals import Principal
+from aex_runtime.periods import parse_period
+from aex_runtime.store.port import Bound, Query, Scalar, key_of
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.sealed_instant import SealedInstant, read_as_of
-from aex_settlement.repository.books import balance_pages, each_sheet, sheet_at
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import Slice
-from aex_settlement.rules.entries import Place, each_line
-from aex_settlement.rules.projected import Balance
-from aex_settlement.rules.visibility import may_read_account
+from aex_settlement.handlers.consistent_reads import SealedInstant, read_as_of, read_consistent
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, settlement_page
+from aex_settlement.repository.pages import BATCH, RecordPage, read_records
+from aex_settlement.repository.projections import DAYS, account_page_at, balance_pages, read_account_pages
+from aex_settlement.rules.account_books import EntryPosition, read_entries
+from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
+from aex_settlement.rules.settlements import SettlementFilter, may_read_account, may_read_settlement, own_filter
 
-_AT_ONCE = 16
-"""How many accounts are looked up in their books at the same time."""
+_CONCURRENT_READS = 16
+"""Account pages read at the same time."""
 
 
 async def read_transaction(deps: Deps, transaction_id: str) -> LedgerTransaction:
-    """A transaction of the ledger. Raises `NotFound`."""
-    stored = await TRANSACTIONS.get(deps.store, key_of(transaction_id))
-    if stored is None:
-        raise NotFound("transaction_not_found", "no such transaction")
-    return stored.record
+    """Return a transaction of the ledger. Raises `NotFound`."""
+    [transaction] = await read_transactions(deps, [transaction_id])
+    return transaction
 
 
 async def read_transactions(deps: Deps, transaction_ids: Sequence[str]) -> tuple[LedgerTransaction, ...]:
-    """Transactions of the ledger, in this order, with one read. Raises `NotFound` where one of them is not there."""
+    """Return transactions in this order, with one read. Raises `NotFound` if one does not exist."""
     found = await TRANSACTIONS.get_many(deps.store, [key_of(each) for each in transaction_ids])
-    there = tuple(each for each in found if each is not None)
-    if len(there) < len(found):
+    transactions = tuple(each for each in found if each is not None)
+    if len(transactions) < len(found):
         raise NotFound("transaction_not_found", "no such transaction")
-    return there
+    return transactions
 
 
 async def read_trial_balance(deps: Deps, as_of: str | None) -> TrialBalance:
-    """All accounts at an instant. Of whole batches, so it always balances.
+    """Return all accounts at an instant. It covers whole batches, so it always balances.
 
-    Raises `InvalidRequest` for what is no RFC 3339 instant.
+    Raises `InvalidRequest` unless `as_of` is an RFC 3339 instant.
     """
-
-    async def read(instant: SealedInstant) -> tuple[AccountBalance, ...]:
-        return await _balances(deps, instant, None)
-
-    found = await read_as_of(deps, as_of, read)
-    return TrialBalance(as_of=found.as_of, complete_to=found.complete_to, accounts=found.answer or ())
+    instant, complete_to, accounts = await read_as_of(deps, as_of, partial(_balances, deps, None))
+    return TrialBalance(as_of=instant, complete_to=complete_to, accounts=accounts or ())
 
 
 async def read_account(deps: Deps, reader: Principal, account: str, as_of: str | None) -> Account:
-    """What an account holds. Raises `NotFound` also where it is not the reader's; one never posted in is empty."""
+    """Return an account's balances. Raises `NotFound` also if it is not the reader's."""
     _check_readable(reader, account)
-
-    async def read(instant: SealedInstant) -> tuple[AccountBalance, ...]:
-        return await _balances(deps, instant, account)
-
-    found = await read_as_of(deps, as_of, read)
-    return Account(account=account, as_of=found.as_of, complete_to=found.complete_to, balances=found.answer or ())
+    instant, complete_to, balances = await read_as_of(deps, as_of, partial(_balances, deps, account))
+    return Account(account=account, as_of=instant, complete_to=complete_to, balances=balances or ())
 
 
 async def list_entries(
     deps: Deps, reader: Principal, account: str, as_of: str | None, after: tuple[Scalar, str] | None, limit: int
-) -> Slice[AccountEntry]:
-    """A page of an account's postings, newest first. Raises `NotFound` also where it is not the reader's."""
+) -> RecordPage[AccountEntry]:
+    """Return an account's entries, newest first. Raises `NotFound` also if it is not the reader's."""
     _check_readable(reader, account)
-    before = None if after is None else Place.at(after)
-
-    async def read(instant: SealedInstant) -> Slice[AccountEntry]:
-        return await _entries(deps, instant, account, before, limit)
-
-    return (await read_as_of(deps, as_of, read)).answer or Slice((), None)
+    before = None if after is None else EntryPosition.parse(after)
+    _, _, entries = await read_as_of(deps, as_of, partial(_entries, deps, account, before, limit))
+    return entries or RecordPage((), None)
 
 
 def _check_readable(reader: Principal, account: str) -> None:
@@ -83,8 +70,8 @@ def _check_readable(reader: Principal, account: str) -> None:
         raise NotFound("account_not_found", "no such account")
 
 
-async def _balances(deps: Deps, instant: SealedInstant, account: str | None) -> tuple[AccountBalance, ...]:
-    """By account and currency; without those that were not posted to by then."""
+async def _balances(deps: Deps, account: str | None, instant: SealedInstant) -> tuple[AccountBalance, ...]:
+    """Return balances by account and currency, without those that had no posting at the instant."""
     found: list[AccountBalance] = []
     async with aclosing(balance_pages(deps.store, instant.generation, account)) as pages:
         async for page in pages:
@@ -92,18 +79,17 @@ async def _balances(deps: Deps, instant: SealedInstant, account: str | None) -> 
     return tuple(sorted(found, key=lambda each: (each.account, each.currency)))
 
 
-async def _balances_at(deps: Deps, instant: SealedInstant, page: Sequence[Stored[Balance]]) -> list[AccountBalance]:
-    gate = asyncio.Semaphore(_AT_ONCE)
+async def _balances_at(deps: Deps, instant: SealedInstant, balances: Sequence[Balance]) -> list[AccountBalance]:
+    semaphore = asyncio.Semaphore(_CONCURRENT_READS)
 
-    async def held(now: Balance) -> int | None:
+    async def balance_at(now: Balance) -> int | None:
         if now.seq <= instant.seq:
-            return now.balance  # not posted to since
-        async with gate:
-            sheet = await sheet_at(deps.store, instant.generation, now.account, now.currency, instant.seq)
-        return None if sheet is None else sheet.closing
+            return now.balance  # nothing was posted since
+        async with semaphore:
+            last = await account_page_at(deps.store, instant.generation, now.account, now.currency, instant.seq)
+        return None if last is None else last.closing
 
-    balances = [stored.record for stored in page]
-    micros = await asyncio.gather(*map(held, balances))
+    micros = await asyncio.gather(*map(balance_at, balances))
     return [
         AccountBalance(account=each.account, currency=each.currency, balance=from_micros(amount))
         for each, amount in zip(balances, micros, strict=True)
@@ -112,18 +98,58 @@ async def _balances_at(deps: Deps, instant: SealedInstant, page: Sequence[Stored
 
 
 async def _entries(
-    deps: Deps, instant: SealedInstant, account: str, before: Place | None, limit: int
-) -> Slice[AccountEntry]:
+    deps: Deps, account: str, before: EntryPosition | None, limit: int, instant: SealedInstant
+) -> RecordPage[AccountEntry]:
     seq = instant.seq if before is None else min(instant.seq, before.seq)
-    shown: list[AccountEntry] = []
+    entries: list[AccountEntry] = []
     after: tuple[Scalar, str] | None = None
     async with (
-        aclosing(each_sheet(deps.store, instant.generation, account, seq)) as sheets,
-        aclosing(each_line(sheets, before)) as lines,
+        aclosing(read_account_pages(deps.store, instant.generation, account, seq)) as pages,
+        aclosing(read_entries(pages, before)) as found,
     ):
-        async for place, entry in lines:
-            if len(shown) == limit:
-                return Slice(tuple(shown), after)
-            shown.append(entry)
-            after = place.position
-    return Slice(tuple(shown), None)
+        async for position, entry in found:
+            if len(entries) == limit:
+                return RecordPage(tuple(entries), after)
+            entries.append(entry)
+            after = position.cursor
+    return RecordPage(tuple(entries), None)
+
+
+async def read_account_days(
+    deps: Deps, reader: Principal, account: str, first_day: str | None, last_day: str | None
+) -> list[DayBalance]:
+    """Return an account's closing balances by UTC day of sealing, in each of its currencies.
+
+    Raises `NotFound` also if the account is not the reader's, `InvalidRequest` for days that make no period.
+    """
+    _check_readable(reader, account)
+    days = parse_days(first_day, last_day)
+    first = () if days.first is None else (Bound(">=", days.first),)
+    last = () if days.last is None else (Bound("<=", days.last),)
+
+    async def read(state: ProjectionState) -> list[DayBalance]:
+        equal = {"generation": state.generation, "account": account}
+        query = Query(DAYS.collection, equal, "day", bounds=(*first, *last), limit=BATCH)
+        async with aclosing(read_records(deps.store, DAYS, query)) as found:
+            return [each async for each in found]
+
+    return await read_consistent(deps, Projection.ACCOUNTS, read) or []
+
+
+async def read_settlement(deps: Deps, reader: Principal, contract_id: str) -> Settlement:
+    """Return the settlement of a contract. Raises `NotFound` also if it is not the reader's."""
+    stored = await SETTLEMENTS.get(deps.store, key_of(contract_id))
+    if stored is None or not may_read_settlement(reader, stored.record):
+        raise NotFound("settlement_not_found", "no settlement of this contract")
+    return stored.record
+
+
+async def list_settlements(
+    deps: Deps, reader: Principal, query: SettlementFilter, after: tuple[Scalar, str] | None, limit: int
+) -> RecordPage[Settlement]:
+    """Return a page of settlements, newest first. Raises `InvalidRequest` for days that make no period."""
+    period = parse_period(query.first_day, query.last_day)
+    own = own_filter(reader)
+    if any(query.equal.get(name, value) != value for name, value in own.items()):
+        return RecordPage((), None)  # rows of another party: as if there were none
+    return await settlement_page(deps.store, {**query.equal, **own}, period, after, limit)

@@ -1,24 +1,16 @@
-"""What settlement keeps: the only place that knows the collections' names.
+"""Settlement's collections, keys and indexes.
 
-Records of money are created and never edited. Projections are made from the journal alone, and can be made anew.
+Records of money are created and never edited. Projections hold nothing that the journal does not.
 """
 
-from aex_settlement.repository.journal import BATCHES, HEAD, UNSEALED
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.projections import BALANCES, DAYS, GENERATIONS, ROLLUPS, SHEETS, STATES
-from aex_settlement.repository.settlements import SETTLEMENTS
+from typing import Any
 
-COLLECTIONS = (
-    SETTLEMENTS.collection,
-    TRANSACTIONS.collection,
-    UNSEALED.collection,
-    BATCHES.collection,
-    HEAD.collection,
-    STATES.collection,
-    GENERATIONS.collection,
-    ROLLUPS.collection,
-    BALANCES.collection,
-    SHEETS.collection,
-    DAYS.collection,
-)
-"""All of them, for the indexes that Firestore needs."""
+from aex_runtime.store.table import Table
+from aex_settlement.repository.journal import BATCHES, HEAD, UNSEALED
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
+from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, GENERATIONS, ROLLUPS, STATES
+
+_JOURNAL: tuple[Table[Any], ...] = (SETTLEMENTS, TRANSACTIONS, UNSEALED, BATCHES, HEAD)
+_PROJECTED: tuple[Table[Any], ...] = (STATES, GENERATIONS, ROLLUPS, BALANCES, ACCOUNT_PAGES, DAYS)
+COLLECTIONS = tuple(table.collection for table in (*_JOURNAL, *_PROJECTED))
+"""Every collection, for the indexes that Firestore needs."""

@@ -1,163 +1,93 @@
-"""Everything that is stored, as documents: an audit must meet what no other query would show."""
+"""Every stored document, for the audit: also those that no query of the service would find."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Bound, Collection, Document, Query, Store, StoreError, StoreUnavailable
-from aex_runtime.store.table import UNREADABLE, M, Table
+from aex_runtime.store.port import Bound, Direction, Document, Query, Store, key_of
+from aex_runtime.store.table import M, Table
 from aex_settlement.repository.journal import BATCHES, UNSEALED, batch_key
-from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import BATCH
-from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, SHEETS, projected_key
-from aex_settlement.repository.settlements import SETTLEMENTS
-from aex_settlement.rules.audit.figures import Kind
-from aex_settlement.rules.projected import Balance, DayBalance, Rollup, Sheet
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
+from aex_settlement.repository.pages import BATCH, decode, document_pages, read_documents
+from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, projected_key
+from aex_settlement.rules.audit_projections import RecordKind
+from aex_settlement.rules.projections import AccountPage, Balance, DayBalance, Rollup
 
 _HASH = len("0000-")
-Projected = Balance | Sheet | DayBalance | Rollup
-_PROJECTED: Mapping[Kind, Table[Any]] = {
-    Kind.BALANCE: BALANCES,
-    Kind.SHEET: SHEETS,
-    Kind.DAY: DAYS,
-    Kind.ROLLUP: ROLLUPS,
+Projected = Balance | AccountPage | DayBalance | Rollup
+_PROJECTED: Mapping[RecordKind, Table[Any]] = {
+    RecordKind.BALANCE: BALANCES,
+    RecordKind.PAGE: ACCOUNT_PAGES,
+    RecordKind.DAY: DAYS,
+    RecordKind.ROLLUP: ROLLUPS,
 }
 
 
-def id_at(key: str) -> str:
-    """The id of the record that belongs under a key of `key_of`; the key itself where it is none of those."""
+def id_from_key(key: str) -> str:
+    """Return the id of the record that belongs under a key of `key_of`; otherwise the key itself."""
     return key[_HASH:] or key
 
 
-def decoded(table: Table[M], document: Document) -> M | None:
-    """The record, where the document holds one."""
-    try:
-        return table.decode(document).record
-    except UNREADABLE:
-        return None
-
-
-def is_found_by(table: Table[M], document: Document, record: BaseModel) -> bool:
-    """Whether the document's index fields are those of its record: otherwise queries miss it, or find it wrongly."""
-    fields = table.index(record)  # type: ignore[arg-type] # the record is of this table
-    return _given(document.fields) == _given(fields)
-
-
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+def is_indexed(table: Table[M], document: Document, record: M) -> bool:
+    """Return whether the document's index fields are those of its record, so that queries find it."""
+    return dict(document.fields) == dict(table.index(record))
 
 
 async def batch_documents(store: Store, first: int, last: int) -> list[Document | None]:
-    """The batches of these numbers, by their keys: no index is trusted."""
-    return await _each(store, BATCHES.collection, [batch_key(seq) for seq in range(first, last + 1)])
+    """Return the batches of these numbers by their keys: the audit trusts no index."""
+    return await read_documents(store, BATCHES.collection, [batch_key(seq) for seq in range(first, last + 1)])
 
 
 async def next_batch_number(store: Store, seq: int) -> int | None:
-    """The number of the first batch behind `seq` that a query finds."""
-    found = await store.query(Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=1))
-    number = found[0].fields.get("seq") if found else None
-    return number if isinstance(number, int) else None
+    """Return the number of the first batch after `seq` that a query finds."""
+    return await _first_number(store, Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=1))
 
 
 async def last_batch_number(store: Store) -> int | None:
-    """The number of the batch that was sealed last; None where there is none."""
-    found = await store.query(Query(BATCHES.collection, order="sealed_at", direction="desc", limit=1))
+    """Return the number of the batch that was sealed last."""
+    return await _first_number(store, Query(BATCHES.collection, order="sealed_at", direction="desc", limit=1))
+
+
+async def _first_number(store: Store, query: Query) -> int | None:
+    found = await store.query(query)
     number = found[0].fields.get("seq") if found else None
     return number if isinstance(number, int) else None
 
 
-async def has_bookings(store: Store) -> bool:
-    """Whether anything was ever booked: a transaction, what waits, or a settlement."""
-    asked = (
+async def has_ledger_records(store: Store) -> bool:
+    """Return whether there is any transaction, unsealed row or settlement."""
+    queries = (
         Query(TRANSACTIONS.collection, limit=1),
         Query(UNSEALED.collection, order="occurred_at", limit=1),
         Query(SETTLEMENTS.collection, order="settled_at", direction="desc", limit=1),
     )
-    return any([await store.query(each) for each in asked])
-
-
-async def transaction_documents(store: Store, ids: Sequence[str]) -> list[Document | None]:
-    """These transactions, in their order."""
-    return await _each(store, TRANSACTIONS.collection, [key_of(each) for each in ids])
-
-
-async def waiting_documents(store: Store, keys: Sequence[str]) -> list[Document | None]:
-    """The rows with which transactions wait, by the keys of those that lead them."""
-    return await _each(store, UNSEALED.collection, keys)
+    return any([await store.query(query) for query in queries])
 
 
 async def settlement_documents(store: Store, contract_ids: Sequence[str]) -> list[Document | None]:
-    """The settlements of these contracts, in their order."""
-    return await _each(store, SETTLEMENTS.collection, [key_of(each) for each in contract_ids])
+    """Return the settlements of these contracts, in their order."""
+    return await read_documents(store, SETTLEMENTS.collection, [key_of(each) for each in contract_ids])
 
 
-def all_transactions(store: Store) -> AsyncGenerator[list[Document], None]:
-    """Every transaction that is stored, by key, a page at a time."""
-    return _pages(store, Query(TRANSACTIONS.collection, limit=BATCH))
+def all_documents(
+    store: Store, table: Table[Any], order: str | None = None, direction: Direction = "asc"
+) -> AsyncGenerator[list[Document], None]:
+    """Yield every document of a table, page by page; without an order, by key."""
+    return document_pages(store, Query(table.collection, order=order, direction=direction, limit=BATCH))
 
 
-def all_settlements(store: Store) -> AsyncGenerator[list[Document], None]:
-    """Every settlement, newest first: those that come meanwhile are not met."""
-    return _pages(store, Query(SETTLEMENTS.collection, order="settled_at", direction="desc", limit=BATCH))
+async def projected_page(store: Store, kind: RecordKind, generation: str, after: str | None) -> list[Document]:
+    """Return a page of one generation's records, by key, after the key `after`."""
+    following = None if after is None else (None, after)
+    collection = _PROJECTED[kind].collection
+    return await store.query(Query(collection, {"generation": generation}, after=following, limit=BATCH))
 
 
-def all_waiting(store: Store) -> AsyncGenerator[list[Document], None]:
-    """Every row of what waits, oldest first."""
-    return _pages(store, Query(UNSEALED.collection, order="occurred_at", limit=BATCH))
+def projected_record(kind: RecordKind, document: Document) -> Projected | None:
+    """Return the record if the document holds one and its index fields are right."""
+    record: Projected | None = decode(_PROJECTED[kind], document)
+    return record if record is not None and is_indexed(_PROJECTED[kind], document, record) else None
 
 
-async def projected_page(store: Store, kind: Kind, generation: str, after: str | None) -> list[Document]:
-    """A page of one generation's records, by key, behind the key `after`."""
-    position = None if after is None else (None, after)
-    return await store.query(
-        Query(_PROJECTED[kind].collection, {"generation": generation}, after=position, limit=BATCH)
-    )
-
-
-def projected_record(kind: Kind, document: Document) -> Projected | None:
-    """The record, where the document holds one and its index fields are right."""
-    record: Projected | None = decoded(_PROJECTED[kind], document)
-    return record if record is not None and is_found_by(_PROJECTED[kind], document, record) else None
-
-
-def projected_key_of(generation: str, where: Sequence[str | int | None]) -> str:
-    """The key of a projected record."""
-    return projected_key(generation, *(None if part is None else str(part) for part in where))
-
-
-async def _each(store: Store, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-    """The documents in the order of the keys; None also where one's body is lost."""
-    found: list[Document | None] = []
-    for at in range(0, len(keys), BATCH):
-        some = keys[at : at + BATCH]
-        try:
-            found += await store.get_many(collection, some)
-        except StoreUnavailable:
-            raise
-        except StoreError:  # one of them: find it
-            found += [await _one(store, collection, key) for key in some]
-    return found
-
-
-async def _one(store: Store, collection: Collection, key: str) -> Document | None:
-    try:
-        return await store.get(collection, key)
-    except StoreUnavailable:
-        raise
-    except StoreError:
-        return None
-
-
-async def _pages(store: Store, query: Query) -> AsyncGenerator[list[Document], None]:
-    after = None
-    while True:
-        page = await store.query(
-            Query(query.collection, {}, query.order, query.direction, after=after, limit=query.limit)
-        )
-        if page:
-            yield page
-        if len(page) < query.limit:
-            return
-        after = (page[-1].fields[query.order] if query.order else None, page[-1].key)
+def expected_key(generation: str, identity: Sequence[str | int | None]) -> str:
+    """Return the key that a projected record of this identity has."""
+    return projected_key(generation, *(None if part is None else str(part) for part in identity))

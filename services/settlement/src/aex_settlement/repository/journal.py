@@ -1,21 +1,22 @@
-"""The sealed journal, and what waits to be sealed."""
+"""The sealed journal, and the rows of transactions that wait to be sealed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
 from aex_runtime.clock import epoch_micros, from_epoch_micros
 from aex_runtime.store.port import Bound, Collection, Document, Index, Query, Scalar, Store
-from aex_runtime.store.table import UNREADABLE, Reader, Stored, Table
-from aex_settlement.repository.readable import readable
-from aex_settlement.rules.journal import JournalBatch, JournalHead, Unsealed
+from aex_runtime.store.table import UNREADABLE, Reader, Table
+from aex_settlement.repository.pages import decode
+from aex_settlement.rules.journal import JournalBatch, JournalHead, UnreadableRecord, Unsealed
 
 UNSEALED = Table(
     Collection("settlement-unsealed", (Index((), "occurred_at"),)),
     Unsealed,
-    lambda waiting: {"occurred_at": epoch_micros(waiting.occurred_at)},
+    lambda unsealed: {"occurred_at": epoch_micros(unsealed.occurred_at)},
 )
-"""A row for each commit, by the key of its first transaction; deleted in the transaction that seals them."""
+"""Rows of one commit each, by the key of its first transaction, until they are sealed."""
 BATCHES = Table(
     Collection("settlement-batches", (Index((), "seq"), Index((), "sealed_at", "desc"))),
     JournalBatch,
@@ -25,67 +26,64 @@ HEAD = Table(Collection("settlement-journal-head"), JournalHead)
 HEAD_KEY = "head"
 
 
+@contextmanager
+def name_unreadable(collection: str, key: str) -> Iterator[None]:
+    """Raise `UnreadableRecord`, naming the record, when it is not what its table says."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise UnreadableRecord(collection, key) from error
+
+
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A row of what waits to be sealed."""
+class UnsealedRow:
+    """A row of transactions that wait to be sealed."""
 
     document: Document
     record: Unsealed | None
-    """None where it cannot be read."""
+    """Decoded row; None if it cannot be read."""
 
     @property
     def occurred_at(self) -> datetime:
-        """Where it stands in its index; 1970 where somebody wrote there what is no moment."""
+        """Return the row's position in its index; 1970 if the field is no instant."""
         found = self.document.fields.get("occurred_at")
         try:
             return from_epoch_micros(found if type(found) is int else 0)
         except OverflowError:
             return from_epoch_micros(0)
 
-    @property
-    def position(self) -> tuple[Scalar, str]:
-        """What the page behind it begins after."""
-        return self.document.fields["occurred_at"], self.document.key
-
 
 def batch_key(seq: int) -> str:
-    """The key of a batch: by its number."""
     return f"{seq:012d}"
 
 
-async def read_head(reader: Reader) -> Stored[JournalHead] | None:
-    """The head; None before the first batch. Raises `UnreadableRecord`."""
-    with readable(HEAD.collection.name, HEAD_KEY):
-        return await HEAD.get(reader, HEAD_KEY)
+async def read_head(reader: Reader) -> JournalHead | None:
+    """Return the head; None before the first batch. Raises `UnreadableRecord`."""
+    with name_unreadable(HEAD.collection.name, HEAD_KEY):
+        stored = await HEAD.get(reader, HEAD_KEY)
+    return stored.record if stored else None
 
 
 async def batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
-    """At most `limit` batches behind `seq`, in their order. Raises `UnreadableRecord`."""
+    """Return at most `limit` batches after `seq`, in their order. Raises `UnreadableRecord`."""
     query = Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=limit)
-    return [_batch(document) for document in await store.query(query)]
+    return [_decode_batch(document) for document in await store.query(query)]
 
 
 async def batch_at(store: Store, instant: int) -> JournalBatch | None:
-    """The latest batch sealed at or before an instant (microseconds since 1970)."""
+    """Return the latest batch sealed at or before an instant (microseconds since 1970)."""
     found = await BATCHES.find(store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant),), limit=1)
     return found[0].record if found else None
 
 
-def _batch(document: Document) -> JournalBatch:
-    with readable(BATCHES.collection.name, document.key):
+def _decode_batch(document: Document) -> JournalBatch:
+    with name_unreadable(BATCHES.collection.name, document.key):
         return BATCHES.decode(document).record
 
 
-async def waiting_page(
+async def unsealed_page(
     store: Store, bounds: Sequence[Bound], after: tuple[Scalar, str] | None, limit: int
-) -> list[Waiting]:
-    """At most `limit` of what waits, oldest first. A row that cannot be read holds up no other."""
+) -> list[UnsealedRow]:
+    """Return at most `limit` unsealed rows, oldest first, with those that cannot be read."""
     query = Query(UNSEALED.collection, order="occurred_at", bounds=tuple(bounds), after=after, limit=limit)
-    return [Waiting(document, _read(document)) for document in await store.query(query)]
-
-
-def _read(document: Document) -> Unsealed | None:
-    try:
-        return UNSEALED.decode(document).record
-    except UNREADABLE:
-        return None
+    return [UnsealedRow(document, decode(UNSEALED, document)) for document in await store.query(query)]

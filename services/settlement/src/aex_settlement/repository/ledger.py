@@ -1,49 +1,56 @@
-"""The ledger's transactions: created, never edited, never deleted, and waiting to be sealed from their first moment."""
+"""The ledger's transactions, created once and never edited, and the settlement of each contract."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from itertools import combinations
 
 from aex_models.canonical import sha256_hex
-from aex_models.settlement import LedgerTransaction
+from aex_models.settlement import LedgerTransaction, Settlement, SettlementStatus
 from aex_runtime.clock import epoch_micros
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Collection, Document, Fields, Index
-from aex_runtime.store.table import UNREADABLE, Table
+from aex_runtime.periods import Period, within
+from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, Store, key_of
+from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.measures import TRANSACTIONS_TOTAL
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.rules.ids import leader_id
+from aex_settlement.repository.pages import RecordPage, decode, document_pages, position, read_documents
 from aex_settlement.rules.journal import SealedTransaction, Unsealed
+from aex_settlement.rules.transactions import leader_id
 
 OWNERS = ("agent_id", "consumer_id")
-
-
-def _fields(transaction: LedgerTransaction) -> Fields:
-    booking = transaction.booking
-    return {
-        "occurred_at": epoch_micros(transaction.occurred_at),
-        "agent_id": booking.agent_id if booking else None,
-        "consumer_id": booking.consumer_id if booking else None,
-    }
+EXPORT_PAGE = 400
 
 
 TRANSACTIONS = Table(
     Collection(
         "settlement-transactions",
-        (
-            Index((), "occurred_at"),
-            *(Index((owner,), "occurred_at") for owner in OWNERS),
-            Index(),
-        ),
+        (Index((), "occurred_at"), *(Index((owner,), "occurred_at") for owner in OWNERS), Index()),
     ),
     LedgerTransaction,
-    _fields,
+    lambda t: {"occurred_at": epoch_micros(t.occurred_at), **{name: getattr(t.booking, name, None) for name in OWNERS}},
 )
-"""By `key_of(id)`. Oldest first, all or one party's bookings; and all by key, for the audit."""
+"""By `key_of(id)`. Oldest first for the export, all or one party's; all by key for the audit."""
+FILTERS = ("agent_id", "consumer_id", "domain", "status")
+"""Fields that settlements can be listed by, in any combination."""
+SETTLEMENTS = Table(
+    Collection(
+        "settlement-settlements",
+        tuple(
+            Index(equal, "settled_at", "desc")
+            for size in range(len(FILTERS) + 1)
+            for equal in combinations(FILTERS, size)
+        ),
+    ),
+    Settlement,
+    lambda s: {**{name: str(getattr(s, name)) for name in FILTERS}, "settled_at": epoch_micros(s.settled_at)},
+)
 
 
 def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTransaction) -> None:
-    """Write transactions that must not exist, and that they wait for the sealer: for one batch, in this order.
+    """Create transactions and the row with which they wait to be sealed: in one batch, in this order.
 
-    No document is shared between settlements. Raises `ValueError` where `first` does not lead the others: whoever
-    meets one of them must find the row with which it waits.
+    Raises `ValueError` when `first` does not lead the others: each transaction's row is found by its leader.
     """
     sealed = []
     for each in (first, *others):
@@ -53,18 +60,67 @@ def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTra
         unit.transaction.create(TRANSACTIONS.collection, key_of(each.id), body, fields)
         unit.measures.count(TRANSACTIONS_TOTAL, each.kind)
         sealed.append(SealedTransaction(id=each.id, digest=sha256_hex(body)))
-    waiting = Unsealed(transactions=tuple(sealed), occurred_at=first.occurred_at)
-    unit.create(UNSEALED, key_of(waiting.leader), waiting)
+    unsealed = Unsealed(transactions=tuple(sealed), occurred_at=first.occurred_at)
+    unit.create(UNSEALED, key_of(unsealed.leader), unsealed)
 
 
-def waiting_key(document: Document) -> str:
-    """The key of the row with which a stored transaction waits, for as long as it does."""
-    try:
-        return key_of(leader_id(TRANSACTIONS.decode(document).record))
-    except UNREADABLE:
-        return document.key
+def unsealed_key(document: Document) -> str:
+    """Return the key of the row with which a stored transaction waits, or waited, to be sealed."""
+    transaction = decode(TRANSACTIONS, document)
+    return document.key if transaction is None else key_of(leader_id(transaction))
 
 
-def transaction_digest(document: Document) -> str:
-    """SHA-256 of a transaction's canonical bytes, as they are stored."""
-    return sha256_hex(document.body)
+async def transaction_documents(store: Store, ids: Sequence[str]) -> list[Document | None]:
+    """Return the documents of these transactions, in their order. Raises `StoreUnavailable`."""
+    return await read_documents(store, TRANSACTIONS.collection, [key_of(each) for each in ids])
+
+
+def verify_sealed(sealed: SealedTransaction, document: Document | None) -> LedgerTransaction | str:
+    """Return the transaction of a document; or, as text, why it is not the one that was committed."""
+    if document is None:
+        return "it is gone"
+    if sha256_hex(document.body) != sealed.digest:
+        return "it was altered"
+    transaction = decode(TRANSACTIONS, document)
+    if transaction is None:
+        return "it cannot be read"
+    return transaction if transaction.id == sealed.id else "it has another id"
+
+
+async def settlement_transaction_pages(
+    store: Store, equal: Fields, period: Period
+) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
+    """Yield the settlement transactions and reversals of a period, oldest first.
+
+    All of them, or those of one agent or consumer (`equal`). Decoded in a thread: there may be a million.
+    """
+    query = Query(TRANSACTIONS.collection, equal, "occurred_at", "asc", within(period), limit=EXPORT_PAGE)
+    async with aclosing(document_pages(store, query)) as pages:
+        async for page in pages:
+            yield await asyncio.to_thread(_decode_settlement_transactions, page)
+
+
+def _decode_settlement_transactions(documents: Sequence[Document]) -> list[LedgerTransaction]:
+    transactions = (TRANSACTIONS.decode(document).record for document in documents)
+    return [each for each in transactions if each.booking is not None]
+
+
+async def contracts_with_status(store: Store, contract_ids: Sequence[str], status: SettlementStatus) -> frozenset[str]:
+    """Return those of the contracts whose settlement has this status now."""
+    unique_ids = list(dict.fromkeys(contract_ids))
+    found = await store.get_many(SETTLEMENTS.collection, [key_of(each) for each in unique_ids])
+    return frozenset(
+        contract_id
+        for contract_id, document in zip(unique_ids, found, strict=True)
+        if document is not None and document.fields["status"] == status.value
+    )
+
+
+async def settlement_page(
+    store: Store, equal: Fields, period: Period, after: tuple[Scalar, str] | None, limit: int
+) -> RecordPage[Settlement]:
+    """Return at most `limit` matching settlements, newest first."""
+    found = await SETTLEMENTS.find(store, equal, "settled_at", "desc", within(period), after, limit + 1)
+    page = found[:limit]
+    following = position(page[-1].document, "settled_at") if len(found) > limit else None
+    return RecordPage(tuple(each.record for each in page), following)

@@ -1,25 +1,28 @@
-"""The projections of the journal: rollups, balances, account sheets, daily balances, and how far each is."""
+"""The projections of the journal: rollups, balances, account pages, days and watermarks."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from aex_models.canonical import sha256_hex
-from aex_runtime.store.port import Collection, Index
-from aex_runtime.store.table import Reader, Stored, Table
-from aex_settlement.repository.readable import readable
-from aex_settlement.rules.account_books import DayPlace, Place
-from aex_settlement.rules.broken import UnreadableRecord
-from aex_settlement.rules.projected import (
+from aex_runtime.store.port import Bound, Collection, Index, Query, Store
+from aex_runtime.store.table import Reader, Table
+from aex_settlement.repository.journal import name_unreadable
+from aex_settlement.repository.pages import BATCH, document_pages, read_records
+from aex_settlement.rules.projections import (
+    AccountPage,
     Balance,
     DayBalance,
+    DaySpan,
     Generation,
     Projection,
     ProjectionState,
     Rollup,
-    Sheet,
 )
-from aex_settlement.rules.rollups import Group
 
+_MONTH = len("2025-01")
+_PAGES = 32
+"""Account pages of a busy account are long: a page of a listing seldom needs more than these."""
 STATES = Table(Collection("settlement-projections"), ProjectionState)
 """By the projection's name."""
 GENERATIONS = Table(
@@ -39,22 +42,16 @@ ROLLUPS = Table(
         ),
     ),
     Rollup,
-    lambda r: {
-        "generation": r.generation,
-        "view": r.view,
-        "agent": r.agent,
-        "consumer": r.consumer,
-        "month": r.month,
-    },
+    lambda r: {"generation": r.generation, "view": r.view, "agent": r.agent, "consumer": r.consumer, "month": r.month},
 )
-"""A view's groups, all or those of one agent or consumer, by month; the last index is for removing a generation."""
+"""A view's groups by month, all or those of one agent or consumer; the last index serves the removal of generations."""
 
 BALANCES = Table(
     Collection("settlement-balances", (Index(("generation",)), Index(("generation", "account")))),
     Balance,
     lambda b: {"generation": b.generation, "account": b.account},
 )
-SHEETS = Table(
+ACCOUNT_PAGES = Table(
     Collection(
         "settlement-sheets",
         (
@@ -63,65 +60,74 @@ SHEETS = Table(
             Index(("generation",)),
         ),
     ),
-    Sheet,
-    lambda s: {"generation": s.generation, "account": s.account, "currency": s.currency, "seq": s.seq},
+    AccountPage,
+    lambda p: {"generation": p.generation, "account": p.account, "currency": p.currency, "seq": p.seq},
 )
-"""Newest first: an account's book, and its last page at or before a batch."""
+"""Newest first: an account's entries, and its last page at or before a batch."""
 DAYS = Table(
-    Collection(
-        "settlement-days",
-        (Index(("generation", "account"), "day"), Index(("generation",))),
-    ),
+    Collection("settlement-days", (Index(("generation", "account"), "day"), Index(("generation",)))),
     DayBalance,
     lambda d: {"generation": d.generation, "account": d.account, "day": d.day},
 )
 TABLES: Mapping[Projection, tuple[Table[Any], ...]] = {
-    Projection.ACCOUNTS: (BALANCES, SHEETS, DAYS),
+    Projection.ACCOUNTS: (BALANCES, ACCOUNT_PAGES, DAYS),
     Projection.ROLLUPS: (ROLLUPS,),
 }
-"""What each projection consists of."""
+"""The records of each projection."""
 
 
-def projected_key(*parts: str | None) -> str:
-    """The key of a projected record: a hash of what it stands for, so that no two stand near each other."""
-    return sha256_hex("\x1f".join("" if part is None else part for part in parts).encode())[:40]
+def projected_key(generation: str, *parts: str | None) -> str:
+    """Return the key of a projected record: a hash of its identity, which spreads the keys."""
+    identity = "\x1f".join(part or "" for part in (generation, *parts))
+    return sha256_hex(identity.encode())[:40]
 
 
-def group_key(generation: str, group: Group) -> str:
-    """The key of a group's rollup: by generation, view, group, currency and month."""
-    return projected_key(generation, *group)
-
-
-def balance_key(generation: str, place: Place) -> str:
-    """By generation, account and currency."""
-    return projected_key(generation, *place)
-
-
-def day_key(generation: str, place: DayPlace) -> str:
-    """By generation, account, currency and day."""
-    return projected_key(generation, *place)
-
-
-def sheet_key(sheet: Sheet) -> str:
-    """By generation, account, currency and batch."""
-    return projected_key(sheet.generation, sheet.account, sheet.currency, str(sheet.seq))
+def page_key(page: AccountPage) -> str:
+    return projected_key(page.generation, page.account, page.currency, str(page.seq))
 
 
 def building_key(projection: Projection, generation: str) -> str:
-    """Where the watermark of a generation stands that is not read yet."""
+    """Return the key of the watermark of a generation that is not read yet."""
     return f"{projection.value}-{generation}"
 
 
-async def read_state(reader: Reader, projection: Projection) -> Stored[ProjectionState] | None:
-    """A projection's watermark; None before its first batch."""
-    with readable(STATES.collection.name, projection.value):
-        return await STATES.get(reader, projection.value)
+async def read_state(reader: Reader, projection: Projection) -> ProjectionState | None:
+    """Return a projection's watermark; None before its first batch. Raises `UnreadableRecord`."""
+    with name_unreadable(STATES.collection.name, projection.value):
+        stored = await STATES.get(reader, projection.value)
+    return stored.record if stored else None
 
 
-async def generation_read(reader: Reader, projection: Projection) -> str | None:
-    """The generation that readers go by; None where there is none, or where nobody can tell any more."""
-    try:
-        stored = await read_state(reader, projection)
-    except UnreadableRecord:
-        return None
-    return stored.record.generation if stored else None
+def read_rollups(
+    store: Store, generation: str, view: str, own: Mapping[str, str], days: DaySpan
+) -> AsyncGenerator[Rollup, None]:
+    """Yield the months of a view's groups that overlap `days`; `own` limits them to a party."""
+    first = () if days.first is None else (Bound(">=", days.first[:_MONTH]),)
+    last = () if days.last is None else (Bound("<=", days.last[:_MONTH]),)
+    equal = {"generation": generation, "view": view, **own}
+    query = Query(ROLLUPS.collection, equal, "month", bounds=(*first, *last), limit=BATCH)
+    return read_records(store, ROLLUPS, query)
+
+
+async def balance_pages(
+    store: Store, generation: str, account: str | None = None
+) -> AsyncGenerator[list[Balance], None]:
+    """Yield the balances at the watermark: of all accounts, or of one in each of its currencies."""
+    equal = {"generation": generation} if account is None else {"generation": generation, "account": account}
+    async with aclosing(document_pages(store, Query(BALANCES.collection, equal, limit=BATCH))) as pages:
+        async for page in pages:
+            yield [BALANCES.decode(each).record for each in page]
+
+
+async def account_page_at(store: Store, generation: str, account: str, currency: str, seq: int) -> AccountPage | None:
+    """Return the last page of an account at or before a batch; None if nothing was posted until then."""
+    equal = {"generation": generation, "account": account, "currency": currency}
+    found = await ACCOUNT_PAGES.find(store, equal, "seq", "desc", (Bound("<=", seq),), limit=1)
+    return found[0].record if found else None
+
+
+def read_account_pages(store: Store, generation: str, account: str, seq: int) -> AsyncGenerator[AccountPage, None]:
+    """Yield an account's pages at or before a batch, newest first; those of one batch in any order."""
+    equal = {"generation": generation, "account": account}
+    query = Query(ACCOUNT_PAGES.collection, equal, "seq", "desc", (Bound("<=", seq),), limit=_PAGES)
+    return read_records(store, ACCOUNT_PAGES, query)

@@ -1,1 +1,1 @@
-"""Decisions as pure functions: what is posted, what is refused, how figures are grouped."""
+"""Decisions of settlement as pure functions: postings, refusals, groups, audits."""

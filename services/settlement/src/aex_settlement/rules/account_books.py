@@ -1,117 +1,171 @@
-"""The accounts' books: what sealed batches post to balances, to sheets and to the closing balances by day. Pure."""
+"""Account projections: the balances, pages and daily closing balances that sealed batches post. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aex_models.settlement import LedgerTransaction, Posting
+from aex_models.money import from_micros
+from aex_models.settlement import AccountEntry, LedgerTransaction
 from aex_settlement.rules.journal import JournalBatch
-from aex_settlement.rules.projected import Balance, DayBalance, Sheet, SheetLine, day_of
+from aex_settlement.rules.projections import AccountPage, Balance, DayBalance, PageEntry, day_of
 
 
-class Place(NamedTuple):
+class AccountKey(NamedTuple):
     """An account in one of its currencies."""
 
     account: str
     currency: str
 
 
-class DayPlace(NamedTuple):
-    """The same on one UTC day (of sealing)."""
+class DayKey(NamedTuple):
+    """An account in one of its currencies on one UTC day (of sealing)."""
 
     account: str
     currency: str
     day: str
 
 
-class Page(NamedTuple):
+class SealedBatch(NamedTuple):
     """A batch of the journal with the transactions that it seals, in its order."""
 
     batch: JournalBatch
     transactions: Sequence[LedgerTransaction]
 
 
-def places_of(transactions: Iterable[LedgerTransaction]) -> set[Place]:
-    """Where these transactions post."""
-    return {Place(posting.account, posting.currency) for each in transactions for posting in each.postings}
+def account_keys(transactions: Iterable[LedgerTransaction]) -> set[AccountKey]:
+    return {AccountKey(posting.account, posting.currency) for each in transactions for posting in each.postings}
 
 
-def day_places_of(page: Page) -> set[DayPlace]:
-    """The days that a batch posts to."""
-    day = day_of(page.batch.sealed_at)
-    return {DayPlace(account, currency, day) for account, currency in places_of(page.transactions)}
+def day_keys(batch: SealedBatch) -> set[DayKey]:
+    day = day_of(batch.batch.sealed_at)
+    return {DayKey(account, currency, day) for account, currency in account_keys(batch.transactions)}
 
 
 @dataclass(slots=True)
-class Books:
-    """Posts batches, one after the other, to what the books of their accounts held before.
+class AccountUpdates:
+    """Posts batches in their order to accounts.
 
-    Begin with the balances and the days that these batches post to, as far as there are any.
+    Starts with the stored balances and days that these batches change.
     """
 
     generation: str
-    balances: dict[Place, Balance]
-    days: dict[DayPlace, DayBalance]
-    sheets: list[Sheet] = field(default_factory=list)
-    """Those that were filled."""
+    balances: dict[AccountKey, Balance]
+    days: dict[DayKey, DayBalance]
+    pages: list[AccountPage] = field(default_factory=list)
 
-    def post(self, page: Page) -> None:
-        """Post all of a batch. It follows the one before."""
-        for place, lines in _lines_by_place(page.transactions).items():
-            seen = self.balances.get(place)
-            opening = seen.balance if seen else 0
-            closing = opening + sum(line.amount for line in lines)
-            self._turn(page.batch, place, lines, opening, closing)
-
-    def _turn(self, batch: JournalBatch, place: Place, lines: Sequence[SheetLine], opening: int, closing: int) -> None:
-        account, currency = place
-        self.balances[place] = Balance(
-            generation=self.generation, account=account, currency=currency, balance=closing, seq=batch.seq
-        )
-        self.sheets.append(
-            Sheet(
+    def post(self, batch: SealedBatch) -> None:
+        """Post a batch, which follows the one before."""
+        for key, entries in _entries_by_account(batch.transactions).items():
+            before = self.balances.get(key)
+            opening = before.balance if before else 0
+            closing = opening + sum(entry.amount for entry in entries)
+            account, currency = key
+            self.balances[key] = Balance(
+                generation=self.generation, account=account, currency=currency, balance=closing, seq=batch.batch.seq
+            )
+            page = AccountPage(
                 generation=self.generation,
                 account=account,
                 currency=currency,
-                seq=batch.seq,
-                sealed_at=batch.sealed_at,
+                seq=batch.batch.seq,
+                sealed_at=batch.batch.sealed_at,
                 opening=opening,
                 closing=closing,
-                lines=tuple(lines),
+                lines=tuple(entries),
             )
-        )
-        day = DayPlace(account, currency, day_of(batch.sealed_at))
-        self.days[day] = _day(self.generation, day, self.days.get(day), lines, closing)
+            self.pages.append(page)
+            day = DayKey(account, currency, day_of(batch.batch.sealed_at))
+            self.days[day] = _day_balance(self.generation, day, self.days.get(day), entries, closing)
 
 
-def _day(
-    generation: str, place: DayPlace, seen: DayBalance | None, lines: Sequence[SheetLine], closing: int
+def _day_balance(
+    generation: str, key: DayKey, before: DayBalance | None, entries: Sequence[PageEntry], closing: int
 ) -> DayBalance:
     return DayBalance(
         generation=generation,
-        account=place.account,
-        currency=place.currency,
-        day=place.day,
-        debits=(seen.debits if seen else 0) + sum(line.amount for line in lines if line.amount > 0),
-        credits=(seen.credits if seen else 0) - sum(line.amount for line in lines if line.amount < 0),
+        account=key.account,
+        currency=key.currency,
+        day=key.day,
+        debits=(before.debits if before else 0) + sum(entry.amount for entry in entries if entry.amount > 0),
+        credits=(before.credits if before else 0) - sum(entry.amount for entry in entries if entry.amount < 0),
         closing=closing,
     )
 
 
-def _lines_by_place(transactions: Iterable[LedgerTransaction]) -> Mapping[Place, Sequence[SheetLine]]:
-    lines: dict[Place, list[SheetLine]] = {}
-    for transaction in transactions:
-        for posting in transaction.postings:
-            lines.setdefault(Place(posting.account, posting.currency), []).append(_line(transaction, posting))
-    return lines
+def _entries_by_account(transactions: Iterable[LedgerTransaction]) -> Mapping[AccountKey, Sequence[PageEntry]]:
+    entries: dict[AccountKey, list[PageEntry]] = {}
+    for each in transactions:
+        for posting in each.postings:
+            entry = PageEntry(
+                transaction_id=each.id,
+                contract_id=each.contract_id,
+                kind=each.kind,
+                amount=posting.amount,
+                occurred_at=each.occurred_at,
+                reason=each.reason,
+            )
+            entries.setdefault(AccountKey(posting.account, posting.currency), []).append(entry)
+    return entries
 
 
-def _line(transaction: LedgerTransaction, posting: Posting) -> SheetLine:
-    return SheetLine(
-        transaction_id=transaction.id,
-        contract_id=transaction.contract_id,
-        kind=transaction.kind,
-        amount=posting.amount,
-        occurred_at=transaction.occurred_at,
-        reason=transaction.reason,
-    )
+class EntryPosition(NamedTuple):
+    """An entry's position, equal in every generation. Newer is greater."""
+
+    seq: int
+    currency: str
+    line: int
+
+    @property
+    def cursor(self) -> tuple[int, str]:
+        """Return the position as that of a paged listing."""
+        return self.seq, f"{self.currency}:{self.line}"
+
+    @classmethod
+    def parse(cls, cursor: tuple[str | int | None, str]) -> "EntryPosition":
+        currency, _, line = cursor[1].partition(":")
+        return cls(int(cursor[0] or 0), currency, int(line))
+
+
+def page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
+    """Yield a page's entries from last to first; amounts in micros, balances as money."""
+    balance = page.closing
+    for number in range(len(page.lines) - 1, -1, -1):
+        line = page.lines[number]
+        entry = AccountEntry(
+            transaction_id=line.transaction_id,
+            contract_id=line.contract_id,
+            kind=line.kind,
+            account=page.account,
+            amount=line.amount,
+            currency=page.currency,
+            occurred_at=line.occurred_at,
+            reason=line.reason,
+            balance=from_micros(balance),
+        )
+        yield EntryPosition(page.seq, page.currency, number), entry
+        balance -= line.amount
+
+
+async def read_entries(
+    pages: AsyncIterable[AccountPage], before: EntryPosition | None
+) -> AsyncGenerator[tuple[EntryPosition, AccountEntry], None]:
+    """Yield the entries of pages that come newest first; only those before a position if one is given."""
+    of_batch: list[AccountPage] = []
+    async for page in pages:
+        if of_batch and of_batch[0].seq != page.seq:
+            for entry in _batch_entries(of_batch, before):
+                yield entry
+            of_batch = []
+        of_batch.append(page)
+    for entry in _batch_entries(of_batch, before):
+        yield entry
+
+
+def _batch_entries(
+    pages: Sequence[AccountPage], before: EntryPosition | None
+) -> Iterator[tuple[EntryPosition, AccountEntry]]:
+    """Yield the entries of one batch, whose pages differ in currency."""
+    for page in sorted(pages, key=lambda page: page.currency, reverse=True):
+        for position, entry in page_entries(page):
+            if before is None or position < before:
+                yield position, entry

@@ -1,29 +1,29 @@
-"""A breakdown out of rollups: integer sums, whose order does not matter. Currencies are never added."""
+"""Breakdowns from rollups: integer sums in any order. Currencies are never added."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import add
 from typing import Any
 
 from aex_models.money import from_micros
 from aex_models.settlement import BreakdownRow, SettlementBreakdown
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
-from aex_settlement.rules.periods import DaySpan
-from aex_settlement.rules.projected import DaySums, Rollup
+from aex_settlement.rules.projections import DaySpan, DaySums, Rollup
 from aex_settlement.rules.rollups import DIMENSIONS
 
 MAX_GROUPS = 2
 MAX_ROWS = 50_000
-"""Some 15 MB of JSON. Whoever wants more wants the export, or a shorter period."""
+"""About 15 MB of JSON; the export has no such limit."""
 
 GROUPS = (*DIMENSIONS, "day", "month")
-"""What settlements can be grouped by. Days and months are UTC, those of the booking."""
+"""Groups of settlements. Days and months are UTC, those of the ledger transaction."""
 
 
-def parse_groups(given: Sequence[str]) -> tuple[str, ...]:
-    """One or two groups, written `agent,day` or repeated. Raises `InvalidRequest` for anything else."""
-    groups = tuple(name.strip() for each in given for name in each.split(","))
+def parse_groups(group_by: Sequence[str]) -> tuple[str, ...]:
+    """Return one or two groups, written `agent,day` or repeated. Raises `InvalidRequest`."""
+    groups = tuple(name.strip() for each in group_by for name in each.split(","))
     if any(name not in GROUPS for name in groups):
         raise _invalid("unknown_group", f"group_by takes {', '.join(GROUPS)}")
     if len(groups) > MAX_GROUPS or not groups:
@@ -34,64 +34,48 @@ def parse_groups(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def dimensions_of(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, ...]:
-    """The dimensions of the view that serves these groups to a reader whose `own` value is one of them."""
+    """Return the dimensions of the view for these groups and for a reader with an `own` dimension."""
     return tuple(name for name in DIMENSIONS if name in groups or name in own)
 
 
 class TooManyRows(InvalidRequest):
-    """A breakdown has more rows than an answer takes."""
+    """A breakdown with more rows than an answer may have."""
 
 
-def _invalid(code: str, message: str) -> InvalidRequest:
-    return InvalidRequest(code, message, [Problem(path="query/group_by", code=code, message=message)])
+def _invalid(code: str, message: str, error: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
+    return error(code, message, [Problem(path="query/group_by", code=code, message=message)])
 
 
-@dataclass(slots=True)
-class _Sums:
-    """The sums of one group; amounts in micros."""
+_Sums = tuple[int, ...]
+"""The figures of a `DaySums` without its day."""
+_ZERO: _Sums = (0,) * len(DaySums._fields[1:])
 
-    count: int = 0
-    success_count: int = 0
-    cpc: int = 0
-    cpa_bonus: int = 0
-    cpa_penalty: int = 0
-    total: int = 0
 
-    def add_day(self, day: DaySums) -> None:
-        self.count += day.booked
-        self.success_count += day.succeeded
-        self.cpc += day.cpc
-        self.cpa_bonus += day.cpa_bonus
-        self.cpa_penalty += day.cpa_penalty
-        self.total += day.total
+def _add(one: _Sums, other: Iterable[int]) -> _Sums:
+    return tuple(map(add, one, other))
 
-    def add(self, other: "_Sums") -> None:
-        self.count += other.count
-        self.success_count += other.success_count
-        self.cpc += other.cpc
-        self.cpa_bonus += other.cpa_bonus
-        self.cpa_penalty += other.cpa_penalty
-        self.total += other.total
 
-    def row(self, currency: str, keys: Mapping[str, Any]) -> BreakdownRow:
-        return BreakdownRow(
-            currency=currency,
-            count=self.count,
-            success_count=self.success_count,
-            cpc=from_micros(self.cpc),
-            cpa_bonus=from_micros(self.cpa_bonus),
-            cpa_penalty=from_micros(self.cpa_penalty),
-            total=from_micros(self.total),
-            **keys,
-        )
+def _row(currency: str, sums: _Sums, keys: Mapping[str, Any]) -> BreakdownRow:
+    count, success_count, *micros = sums
+    cpc, cpa_bonus, cpa_penalty, total = map(from_micros, micros)
+    return BreakdownRow(
+        currency=currency,
+        count=count,
+        success_count=success_count,
+        cpc=cpc,
+        cpa_bonus=cpa_bonus,
+        cpa_penalty=cpa_penalty,
+        total=total,
+        **keys,
+    )
 
 
 @dataclass(slots=True)
 class BreakdownFold:
-    """Gathers rollups one at a time; memory grows with the rows of the answer, and those are bounded.
+    """Sums rollups one at a time; memory grows with the rows of the answer, which are bounded.
 
-    A group whose bookings were all taken back is a row of zeros: something was booked there, and stands in the ledger
-    and in the export. A group without any booking in these days is no row.
+    A group whose settlements were all reversed is a row of zeros: they stand in the ledger and in the export. A group
+    without any ledger transaction in these days is no row.
     """
 
     groups: tuple[str, ...]
@@ -101,35 +85,34 @@ class BreakdownFold:
     _rows: dict[tuple[str, ...], _Sums] = field(default_factory=dict)
 
     def add(self, rollup: Rollup) -> None:
-        """Add a group's month. Raises `TooManyRows` where there are more rows than an answer takes."""
+        """Add a group's month. Raises `TooManyRows` for more rows than an answer may have."""
         if self.currency not in (None, rollup.currency):
             return
         for day in rollup.days:
-            if self.days.holds(day.day):
-                self._sums(rollup, day.day).add_day(day)
+            if self.days.contains(day.day):
+                key = self._key(rollup, day.day)
+                self._rows[key] = _add(self._rows[key], day[1:])
 
-    def _sums(self, rollup: Rollup, day: str) -> _Sums:
+    def _key(self, rollup: Rollup, day: str) -> tuple[str, ...]:
+        """Return the key of the day's row, which is there afterwards."""
         key = (*(day if name == "day" else str(getattr(rollup, name)) for name in self.groups), rollup.currency)
-        sums = self._rows.get(key)
-        if sums is None:
+        if key not in self._rows:
             if len(self._rows) == self.max_rows:
                 message = f"more than {self.max_rows} rows: take a shorter period, or one group"
-                problem = Problem(path="query/group_by", code="too_many_rows", message=message)
-                raise TooManyRows("too_many_rows", message, [problem])
-            sums = self._rows[key] = _Sums()
-        return sums
+                raise _invalid("too_many_rows", message, TooManyRows)
+            self._rows[key] = _ZERO
+        return key
 
     def result(self, complete_to: datetime | None) -> SettlementBreakdown:
-        """The rows in the order of their keys, then of their currency; a total for each currency."""
+        """Return the rows in the order of their keys, then of their currency, with a total for each currency."""
         totals: dict[str, _Sums] = {}
         for key, sums in self._rows.items():
-            totals.setdefault(key[-1], _Sums()).add(sums)
+            totals[key[-1]] = _add(totals.get(key[-1], _ZERO), sums)
         return SettlementBreakdown(
-            rows=tuple(self._each_row()),
-            totals=tuple(totals[currency].row(currency, {}) for currency in sorted(totals)),
+            rows=tuple(
+                _row(key[-1], sums, dict(zip(self.groups, key[:-1], strict=True)))
+                for key, sums in sorted(self._rows.items())
+            ),
+            totals=tuple(_row(currency, totals[currency], {}) for currency in sorted(totals)),
             complete_to=complete_to,
         )
-
-    def _each_row(self) -> Iterator[BreakdownRow]:
-        for key in sorted(self._rows):
-            yield self._rows[key].row(key[-1], dict(zip(self.groups, key[:-1], strict=True)))

@@ -13,42 +13,42 @@ GENESIS = "0" * 64
 
 
 class SealedTransaction(Frozen):
-    """A transaction as its batch knows it."""
+    """A transaction as its batch names it."""
 
     id: str
     digest: Sha256
-    """Of its canonical bytes as they were committed."""
+    """SHA-256 of its canonical bytes as they were committed."""
 
 
 class Unsealed(Frozen):
-    """What was committed as one and is in no batch yet: sealed in one batch and in this order, or not at all."""
+    """Transactions that were committed together and wait to be sealed: in one batch and in this order."""
 
     transactions: tuple[SealedTransaction, ...] = Field(min_length=1)
     occurred_at: Instant
-    """Of the first."""
+    """The time of the first transaction."""
 
     @property
     def leader(self) -> str:
-        """The id of the first: the row's key is made from it."""
+        """Return the id of the first transaction, from which the row's key is made."""
         return self.transactions[0].id
 
 
 class JournalBatch(Frozen):
-    """Transactions that were sealed together. Batches are numbered from 1 without gaps; never edited, never deleted.
+    """Transactions that were sealed together. Batches are numbered from 1 without gaps and never change.
 
     `hash` is the SHA-256 of the canonical JSON of everything else, with the hash of the batch before it in it.
     """
 
     seq: StrictInt = Field(ge=1)
     sealed_at: Instant
-    """Later than that of the batch before: each batch is an instant of the books."""
+    """Later than that of the batch before: each batch is a sealed instant."""
     transactions: tuple[SealedTransaction, ...]
     previous_hash: Sha256
     hash: Sha256
 
 
 class JournalHead(Frozen):
-    """The latest batch; the sealer's compare-and-set."""
+    """The latest batch, which the sealer compares and sets."""
 
     seq: StrictInt = Field(ge=0)
     sealed_at: Instant | None = None
@@ -56,7 +56,6 @@ class JournalHead(Frozen):
 
 
 def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTransaction], previous_hash: str) -> str:
-    """What a batch's `hash` must be."""
     sealed = {
         "seq": seq,
         "sealed_at": sealed_at.isoformat(),
@@ -67,7 +66,7 @@ def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTrans
 
 
 def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: datetime) -> JournalBatch:
-    """The batch that follows `head`; its instant lies after that of `head` whatever the clock says."""
+    """Return the batch that follows `head`, at a later instant whatever the clock says."""
     seq = head.seq + 1
     sealed_at = now if head.sealed_at is None else max(now, head.sealed_at + timedelta(microseconds=1))
     return JournalBatch(
@@ -80,5 +79,26 @@ def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: date
 
 
 def head_of(batch: JournalBatch) -> JournalHead:
-    """The head once this batch is the latest."""
     return JournalHead(seq=batch.seq, sealed_at=batch.sealed_at, hash=batch.hash)
+
+
+class LedgerCorrupt(Exception):
+    """The ledger is damaged and needs an operator."""
+
+
+class BrokenJournal(LedgerCorrupt):
+    """A batch, or a transaction that it seals, is missing or altered; `reason` names ids and numbers."""
+
+    def __init__(self, seq: int, reason: str, transaction_id: str | None = None) -> None:
+        super().__init__(f"batch {seq}: {reason}")
+        self.seq = seq
+        self.reason = reason
+        self.transaction_id = transaction_id
+
+
+class UnreadableRecord(LedgerCorrupt):
+    """A stored record is not one that the service writes."""
+
+    def __init__(self, collection: str, key: str) -> None:
+        super().__init__(f"{collection}/{key} cannot be read")
+        self.collection, self.key = collection, key

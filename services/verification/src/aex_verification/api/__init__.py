@@ -1,28 +1,25 @@
-"""HTTP in: parse, call one handler, shape the reply."""
+"""HTTP routes: each parses its request, calls one handler and shapes the response."""
 
 from fastapi import APIRouter
 
-from aex_runtime.http.routing import joined
-from aex_verification.api.artifacts import artifacts_of_agents
-from aex_verification.api.catalog import catalog_routes
-from aex_verification.api.contracts import contract_routes
-from aex_verification.api.domains import domain_routes
+from aex_runtime.http.routing import join_routers
+from aex_verification.api.catalog import catalog_routes, domain_routes
+from aex_verification.api.contracts import agent_artifact_routes, contract_routes
 from aex_verification.api.events import event_routes
-from aex_verification.api.export import export_routes
-from aex_verification.api.outcomes import outcome_routes
+from aex_verification.api.outcomes import export_routes, outcome_routes
 from aex_verification.api.verify import verify_routes
 from aex_verification.deps import Deps
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Every route of the service."""
-    return joined(
+    """Return all routes of the service."""
+    return join_routers(
         contract_routes(deps),
         event_routes(deps),
-        export_routes(deps),  # before the outcome of a contract of that name
+        export_routes(deps),  # before the outcome of a contract named `export`
         outcome_routes(deps),
         verify_routes(deps),
         catalog_routes(deps),
-        artifacts_of_agents(deps),
+        agent_artifact_routes(deps),
         domain_routes(deps),
     )

@@ -1,5 +1,6 @@
-"""Contracts and their attempts."""
+"""Routes of contracts, their attempts, and agents' artifacts."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -7,21 +8,23 @@ from fastapi import APIRouter, Depends, Query, Response
 from aex_models.audiences import project
 from aex_models.contract import Candidate, ContractStatus
 from aex_models.governance import Party
+from aex_runtime.artifacts import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
-from aex_verification.handlers.await_verdict import TOLD, awaited_attempt
+from aex_verification.handlers.artifacts import find_readable_size, make_uploads
 from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
 from aex_verification.handlers.read import (
-    attempt_row,
-    attempt_view,
     list_attempts,
     list_contracts,
-    shown_attempt,
-    shown_contract,
-    visible_contract,
+    load_attempt,
+    load_visible_contract,
+    make_attempt_view,
+    render_attempt,
+    render_contract,
 )
 from aex_verification.handlers.submit_output import submit_output
 
@@ -33,25 +36,32 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 Json = dict[str, Any]
 
 MAX_WAIT_S = 30
-_POSTED: dict[int | str, dict[str, Any]] = {
+_POST_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The verdict: it came in time, or stands from before", "model": Json},
     202: {"description": "Taken; there is no verdict yet"},
 }
 
 
 def contract_routes(deps: Deps) -> APIRouter:
-    """`/contracts` and what lies below it."""
     router = service_router("/v1", tags=["contracts"])
+    _add_contracts(router, deps)
+    _add_attempts(router, deps)
+    _add_closing(router, deps)
+    return router
 
+
+def _add_contracts(router: APIRouter, deps: Deps) -> None:
     @router.get("/contracts", summary="The caller's contracts, newest first")
     async def contracts(reader: Parties, paging: Paging, status: ContractStatus | None = None) -> Json:
         return await list_contracts(deps, reader, paging, status)
 
     @router.get("/contracts/{contract_id}", summary="One contract")
     async def get_contract(contract_id: str, reader: Parties) -> Json:
-        return await shown_contract(deps, reader, await visible_contract(deps, reader, contract_id))
+        return await render_contract(deps, reader, await load_visible_contract(deps, reader, contract_id))
 
-    @router.post("/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate", responses=_POSTED)
+    @router.post(
+        "/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate", responses=_POST_RESPONSES
+    )
     async def post_output(
         contract_id: str,
         candidate: Candidate,
@@ -62,34 +72,42 @@ def contract_routes(deps: Deps) -> APIRouter:
     ) -> Json:
         party = Party(id=agent.id, org=agent.org)
         effect, replay = await submit_output(deps, party, contract_id, candidate, request)
-        row = await awaited_attempt(deps, contract_id, effect.resource_id, wait_s)
-        response.status_code = 200 if row.status in TOLD else 202
+        row = await wait_for_attempt(deps, contract_id, effect.resource_id, wait_s)
+        response.status_code = 200 if row.status in GRADED else 202
         response.headers.update(effect.headers)
         response.headers["Location"] = f"/v1/contracts/{contract_id}/attempts/{row.attempt_id}"
-        view = await attempt_view(deps, row, replay=replay or effect.replayed)
-        # Of a candidate that was known it is this posting that was not counted.
+        view = await make_attempt_view(deps, row, replay=replay or effect.is_replay)
+        # A known candidate may have been counted; this posting of it was not.
         return project(view.model_copy(update={"counted": False}) if replay else view, agent.role)
 
+
+def _add_attempts(router: APIRouter, deps: Deps) -> None:
     @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first")
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Json:
-        await visible_contract(deps, reader, contract_id)
+        await load_visible_contract(deps, reader, contract_id)
         return await list_attempts(deps, reader, contract_id, paging)
 
     @router.get("/contracts/{contract_id}/attempts/{attempt_id}", summary="One attempt")
     async def get_attempt(contract_id: str, attempt_id: str, reader: Parties) -> Json:
-        await visible_contract(deps, reader, contract_id)
-        return await shown_attempt(deps, reader, await attempt_row(deps, contract_id, attempt_id))
+        await load_visible_contract(deps, reader, contract_id)
+        return await render_attempt(deps, reader, await load_attempt(deps, contract_id, attempt_id))
 
+
+def _add_closing(router: APIRouter, deps: Deps) -> None:
     @router.post("/contracts/{contract_id}/finalize", summary="Settle early with the best judged candidate")
     async def finalise(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
         effect = await finalise_contract(deps, agent.id, contract_id, request)
         response.headers.update(effect.headers)
-        return await shown_contract(deps, agent, await visible_contract(deps, agent, contract_id))
+        return await render_contract(deps, agent, await load_visible_contract(deps, agent, contract_id))
 
     @router.post("/contracts/{contract_id}/cancel", summary="Cancel before the first candidate")
     async def cancel(contract_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
         effect = await cancel_contract(deps, consumer.id, contract_id, request)
         response.headers.update(effect.headers)
-        return await shown_contract(deps, consumer, await visible_contract(deps, consumer, contract_id))
+        return await render_contract(deps, consumer, await load_visible_contract(deps, consumer, contract_id))
 
-    return router
+
+def agent_artifact_routes(deps: Deps) -> APIRouter:
+    """Return the routes of `/artifacts`: agents upload, consumers read what came with readable outputs."""
+    readers = Allow("agent", "consumer")
+    return artifact_routes(make_uploads(deps), Allow("agent"), readers, partial(find_readable_size, deps))

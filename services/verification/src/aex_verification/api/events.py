@@ -1,4 +1,4 @@
-"""A contract's events, followed as they come."""
+"""Route of a contract's events as a stream."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.sse import format_sse_event
 
 from aex_runtime.http.auth import Allow, Principal
-from aex_runtime.http.event_stream import MEDIA_TYPE, EventStream
 from aex_runtime.http.routing import service_router
+from aex_runtime.http.streaming import MEDIA_TYPE, EventStream
 from aex_verification.deps import Deps
-from aex_verification.handlers.follow_contract import MAX_DIGITS, first_to_tell, follow_contract
+from aex_verification.handlers.follow_contract import MAX_DIGITS, find_start, follow_contract
 
 Parties = Annotated[Principal, Depends(Allow("consumer", "agent", "operator"))]
 LastEventId = Annotated[
@@ -38,7 +38,7 @@ _EVENT: dict[str, Any] = {
         "retry": {"type": "integer"},
     },
 }
-_ANSWERS: dict[int | str, dict[str, Any]] = {
+_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The events, as server-sent events: `id` is the `seq`, `event` the `type`, `data` the event",
         "content": {MEDIA_TYPE: {"schema": _EVENT, "example": _EXAMPLE}},
@@ -48,12 +48,11 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 def event_routes(deps: Deps) -> APIRouter:
-    """`/contracts/{contract_id}/events`."""
     router = service_router("/v1", tags=["contracts"])
 
-    async def place(reader: Parties) -> AsyncIterator[None]:
-        # Left once the answer has been sent to its end, or its reader has gone.
-        async with deps.followers.admitted(reader):
+    async def stream_slot(reader: Parties) -> AsyncIterator[None]:
+        # Released once the response has been sent to its end, or its reader has disconnected.
+        with deps.subscribers.admit(reader):
             yield
 
     @router.get(
@@ -61,24 +60,24 @@ def event_routes(deps: Deps) -> APIRouter:
         status_code=200,
         summary="Follow a contract",
         response_class=EventStream,
-        responses=_ANSWERS,
-        dependencies=[Depends(place)],
+        responses=_RESPONSES,
+        dependencies=[Depends(stream_slot)],
     )
     async def follow(
         contract_id: str, reader: Parties, request: Request, last_event_id: LastEventId = None
     ) -> Response:
-        """Every event of the contract, from the first, or from the one after `Last-Event-ID`, on any instance.
+        """Stream the contract's events from the first, or from the one after `Last-Event-ID`, on any instance.
 
-        The stream ends after the contract's last event. It ends before, too, after some minutes and with the token:
-        come back with the last id that was read. Comments are sent where nothing else is.
+        The stream ends after the contract's last event. It also ends after some minutes and with the token: reconnect
+        with the last id that was read. Comments keep an idle stream open.
         """
-        after = await first_to_tell(deps, reader, contract_id, last_event_id)
+        after = await find_start(deps, reader, contract_id, last_event_id)
         if after is None:
             return Response(status_code=204)
         return EventStream(
             _frames(follow_contract(deps, reader, contract_id, after)),
             streams=request.app.state.open_streams,
-            lifetime_s=deps.followers.bounds.lifetime_of(reader, deps.clock.now(), deps.ids.jitter()),
+            lifetime_s=deps.subscribers.bounds.lifetime_of(reader, deps.clock.now(), deps.ids.jitter()),
         )
 
     return router

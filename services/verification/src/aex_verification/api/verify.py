@@ -1,4 +1,4 @@
-"""Verdicts without a contract."""
+"""Route of verdicts without a contract."""
 
 from contextlib import ExitStack
 from typing import Annotated, Any
@@ -9,50 +9,48 @@ from aex_models.audiences import Disclosure, project
 from aex_models.results import VerificationResult
 from aex_outcomes.submission.verify_request import VerifyRequest
 from aex_runtime.http.auth import Allow, Principal
+from aex_runtime.http.body import DocumentedBody, body_bytes
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.http.problems import criteria_responses
-from aex_runtime.http.raw_body import DescribedAs, body_size
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
-from aex_verification.handlers.try_candidate import try_candidate
-from aex_verification.turnstile import Turnstile
+from aex_verification.handlers.verify_without_contract import grade_without_contract
 
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
-Given = Annotated[Any, DescribedAs(VerifyRequest), Body()]
-Size = Annotated[int, Depends(body_size)]
-Json = dict[str, Any]
+RequestBody = Annotated[Any, DocumentedBody(VerifyRequest), Body()]
+Size = Annotated[int, Depends(body_bytes)]
 
-MAX_OF_ONE, MAX_OF_ALL = 16, 200
-"""Verifications at once, of one consumer and of all, in this process: contracts' candidates wait in the same queue."""
-SCIENCE_OF_ONE, SCIENCE_OF_ALL = 2, 6
-"""Those of them with science, whose raw data are written out to be read, and which may ask a reviewer."""
+MAX_PER_CONSUMER, MAX_TOTAL = 16, 200
+"""Verifications at once in this process; candidates of contracts wait in the same queue."""
+MAX_SCIENCE_PER_CONSUMER, MAX_SCIENCE = 2, 6
+"""Maximum with science: their raw data are written to files, and they may call a reviewer."""
 
 
 def verify_routes(deps: Deps) -> APIRouter:
-    """`/verify`."""
     router = service_router("/v1", tags=["verify"])
-    turnstile, examinations = Turnstile(MAX_OF_ONE, MAX_OF_ALL), Turnstile(SCIENCE_OF_ONE, SCIENCE_OF_ALL)
+    limiter = ConcurrencyLimiter(MAX_PER_CONSUMER, MAX_TOTAL, "verifications", "verifier_busy")
+    science_limiter = ConcurrencyLimiter(MAX_SCIENCE_PER_CONSUMER, MAX_SCIENCE, "verifications", "verifier_busy")
 
     @router.post(
         "/verify",
         summary="Try criteria on an output, store nothing",
         responses={200: {"model": VerificationResult}, **criteria_responses()},
     )
-    async def post_verify(body: Given, size: Size, consumer: Consumer, _: Idempotent) -> Json:
-        """The verdict that a candidate with this output would get from the engine, at no cost.
+    async def post_verify(body: RequestBody, size: Size, consumer: Consumer, _: Idempotent) -> dict[str, Any]:
+        """Return the verdict that a candidate with this output would get from the engine, at no cost.
 
-        Governance is not asked (`governance.action` is `skipped`), so bonuses follow success alone; `contract_id` is
-        `none`, and `candidate_hash` that of an attempt with this candidate. With `science`, its claims are held
-        against the consumer's own raw data, inline in `data`, and its artifacts, and a reviewer is asked where
-        `checks` say so. An `Idempotency-Key` is taken and changes nothing: there is no effect that a repeat could
-        double.
+        Governance is not called (`governance.action` is `skipped`), so bonuses follow success alone. `contract_id` is
+        `none`, and `candidate_hash` that of an attempt with this candidate. With `science`, claims are compared with
+        the consumer's own raw data, inline in `data`, and with artifacts; a reviewer reads them where `checks` say so.
+        An `Idempotency-Key` is accepted without effect.
         """
-        with ExitStack() as places:
-            places.enter_context(turnstile.passed(consumer.id))
+        with ExitStack() as slots:
+            slots.enter_context(limiter.acquire(consumer.id))
             if isinstance(body, dict) and body.get("science") is not None:
-                places.enter_context(examinations.passed(consumer.id))
-            result = await try_candidate(deps, consumer, body, size)
-        return project(result, consumer.role, Disclosure(output=True))  # it is the consumer's own
+                slots.enter_context(science_limiter.acquire(consumer.id))
+            result = await grade_without_contract(deps, consumer, body, size)
+        return project(result, consumer.role, Disclosure(output=True))  # the consumer's own output
 
     return router

@@ -1,1 +1,1 @@
-"""One command a file: load, decide, then save, emit and set timers in one transaction."""
+"""Commands on contracts: load, decide, then save, emit and set timers in one transaction."""

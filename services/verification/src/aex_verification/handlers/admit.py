@@ -1,30 +1,28 @@
-"""An award becomes a contract: by event, or read through where the event is still on its way."""
+"""Opening of contracts: by event, or by read-through before the event arrives."""
 
 import structlog
 
 from aex_models.events import ContractAwarded
 from aex_outcomes.lifecycle.transitions import opened
 from aex_runtime.errors import NotFound
-from aex_runtime.store.keys import key_of
-from aex_runtime.telemetry import current_trace, in_trace_of
-from aex_runtime.tracing.subjects import about
+from aex_runtime.store.port import key_of
+from aex_runtime.store.table import Stored
+from aex_runtime.telemetry import current_trace, subject_trace
+from aex_runtime.tracing.spans import about
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.timers import DEADLINE
+from aex_verification.handlers.save_contract import DEADLINE
 from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
 
-log = structlog.get_logger()
-
-
 _MAX_ID = 128
-"""Characters: no id is longer, and an address can hold only so many."""
+"""Characters: no id is longer, and a URL can hold only so many."""
+_log = structlog.get_logger(__name__)
 
 
 async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
     """Open the contract, once; a repeated award changes nothing."""
-    award = awarded.award
-    key = key_of(award.contract_id)
+    award, key = awarded.award, key_of(awarded.award.contract_id)
 
     async def open_once(unit: Unit) -> bool:
         if await unit.get(CONTRACTS, key):
@@ -45,18 +43,32 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
         return True
 
     if await deps.unit_of_work.run(open_once):
-        log.info("contract_opened", contract_id=award.contract_id, work_id=award.work_id, agent_id=award.agent_id)
+        _log.info("contract_opened", contract_id=award.contract_id, work_id=award.work_id, agent_id=award.agent_id)
 
 
-async def contract_row(deps: Deps, contract_id: str) -> ContractRow:
-    """The contract, admitted from work-publisher where its event has not come yet. Raises `NotFound`."""
+async def load_contract(
+    deps: Deps, contract_id: str, agent_id: str | None = None, consumer_id: str | None = None
+) -> ContractRow:
+    """Return the contract, admitted from work-publisher before its event arrives.
+
+    Raises `NotFound`, also where it is not the contract of the agent or consumer that is given.
+    """
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         found = await deps.awards.get(contract_id)
         if found is not None:
-            with in_trace_of(found.traceparent, "open contract", about(contract_id)):
+            with subject_trace(found.traceparent, "open contract", about(contract_id)):
                 await admit_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
+    row = stored.record if stored else None
+    if row is None or agent_id not in {None, row.agent_id} or consumer_id not in {None, row.consumer_id}:
+        raise NotFound("contract_not_found", "No such contract")
+    return row
+
+
+async def require_contract(unit: Unit, contract_id: str) -> Stored[ContractRow]:
+    """Return the contract in a transaction. Raises `NotFound`."""
+    stored = await unit.get(CONTRACTS, key_of(contract_id))
     if stored is None:
         raise NotFound("contract_not_found", "No such contract")
-    return stored.record
+    return stored

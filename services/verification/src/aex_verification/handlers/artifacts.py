@@ -1,47 +1,47 @@
-"""Agents' artifacts: whether a candidate names its agent's own, and who may read them."""
+"""Agents' artifacts: their use by candidates, and their readers."""
 
 from collections.abc import Mapping
 
 from aex_models.audiences import Audience
 from aex_models.canonical import sha256_hex
 from aex_models.contract import Candidate
-from aex_runtime.artifacts.uploads import Upload, Uploads, not_uploaded, total_size
-from aex_runtime.errors import InvalidRequest, told
-from aex_runtime.identity.principal import Principal
-from aex_runtime.store.keys import key_of
-from aex_runtime.store.port import Scalar
+from aex_runtime.artifacts import Upload, Uploads, missing_upload_problems, total_size
+from aex_runtime.errors import InvalidRequest, summarize_problems
+from aex_runtime.identity.principals import Principal
+from aex_runtime.store.port import Scalar, key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.repository import ARTIFACT_USES, ARTIFACTS_AREA, OUTCOMES, UPLOADS
-from aex_verification.rules.artifacts import ArtifactUse, artifact_problems, total_problems
-from aex_verification.rules.outcome import paid_for
+from aex_verification.rules.candidates import ArtifactUse, check_artifacts, check_total_size
+from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import ContractRow
 
-_LOOKED_AT = 100
-"""Contracts at a time that are looked at for one that its consumer paid for."""
+_PAGE = 100
+"""Uses that are read at a time in search of one that the consumer pays for."""
 
 
-def uploads_of(deps: Deps) -> Uploads:
-    """The service's uploads."""
+def make_uploads(deps: Deps) -> Uploads:
     return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work)
 
 
-async def uploaded_for(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:
-    """The uploads that a candidate names, by digest. Raises `InvalidRequest` with all that is wrong with artifacts."""
+async def resolve_artifacts(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:
+    """Return a candidate's uploads by digest. Raises `InvalidRequest` with all problems of its artifacts."""
     if not candidate.artifacts:
         return {}
-    named = [(f"/artifacts/{at}/sha256", artifact.sha256) for at, artifact in enumerate(candidate.artifacts)]
-    found = await uploads_of(deps).of(Audience.AGENT, agent_id, [digest for _, digest in named if digest is not None])
-    problems = artifact_problems(candidate.artifacts)
-    problems += not_uploaded(named, found, "/v1/artifacts")
-    problems += total_problems(candidate.artifacts, total_size([digest for _, digest in named], found))
+    digests = [(f"/artifacts/{at}/sha256", artifact.sha256) for at, artifact in enumerate(candidate.artifacts)]
+    found = await make_uploads(deps).find(
+        Audience.AGENT, agent_id, [digest for _, digest in digests if digest is not None]
+    )
+    problems = check_artifacts(candidate.artifacts)
+    problems += missing_upload_problems(digests, found, "/v1/artifacts")
+    problems += check_total_size(candidate.artifacts, total_size([digest for _, digest in digests], found))
     if problems:
-        raise InvalidRequest(problems[0].code, told(problems), problems)
+        raise InvalidRequest(problems[0].code, summarize_problems(problems), problems)
     return found
 
 
 def record_uses(unit: Unit, row: ContractRow, attempt_id: str, uploads: Mapping[str, Upload]) -> None:
-    """With the candidate, that it names these."""
+    """Record, with the candidate, that it names these uploads."""
     for upload in uploads.values():
         use = ArtifactUse(
             digest=upload.digest,
@@ -54,23 +54,26 @@ def record_uses(unit: Unit, row: ContractRow, attempt_id: str, uploads: Mapping[
         unit.put(ARTIFACT_USES, sha256_hex(f"{row.contract_id}\x1f{upload.digest}".encode()), use)
 
 
-async def readable_size(deps: Deps, reader: Principal, digest: str) -> int | None:
-    """The size of an artifact that the reader may have: its agent always, a consumer once it paid for one with it."""
+async def find_readable_size(deps: Deps, reader: Principal, digest: str) -> int | None:
+    """Return the size in bytes of an artifact that the reader may have, else None.
+
+    Its agent always may, a consumer once it pays for an output that came with it.
+    """
     if reader.role is Audience.CONSUMER:
-        return await _paid_size(deps, reader.id, digest)
-    found = await uploads_of(deps).of(reader.role, reader.id, [digest])
+        return await _find_paid_size(deps, reader.id, digest)
+    found = await make_uploads(deps).find(reader.role, reader.id, [digest])
     return found[digest].size if found else None
 
 
-async def _paid_size(deps: Deps, consumer_id: str, digest: str) -> int | None:
+async def _find_paid_size(deps: Deps, consumer_id: str, digest: str) -> int | None:
     equal = {"consumer_id": consumer_id, "digest": digest}
     after: tuple[Scalar, str] | None = None
     while True:
-        page = await ARTIFACT_USES.find(deps.store, equal, "used_at", "desc", after=after, limit=_LOOKED_AT)
+        page = await ARTIFACT_USES.find(deps.store, equal, "used_at", "desc", after=after, limit=_PAGE)
         keys = [key_of(stored.record.contract_id) for stored in page]
         outcomes = await OUTCOMES.get_many(deps.store, keys) if keys else []
-        if any(map(paid_for, outcomes)):
+        if any(map(is_paid_for, outcomes)):
             return page[0].record.size
-        if len(page) < _LOOKED_AT:
+        if len(page) < _PAGE:
             return None
         after = (page[-1].document.fields["used_at"], page[-1].document.key)

@@ -1,6 +1,6 @@
-"""A work was submitted: its code, its reference and its data are tried, and work-publisher is told what came of it.
+"""Trials of submitted works: code, reference and raw data, reported to work-publisher.
 
-A work with custom code waits for that, however long the sandbox is away; one without was open at once.
+A work with custom code waits for its trial, however long the sandbox is away; others are open at once.
 """
 
 from contextlib import ExitStack
@@ -12,147 +12,145 @@ from aex_models.events import WorkChecked, WorkSubmitted
 from aex_models.work import EvaluationBlob, EvaluationRef
 from aex_outcomes.science.confined import ExaminationLost
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobTooLarge
-from aex_runtime.handlers import Poison, RetryLater
-from aex_runtime.store.keys import key_of
+from aex_runtime.records import Poison, RetryLater
+from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.examine_candidate import Exhibit, examined
-from aex_verification.handlers.slow_place import has_place
-from aex_verification.handlers.timers import CHECK
+from aex_verification.handlers.examine_candidate import ExaminationInput, run_examination
+from aex_verification.handlers.save_contract import CHECK
+from aex_verification.limits import try_acquire_slow_slot
 from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS
 from aex_verification.rules.checks import (
+    EVALUATION_AREA,
     MAX_LOST,
     UNRUNNABLE,
-    Findings,
     PendingCheck,
-    WorkCheck,
-    data_warnings,
+    TrialFindings,
+    WorkCheckRecord,
+    has_criteria_trial,
+    has_data_trial,
     is_slow_trial,
-    needs_trial,
-    tries_criteria,
-    tries_data,
+    warn_about_data,
 )
-from aex_verification.rules.evaluation import AREA, read_blob
-from aex_verification.rules.policy import SYSTEM_BACKOFF
+from aex_verification.rules.records import SYSTEM_BACKOFF
 
-_SLOW = 6
-"""Failures after which a wait is near its longest: data that are lost do not come back in seconds."""
+_LOST_DATA_RETRY = 6
+"""Retry number with a delay near the longest: lost data do not return in seconds."""
 _log = structlog.get_logger(__name__)
 
 
 async def check_work(deps: Deps, pending: PendingCheck) -> None:
-    """Try what there is to try, once; a repeat tells again what the first one found.
+    """Run the work's trial once; a repeat publishes the first findings.
 
-    Raises `RetryLater` for evaluation data that are not there, `Poison` for what is none, `TrialBroken`.
+    Raises `RetryLater` for missing evaluation data, `Poison` for unreadable ones, and `TrialBroken`.
     """
     submitted = pending.submitted
     if submitted.evaluation is None:
         return
     known = await CHECKS.get(deps.store, key_of(submitted.work_id))
     if known is not None:
-        await _tell(deps, submitted, known.record.findings)
+        await _publish(deps, submitted, known.record.findings)
         return
-    blob = await _blob(deps, submitted, submitted.evaluation)
-    if not needs_trial(blob):
+    blob = await _load_blob(deps, submitted, submitted.evaluation)
+    if not (has_criteria_trial(blob) or has_data_trial(blob)):
         return
-    with ExitStack() as place:
-        if is_slow_trial(blob) and not has_place(deps, submitted.consumer_id, place):
-            await _wait(deps, pending, "others are tried")
+    with ExitStack() as slot:
+        if is_slow_trial(blob) and not try_acquire_slow_slot(deps.slow_limiter, submitted.consumer_id, slot):
+            await _delay(deps, pending, "no slot for slow grading is free")
             return
-        findings = await _findings(deps, pending, blob)
+        findings = await _try_work(deps, pending, blob)
     if findings is not None and (submitted.custom_metrics or findings.warnings):
-        await _tell(deps, submitted, findings)
+        await _publish(deps, submitted, findings)
 
 
-async def _blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> EvaluationBlob:
-    """The evaluation data. Work-publisher wrote them before it told of the work: missing, they are lost."""
+async def _load_blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> EvaluationBlob:
     try:
-        return read_blob(await deps.blobs.get(AREA, ref.digest, max_bytes=ref.size))
+        content = await deps.blobs.get(EVALUATION_AREA, ref.digest, max_bytes=ref.size)
+        return EvaluationBlob.model_validate_json(content)
     except (BlobMissing, BlobCorrupt, BlobTooLarge) as error:
+        # Work-publisher writes the data before its event.
         _log.critical("evaluation_lost", alarm=True, work_id=submitted.work_id, kind=type(error).__name__)
-        delay = SYSTEM_BACKOFF.delay(_SLOW, deps.ids.jitter())
+        delay = SYSTEM_BACKOFF.delay(_LOST_DATA_RETRY, deps.ids.jitter())
         raise RetryLater(delay, f"the evaluation data of {submitted.work_id} are lost") from None
     except ValidationError:  # its text quotes the data
         raise Poison(f"the evaluation data of {submitted.work_id} are not readable") from None
 
 
-async def _findings(deps: Deps, pending: PendingCheck, blob: EvaluationBlob) -> Findings | None:
-    """What the trial finds; None where the work has to wait, or where there is nothing to tell any more."""
+async def _try_work(deps: Deps, pending: PendingCheck, blob: EvaluationBlob) -> TrialFindings | None:
+    """Return the findings; None where the work has to wait."""
     submitted = pending.submitted
     try:
-        return await _with_data(deps, pending, blob, await _tried(deps, submitted, blob))
+        findings = TrialFindings()
+        if blob.evaluation is not None and has_criteria_trial(blob):
+            trial = TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, blob.evaluation)
+            findings = await deps.trials.dry_run(trial)
+        return await _add_data_warnings(deps, pending, blob, findings)
     except TrialUnavailable as error:
-        await _wait(deps, pending, str(error))
+        await _delay(deps, pending, str(error))
     except TrialLost as error:
         lost = pending.lost + 1
         if lost < MAX_LOST:
-            await _wait(deps, pending.model_copy(update={"lost": lost}), str(error))
+            await _delay(deps, pending.model_copy(update={"lost": lost}), str(error))
         elif submitted.custom_metrics:
-            return Findings(problems=(UNRUNNABLE,))
+            return TrialFindings(problems=(UNRUNNABLE,))
         else:
             _log.error("work_not_checked", work_id=submitted.work_id, reason=str(error))
-            return Findings()
+            return TrialFindings()
     return None
 
 
-async def _tried(deps: Deps, submitted: WorkSubmitted, blob: EvaluationBlob) -> Findings:
-    """The dry run of custom code and of the reference, where there are any."""
-    if blob.evaluation is None or not tries_criteria(blob):
-        return Findings()
-    return await deps.trials.dry_run(
-        TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, blob.evaluation)
-    )
-
-
-async def _with_data(deps: Deps, pending: PendingCheck, blob: EvaluationBlob, found: Findings) -> Findings | None:
-    """The findings with what the work's statistics do not find in its own data; None where the work has to wait."""
+async def _add_data_warnings(
+    deps: Deps, pending: PendingCheck, blob: EvaluationBlob, findings: TrialFindings
+) -> TrialFindings | None:
+    """Return the findings with warnings on the work's own data; None where the work has to wait."""
     submitted, science = pending.submitted, blob.science
-    if science is None or not tries_data(blob):
-        return found
-    exhibit = Exhibit(f"trials of {submitted.consumer_id}", submitted.work_id, science, submitted.domain, None, {})
+    if science is None or not has_data_trial(blob):
+        return findings
+    queue = f"trials of {submitted.consumer_id}"
+    request = ExaminationInput(queue, submitted.work_id, science, submitted.domain, None, {})
     try:
         domain = deps.catalog.domain_of(science.domain, submitted.domain)
-        odd = data_warnings(science, domain, await examined(deps, exhibit))
+        warnings = warn_about_data(science, domain, await run_examination(deps, request))
     except ExaminationLost as error:
         lost = pending.data_lost + 1
         if lost < MAX_LOST:
-            await _wait(deps, pending.model_copy(update={"data_lost": lost}), str(error))
+            await _delay(deps, pending.model_copy(update={"data_lost": lost}), str(error))
             return None
         _log.error("work_data_not_tried", work_id=submitted.work_id, reason=str(error))
-        return found
-    return found.model_copy(update={"warnings": (*found.warnings, *odd)})
+        return findings
+    return findings.model_copy(update={"warnings": (*findings.warnings, *warnings)})
 
 
-async def _wait(deps: Deps, pending: PendingCheck, reason: str) -> None:
-    """Try again on a timer, without limit: a work is never refused, nor lost, for the platform's fault."""
+async def _delay(deps: Deps, pending: PendingCheck, reason: str) -> None:
+    """Retry by timer, without limit: a work is never refused or lost for the platform's fault."""
     work_id, waited = pending.submitted.work_id, pending.waited + 1
     delay = SYSTEM_BACKOFF.delay(waited, deps.ids.jitter())
-    again = pending.model_copy(update={"waited": waited}).model_dump(mode="json")
+    payload = pending.model_copy(update={"waited": waited}).model_dump(mode="json")
 
     async def wait(unit: Unit) -> None:
-        unit.set_timer(CHECK, work_id, unit.now + delay, again)
+        unit.set_timer(CHECK, work_id, unit.now + delay, payload)
 
     await deps.unit_of_work.run(wait)
-    _log.warning("work_check_waits", work_id=work_id, reason=reason, retry_in_s=delay.total_seconds())
+    _log.warning("work_check_delayed", work_id=work_id, reason=reason, retry_in_s=delay.total_seconds())
 
 
-async def _tell(deps: Deps, submitted: WorkSubmitted, findings: Findings) -> None:
-    """Write the end down and tell of it. Where there is one already, that one is told again, under the same id."""
+async def _publish(deps: Deps, submitted: WorkSubmitted, findings: TrialFindings) -> None:
+    """Record and publish the findings; where a record exists, publish that one under the same id."""
     key = key_of(submitted.work_id)
 
-    async def tell(unit: Unit) -> WorkChecked:
+    async def publish(unit: Unit) -> WorkChecked:
         stored = await unit.get(CHECKS, key)
-        told = stored.record.findings if stored else findings
+        final = stored.record.findings if stored else findings
         event = WorkChecked(
-            work_id=submitted.work_id, ok=not told.problems, problems=told.problems, warnings=told.warnings
+            work_id=submitted.work_id, ok=not final.problems, problems=final.problems, warnings=final.warnings
         )
         if stored is None:
-            unit.create(CHECKS, key, WorkCheck(work_id=submitted.work_id, findings=told, checked_at=unit.now))
+            unit.create(CHECKS, key, WorkCheckRecord(work_id=submitted.work_id, findings=final, checked_at=unit.now))
         unit.emit("work.checked", submitted.work_id, event)
         unit.cancel_timer(CHECK, submitted.work_id)
         return event
 
-    event = await deps.unit_of_work.run(tell)
+    event = await deps.unit_of_work.run(publish)
     codes = [*(each.code for each in event.problems), *(each.code for each in event.warnings)]
     _log.info("work_checked", work_id=submitted.work_id, ok=event.ok, found=codes)

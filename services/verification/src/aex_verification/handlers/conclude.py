@@ -1,119 +1,214 @@
-"""Before anything becomes final, governance is asked; then the contract ends, or is held for an operator."""
+"""End of a contract: governance decides, then the outcome is written, or the contract is held."""
 
 from typing import Any
 
 import structlog
 
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
-from aex_models.events import ContractAwarded
-from aex_models.governance import Action, GovernanceResult, HoldCause, ValidationDecision
-from aex_outcomes.engine.governance import apply_governance, word_of
-from aex_outcomes.lifecycle.transitions import ended
-from aex_runtime.store.keys import key_of
+from aex_models.events import ContractAwarded, OutcomeHeld, OutcomeVerified
+from aex_models.governance import Action, DecidedBy, GovernanceResult, HoldCause, ValidationDecision
+from aex_models.results import VerificationResult
+from aex_outcomes.engine.final_result import apply_governance, governance_result
+from aex_outcomes.lifecycle.state import ContractState
+from aex_outcomes.lifecycle.transitions import ended, held
+from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.earlier_attempts import earlier_attempts
-from aex_verification.handlers.finish import write_outcome
-from aex_verification.handlers.hold_contract import closes_on, hold_contract, judged_result
-from aex_verification.handlers.judge_candidate import Job, find_job
-from aex_verification.handlers.materials import Materials
-from aex_verification.handlers.save_contract import save_contract
-from aex_verification.handlers.without_governance import ask_again_or_hold, wait_for_governance
+from aex_verification.handlers.grade_candidate import (
+    AttemptInputs,
+    CurrentAttempt,
+    load_current_attempt,
+    load_earlier_attempts,
+)
+from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, save_contract
+from aex_verification.measures import ATTEMPTS_TOTAL, CONTRACTS_ENDED_TOTAL
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
-from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS
-from aex_verification.rules.records import AttemptRow, ContractRow
-from aex_verification.rules.validation import validation_request
+from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
+from aex_verification.rules.governance import make_validation_request
+from aex_verification.rules.outcomes import make_outcome
+from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, governance_delay
 
-log = structlog.get_logger()
+_NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
+_log = structlog.get_logger(__name__)
 
 
 async def conclude_contract(deps: Deps, contract_id: str) -> None:
-    """Have the contract that closes end as `conclude_on` does. No-op where it does not close."""
+    """Conclude a contract that closes, as `conclude_attempt` does; ignore others."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None or not stored.record.state.closes:
         return
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
         raise LookupError(f"{contract_id} closes without an attempt")
-    await conclude_on(deps, await find_job(deps, stored.record.state, attempt_id))
+    await conclude_attempt(deps, await load_current_attempt(deps, stored.record.state, attempt_id))
 
 
-async def conclude_on(deps: Deps, job: Job) -> None:
-    """Ask governance about the attempt that the outcome rests on, and do as it says.
+async def conclude_attempt(deps: Deps, current: CurrentAttempt) -> None:
+    """Call governance on the attempt that the outcome rests on, and apply its decision.
 
-    `job` is as it was last recorded; what others have made of the contract meanwhile is seen when it ends.
+    `current` is as it was last recorded; concurrent changes of the contract are read when it ends.
     """
-    contract_id, attempt_id = job.contract_id, job.attempt_id
+    contract_id, attempt_id = current.contract_id, current.attempt_id
     try:
-        decision = await _decision(deps, job)
+        decision = await _decide(deps, current)
     except GovernanceUnavailable as error:
-        log.warning("governance_unreachable", contract_id=contract_id, error=str(error))
-        await wait_for_governance(deps, contract_id, attempt_id)
+        _log.warning("governance_unreachable", contract_id=contract_id, error=str(error))
+        await _retry_or_hold(deps, current, refused=False)
     except GovernanceRefused as error:
-        log.warning("governance_refused", contract_id=contract_id, attempt_id=attempt_id, error=str(error))
-        await ask_again_or_hold(deps, contract_id, attempt_id)
+        _log.warning("governance_refused", contract_id=contract_id, attempt_id=attempt_id, error=str(error))
+        await _retry_or_hold(deps, current, refused=True)
     else:
-        await _apply(deps, job, decision)
-    deps.waits.wake(attempt_id)
-    deps.followers.wake(contract_id)
+        await _apply(deps, current, decision)
+    deps.notifier.wake(attempt_id)
+    deps.subscribers.wake(contract_id)
 
 
-async def _decision(deps: Deps, job: Job) -> ValidationDecision:
-    """What governance says."""
+async def _decide(deps: Deps, current: CurrentAttempt) -> ValidationDecision:
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
-    earlier = await earlier_attempts(deps, job.state, job.attempt)
-    request = validation_request(job.awarded, job.attempt, job.candidate, earlier)
+    earlier = await load_earlier_attempts(deps, current.state, current.row)
+    request = make_validation_request(current.awarded, current.row, current.candidate, earlier)
     return await deps.governance.validate(request)
 
 
-async def _apply(deps: Deps, job: Job, decision: ValidationDecision) -> None:
-    """Do as governance says of this attempt. An operator's retry may have put another in its place meanwhile."""
-    contract_id, attempt_id, word = job.contract_id, job.attempt_id, word_of(decision)
+async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecision) -> None:
+    """Apply the decision, unless an operator's retry has replaced the attempt."""
+    contract_id, governance = current.contract_id, governance_result(decision)
 
     async def apply(unit: Unit) -> ContractStatus | None:
-        stored = await unit.get(CONTRACTS, key_of(contract_id))
-        attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
-        if stored is None or attempt is None or not closes_on(stored.record, attempt_id):
+        found = await _load_closing(unit, contract_id, current.attempt_id)
+        if found is None:
             return None
-        if word.action is Action.HOLD:
-            hold_contract(unit, stored, attempt, word, HoldCause.FRAUD_SUSPECTED)
+        stored, attempt = found
+        if governance.action is Action.HOLD:
+            _hold_contract(unit, stored, attempt, governance, HoldCause.FRAUD_SUSPECTED)
             return ContractStatus.HELD
         status = stored.record.state.closing or ContractStatus.FAILED
-        if word.action is Action.REJECT:
+        if governance.action is Action.REJECT:
             status = ContractStatus.FAILED
-        await finish_contract(unit, stored, attempt, job.materials, status, word)
+        await finish_contract(unit, stored, attempt, current, status, governance)
         return status
 
-    moved_to = await deps.unit_of_work.run(apply)
-    if moved_to is not None:
-        log.info("contract_concluded", contract_id=contract_id, status=moved_to, governance=word.action)
+    status = await deps.unit_of_work.run(apply)
+    if status is not None:
+        _log.info("contract_concluded", contract_id=contract_id, status=status, governance=governance.action)
+
+
+async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) -> None:
+    """Retry by timer: an unavailable governance without limit.
+
+    A refused request is retried `max_system_retries` times; then an operator decides.
+    """
+
+    async def retry(unit: Unit) -> None:
+        found = await _load_closing(unit, current.contract_id, current.attempt_id)
+        if found is None:
+            return
+        stored, attempt = found
+        retries, jitter = attempt.record.system_retries + refused, deps.ids.jitter()
+        if refused and retries > deps.policy.max_system_retries:
+            _hold_contract(unit, stored, attempt, _NO_DECISION, HoldCause.SYSTEM_RETRIES_EXHAUSTED)
+            return
+        waited = unit.now - stored.record.state.updated_at
+        delay = SYSTEM_BACKOFF.delay(retries, jitter) if refused else governance_delay(waited, jitter)
+        is_judged = attempt.record.status is AttemptStatus.JUDGED  # a published verdict stays
+        status = AttemptStatus.JUDGED if is_judged else AttemptStatus.WAITING
+        changes = {"status": status, "system_retries": retries}
+        unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+        unit.set_timer(CONCLUDE, current.contract_id, unit.now + delay)
+
+    await deps.unit_of_work.run(retry)
+
+
+async def _load_closing(
+    unit: Unit, contract_id: str, attempt_id: str
+) -> tuple[Stored[ContractRow], Stored[AttemptRow]] | None:
+    """Load contract and attempt; None where the contract does not close, or on another attempt."""
+    stored = await unit.get(CONTRACTS, key_of(contract_id))
+    attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
+    if stored is None or attempt is None:
+        return None
+    state = stored.record.state
+    return (stored, attempt) if state.closes and state.current_attempt == attempt_id else None
+
+
+def _hold_contract(
+    unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], governance: GovernanceResult, cause: HoldCause
+) -> None:
+    contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
+    save_contract(unit, stored, held(stored.record.state, unit.now))
+    result = apply_governance(_require_result(attempt.record), governance)
+    changes = {"status": AttemptStatus.HELD, "result": result}
+    unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
+    event = OutcomeHeld(contract_id=contract_id, attempt_id=attempt_id, cause=cause, flags=governance.flags)
+    unit.emit("outcome.held", contract_id, event, attempt_id)
+    unit.cancel_timer(CONCLUDE, contract_id)
+    unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.HELD)
 
 
 async def finish_contract(
     unit: Unit,
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
-    materials: Materials,
+    inputs: AttemptInputs,
     status: ContractStatus,
-    word: GovernanceResult,
+    governance: GovernanceResult,
 ) -> None:
-    """End the contract in `status` on this attempt, under governance's word: state, attempt, outcome together."""
-    awarded, candidate = materials.awarded, materials.candidate
-    result = apply_governance(judged_result(attempt.record), word)
+    """End the contract in `status` on this attempt: write state, attempt and outcome together."""
+    awarded, candidate = inputs.awarded, inputs.candidate
+    result = apply_governance(_require_result(attempt.record), governance)
     state = ended(stored.record.state, status, unit.now)
-    final_result = await _final_result(unit, awarded, attempt.record, candidate)
+    final_result = await _load_final_result(unit, awarded, attempt.record, candidate)
     await write_outcome(unit, awarded, state, result, candidate, final_result)
     save_contract(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
 
 
-async def _final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate) -> Any:
-    """What the named verifier returned. The output itself where there is no verifier, and where there is but an
-    operator released the candidate in its stead: it never returned anything."""
+def _require_result(attempt: AttemptRow) -> VerificationResult:
+    if attempt.result is None:
+        raise LookupError(f"{attempt.attempt_id} closes its contract without a result")
+    return attempt.result
+
+
+async def _load_final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate) -> Any:
+    """Return the named verifier's result.
+
+    It is the output itself without a verifier, and where an operator released an attempt that the verifier never ruled.
+    """
     if awarded.work.verification.verifier is None:
         return candidate.output
     stored = await unit.get(FINAL_RESULTS, key_of(attempt.attempt_id))
     return stored.record.final_result if stored else candidate.output
+
+
+async def write_outcome(
+    unit: Unit,
+    awarded: ContractAwarded,
+    state: ContractState,
+    result: VerificationResult | None,
+    candidate: Candidate | None,
+    final_result: Any = None,
+) -> None:
+    """Write and publish the outcome of a contract in its final `state`, and cancel its timers.
+
+    `result`, `candidate` and `final_result` are those of the attempt that the outcome rests on, where there is one.
+    """
+    contract_id = state.contract_id
+    record = make_outcome(
+        awarded,
+        state.status,
+        result,
+        final_result,
+        candidate.execution_metadata.model_dump(mode="json", exclude_none=True) if candidate else {},
+        state.verification.attempts_used,
+        unit.now,
+    )
+    await unit.create_large(OUTCOMES, key_of(contract_id), record)
+    # The event has no output: it may have megabytes, too many to serialise on the event loop.
+    event = OutcomeVerified(outcome=record.model_copy(update={"final_result": None}))
+    unit.emit("outcome.verified", contract_id, event)
+    unit.cancel_timer(DEADLINE, contract_id)
+    unit.cancel_timer(CONCLUDE, contract_id)
+    unit.measures.count(CONTRACTS_ENDED_TOTAL, state.status)

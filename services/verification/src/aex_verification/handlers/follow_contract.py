@@ -1,4 +1,4 @@
-"""A contract's events as they come, for whoever may read the contract."""
+"""Waits on a contract: its events as a stream, and the end of a posted attempt."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -6,67 +6,72 @@ from typing import Any
 import structlog
 
 from aex_models.audiences import Audience, Disclosure, project
+from aex_models.contract import AttemptStatus
 from aex_models.contract_events import FINAL_EVENTS, ContractEvent
 from aex_models.work import Problem
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.auth import Principal
-from aex_runtime.store.port import Bound, StoreUnavailable
+from aex_runtime.store.port import Bound, StoreUnavailable, key_of
 from aex_runtime.store.table import RecordOfNewerVersion
 from aex_verification.deps import Deps
-from aex_verification.handlers.read import outcome_of, visible_contract
-from aex_verification.repository import EVENTS
-from aex_verification.rules.outcome import paid_for
+from aex_verification.handlers.read import find_outcome, load_attempt, load_visible_contract
+from aex_verification.repository import CONTRACTS, EVENTS
+from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.records import AttemptRow
 
 MAX_DIGITS = 9
-_AT_ONCE = 50
-log = structlog.get_logger()
+_PAGE = 50
+GRADED = frozenset({AttemptStatus.JUDGED, AttemptStatus.INVALID})
+_SETTLED = GRADED | {AttemptStatus.HELD}
+"""Statuses that end a wait: an operator who decides a hold takes longer than any caller waits."""
+_log = structlog.get_logger(__name__)
 
 
-async def first_to_tell(deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None) -> int | None:
-    """The number of the event after which to begin; None where the contract is over and all of it was told.
+async def find_start(deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None) -> int | None:
+    """Return the `seq` after which to begin; None where the last event of an ended contract was read.
 
-    Raises `NotFound` for a contract that the reader may not know of, `InvalidRequest` for an id that is no event's.
+    Raises `NotFound` for a contract that is not the reader's, `InvalidRequest` for an id that is no event's.
     """
-    row = await visible_contract(deps, reader, contract_id)
-    after = _number(last_event_id)
+    row = await load_visible_contract(deps, reader, contract_id)
+    after = _parse_event_id(last_event_id)
     return None if row.state.final and after >= row.events else min(after, row.events)
 
 
 async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after: int) -> AsyncIterator[list[Any]]:
-    """The events after this one, a few at a time, as the reader may see them; up to the one that ends the contract.
+    """Yield the events after `after` for the reader, a few at a time, up to the contract's end.
 
-    After each heartbeat's time without events, an empty list. Where the store does not answer it ends early: whoever
-    comes back learns why.
+    After each heartbeat without events yields an empty list. Ends early where the store fails: the next request
+    reports that.
     """
-    heartbeat_s = deps.followers.bounds.heartbeat_s
+    heartbeat_s = deps.subscribers.bounds.heartbeat_s
 
-    async def look() -> list[ContractEvent]:
+    async def read() -> list[ContractEvent]:
         equal, bounds = {"contract_id": contract_id}, [Bound(">", after)]
-        found = await EVENTS.find(deps.store, equal, "seq", bounds=bounds, limit=_AT_ONCE)
+        found = await EVENTS.find(deps.store, equal, "seq", bounds=bounds, limit=_PAGE)
         return [each.record for each in found]
 
     try:
         while True:
-            events = await deps.followers.waits.until(contract_id, heartbeat_s, look, bool)
-            yield await _shown(deps, reader, events)
+            events = await deps.subscribers.wait_for(contract_id, heartbeat_s, read, bool)
+            yield await _render(deps, reader, events)
             if events:
                 after = events[-1].seq
             if any(each.type in FINAL_EVENTS for each in events):
                 return
     except (StoreUnavailable, RecordOfNewerVersion, BlobUnavailable) as error:
-        log.warning("stream_broken_off", contract_id=contract_id, after=after, error=str(error))
+        _log.warning("response_aborted", contract_id=contract_id, after=after, error=str(error))
 
 
-async def _shown(deps: Deps, reader: Principal, events: list[ContractEvent]) -> list[dict[str, Any]]:
-    """Each event through the reader's allow-list: a consumer reads what is said of an output that it pays for."""
-    secret = reader.role is Audience.CONSUMER and any(each.message is not None for each in events)
-    told = not secret or paid_for(await outcome_of(deps, events[0].contract_id))
-    return [project(each, reader.role, Disclosure(output=told)) for each in events]
+async def _render(deps: Deps, reader: Principal, events: list[ContractEvent]) -> list[dict[str, Any]]:
+    """Render events for the reader: a consumer reads messages on outputs that it pays for."""
+    is_secret = reader.role is Audience.CONSUMER and any(each.message is not None for each in events)
+    is_visible = not is_secret or is_paid_for(await find_outcome(deps, events[0].contract_id))
+    return [project(each, reader.role, Disclosure(output=is_visible)) for each in events]
 
 
-def _number(last_event_id: str | None) -> int:
-    if not last_event_id:  # an empty one is what some readers send before their first event
+def _parse_event_id(last_event_id: str | None) -> int:
+    if not last_event_id:  # some readers send an empty one before their first event
         return 0
     if last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= MAX_DIGITS:
         return int(last_event_id)
@@ -74,3 +79,21 @@ def _number(last_event_id: str | None) -> int:
         path="header/Last-Event-ID", code="invalid_event_id", message="The id of an event of this stream: a number"
     )
     raise InvalidRequest("invalid_last_event_id", "Last-Event-ID is not the id of an event", [problem])
+
+
+async def wait_for_attempt(deps: Deps, contract_id: str, attempt_id: str, seconds: float) -> AttemptRow:
+    """Return the attempt once it is graded or held, or as it is when the time is over.
+
+    A rejection that ends the contract is known before governance decides. The wait ends after the contract, so that
+    the next read finds it ended.
+    """
+
+    async def read() -> tuple[AttemptRow, bool]:
+        row = await load_attempt(deps, contract_id, attempt_id)
+        if row.status not in _SETTLED:
+            return row, False
+        stored = await CONTRACTS.get(deps.store, key_of(contract_id))
+        return row, stored is None or not stored.record.state.closes
+
+    row, _ = await deps.notifier.wait_for(attempt_id, seconds, read, lambda value: value[1])
+    return row

@@ -1,5 +1,6 @@
-"""What parties read: contracts, attempts and outcomes, each through the reader's allow-list."""
+"""Reads of contracts, attempts and outcomes, each through the reader's allow-list."""
 
+from functools import partial
 from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
@@ -10,21 +11,20 @@ from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
-from aex_runtime.http.listing import list_page
-from aex_runtime.http.pagination import PageRequest
-from aex_runtime.store.keys import key_of
-from aex_runtime.telemetry import in_trace_of
-from aex_runtime.tracing.subjects import about
+from aex_runtime.http.pagination import PageRequest, list_page
+from aex_runtime.store.port import key_of
+from aex_runtime.telemetry import subject_trace
+from aex_runtime.tracing.spans import about
 from aex_verification.deps import Deps
-from aex_verification.handlers.admit import contract_row
+from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import expire_contract
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, OUTCOMES
-from aex_verification.rules.outcome import paid_for
+from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 
-def may_see(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
-    """Its consumer, its agent, and those who see all."""
+def can_read(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
+    """Return whether the reader is its consumer, its agent, or one that reads all."""
     if reader.role is Audience.AGENT:
         return row.agent_id == reader.id
     if reader.role is Audience.CONSUMER:
@@ -32,22 +32,24 @@ def may_see(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
     return reader.role in {Audience.OPERATOR, Audience.FINANCE}
 
 
-async def visible_contract(deps: Deps, reader: Principal, contract_id: str) -> ContractRow:
-    """The contract where the reader may know of it, its deadline looked at. Raises `NotFound`."""
-    row = await contract_row(deps, contract_id)
-    if not may_see(row, reader):
+async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str) -> ContractRow:
+    """Return a contract that the reader may read, expired where its deadline is over. Raises `NotFound`."""
+    row = await load_contract(deps, contract_id)
+    if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
-        with in_trace_of(row.traceparent, "expire contract", about(contract_id)):  # whoever came to read
+        with subject_trace(row.traceparent, "expire contract", about(contract_id)):
             await expire_contract(deps, contract_id)
-        row = await contract_row(deps, contract_id)
+        row = await load_contract(deps, contract_id)
     return row
 
 
-def contract_view(row: ContractRow) -> Contract:
-    """A contract as its parties know it."""
+async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
+    """Render a contract for the reader: a consumer reads feedback on outputs that it pays for."""
     state = row.state
-    return Contract(
+    is_secret = reader.role is Audience.CONSUMER and state.last_feedback is not None
+    is_visible = not is_secret or (state.final and is_paid_for(await find_outcome(deps, row.contract_id)))
+    view = Contract(
         contract_id=row.contract_id,
         work_id=row.work_id,
         consumer_id=row.consumer_id,
@@ -62,118 +64,89 @@ def contract_view(row: ContractRow) -> Contract:
         awarded_at=row.awarded_at,
         updated_at=state.updated_at,
     )
+    return project(view, reader.role, Disclosure(output=is_visible))
 
 
-async def shown_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
-    """A contract as this reader may see it: a consumer reads the feedback only of what it pays for."""
-    secret = reader.role is Audience.CONSUMER and row.state.last_feedback is not None
-    told = not secret or (row.state.final and paid_for(await outcome_of(deps, row.contract_id)))
-    return project(contract_view(row), reader.role, Disclosure(output=told))
-
-
-async def attempt_view(
-    deps: Deps, row: AttemptRow, *, replay: bool = False, whole: bool = False, early: bool = False
+async def make_attempt_view(
+    deps: Deps, row: AttemptRow, *, replay: bool = False, with_candidate: bool = False, early: bool = False
 ) -> Attempt:
-    """An attempt; `whole`: with the candidate; `early`: with a result that governance has not allowed yet."""
-    told = early or (row.status is AttemptStatus.JUDGED and not _withheld(row))
-    candidate = await CANDIDATES.get(deps.store, row.candidate_key) if whole else None
-    result = row.result if told else None
+    """Return the attempt's view; `early`: with a result that governance has not allowed yet."""
+    is_running = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.in_flight  # never written
+    has_verdict = early or (row.status is AttemptStatus.JUDGED and not _is_withheld(row))
+    candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
+    result = row.result if has_verdict else None
+    # Its feedback level limits the result alone: without one, no award need be read.
+    awarded = await AWARDS.get(deps.store, key_of(row.contract_id)) if result else None
     return Attempt(
         attempt_id=row.attempt_id,
         contract_id=row.contract_id,
         candidate_hash=row.candidate_hash,
         output_hash=row.output_hash,
-        status=_status(deps, row),
-        verdict=row.verdict if told else None,
+        status=AttemptStatus.VERIFYING if is_running else row.status,
+        verdict=row.verdict if has_verdict else None,
         feedback=row.feedback,
         errors=row.errors,
         counted=row.counted,
         replay=replay,
         result=result,
         candidate=candidate.record if candidate else None,
-        # Of a result alone it says how much is told: while there is none, no award need be read for it.
-        disclosure=await feedback_level(deps, row.contract_id) if result else FeedbackLevel.NONE,
+        disclosure=awarded.record.work.verification.feedback if awarded else FeedbackLevel.NONE,
         received_at=row.received_at,
         judged_at=row.judged_at,
         system_retries=row.system_retries,
     )
 
 
-def _status(deps: Deps, row: AttemptRow) -> AttemptStatus:
-    """Queued turns into verifying without a write: whoever works on the attempt knows."""
-    working = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.under_way
-    return AttemptStatus.VERIFYING if working else row.status
-
-
-def _withheld(row: AttemptRow) -> bool:
-    """A pass that governance held and an operator had retried was never allowed: it is not told either."""
+def _is_withheld(row: AttemptRow) -> bool:
+    """Return whether governance held a pass that an operator then retried: it was never allowed."""
     held = row.result is not None and row.result.governance.action is Action.HOLD
     return held and row.verdict is not Verdict.REJECTED
 
 
-async def feedback_level(deps: Deps, contract_id: str) -> FeedbackLevel:
-    """How much the work tells its agent."""
-    awarded = await AWARDS.get(deps.store, key_of(contract_id))
-    return awarded.record.work.verification.feedback if awarded else FeedbackLevel.NONE
-
-
-async def attempt_row(deps: Deps, contract_id: str, attempt_id: str) -> AttemptRow:
-    """One attempt of one contract. Raises `NotFound`."""
+async def load_attempt(deps: Deps, contract_id: str, attempt_id: str) -> AttemptRow:
+    """Load an attempt of the contract. Raises `NotFound`."""
     stored = await ATTEMPTS.get(deps.store, key_of(attempt_id))
     if stored is None or stored.record.contract_id != contract_id:
         raise NotFound("attempt_not_found", "No such attempt")
     return stored.record
 
 
-async def outcome_of(deps: Deps, contract_id: str) -> OutcomeRecord | None:
-    """The contract's outcome, where it has one."""
+async def find_outcome(deps: Deps, contract_id: str) -> OutcomeRecord | None:
     stored = await OUTCOMES.get(deps.store, key_of(contract_id))
     return stored.record if stored else None
 
 
-async def shown_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict[str, Any]:
-    """An attempt as this reader may see it: a consumer reads the candidate only of what it pays for."""
-    view = await attempt_view(deps, row, whole=True, early=reader.role is Audience.OPERATOR)
-    paid = paid_for(await outcome_of(deps, row.contract_id)) if reader.role is Audience.CONSUMER else False
+async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict[str, Any]:
+    """Render an attempt for the reader: a consumer reads candidates that it pays for."""
+    view = await make_attempt_view(deps, row, with_candidate=True, early=reader.role is Audience.OPERATOR)
+    paid = reader.role is Audience.CONSUMER and is_paid_for(await find_outcome(deps, row.contract_id))
     return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 
 
-def shown_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
-    """An outcome as this reader may see it."""
-    return project(record, reader.role, Disclosure(level=record.disclosure, output=paid_for(record)))
+def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
+    return project(record, reader.role, Disclosure(level=record.disclosure, output=is_paid_for(record)))
 
 
 async def list_contracts(
     deps: Deps, reader: Principal, paging: PageRequest, status: ContractStatus | None
 ) -> dict[str, Any]:
-    """A page of the reader's contracts, newest first."""
-
-    async def render(row: ContractRow) -> dict[str, Any]:
-        return await shown_contract(deps, reader, row)
-
-    equal = _own(reader) | ({"status": status.value} if status else {})
+    equal = own_parties(reader) | ({"status": status.value} if status else {})
+    render = partial(render_contract, deps, reader)
     return await list_page(deps.store, CONTRACTS, paging, render, equal=equal, order="created_at")
 
 
 async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging: PageRequest) -> dict[str, Any]:
-    """A page of a contract's attempts, oldest first."""
-
-    async def render(row: AttemptRow) -> dict[str, Any]:
-        return await shown_attempt(deps, reader, row)
-
-    equal = {"contract_id": contract_id}
+    equal, render = {"contract_id": contract_id}, partial(render_attempt, deps, reader)
     return await list_page(deps.store, ATTEMPTS, paging, render, equal=equal, order="created_at", direction="asc")
 
 
 async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest) -> dict[str, Any]:
-    """A page of the outcomes that the reader may see, newest first."""
-
     async def render(record: OutcomeRecord) -> dict[str, Any]:
-        return shown_outcome(reader, record)
+        return render_outcome(reader, record)
 
-    return await list_page(deps.store, OUTCOMES, paging, render, equal=_own(reader), order="created_at")
+    return await list_page(deps.store, OUTCOMES, paging, render, equal=own_parties(reader), order="created_at")
 
 
-def _own(reader: Principal) -> dict[str, str]:
-    """Consumers and agents list what is theirs."""
+def own_parties(reader: Principal) -> dict[str, str]:
+    """Return the index fields that limit a consumer or agent to its own records."""
     return {f"{reader.role.value}_id": reader.id} if reader.role in {Audience.AGENT, Audience.CONSUMER} else {}

@@ -1,6 +1,6 @@
-"""The worker's job: judge the current candidate, count it once, and hand a closing contract to governance.
+"""Verification of the current attempt: grade it, count it once, and conclude a closing contract.
 
-Runs at least once for each attempt. Whoever comes second finds the state moved on and does nothing.
+Runs at least once for each attempt; a later run finds the state changed and does nothing.
 """
 
 from contextlib import ExitStack
@@ -12,59 +12,57 @@ from aex_models.contract import ContractStatus
 from aex_models.results import Verdict
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
-from aex_runtime.store.keys import key_of
+from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import conclude_contract, conclude_on
-from aex_verification.handlers.judge_candidate import Job, find_job, judge_candidate
-from aex_verification.handlers.record_judgement import Recorded, record_failure, record_invalid, record_verdict
-from aex_verification.handlers.slow_place import has_place
-from aex_verification.handlers.timers import VERIFY
+from aex_verification.handlers.conclude import conclude_attempt, conclude_contract
+from aex_verification.handlers.grade_candidate import CurrentAttempt, grade_candidate, load_current_attempt
+from aex_verification.handlers.record_grade import GradeRecorder
+from aex_verification.handlers.save_contract import VERIFY
+from aex_verification.limits import try_acquire_slow_slot
 from aex_verification.measures import VERIFICATION_SECONDS
-from aex_verification.ports import Judgement
+from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, CONTRACTS
-from aex_verification.rules.policy import SYSTEM_BACKOFF
-from aex_verification.rules.records import AttemptRow
+from aex_verification.rules.records import SYSTEM_BACKOFF
 
-log = structlog.get_logger()
+_log = structlog.get_logger(__name__)
 
 
 async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
     """Verify the attempt where it is still the contract's current one, then conclude where it closes."""
-    if attempt_id in deps.under_way:
-        return  # a second delivery; whoever is at it has the timer behind it
-    with deps.under_way.hold(attempt_id):
+    if attempt_id in deps.in_flight:
+        return  # a second delivery; the first one has a timer
+    with deps.in_flight.track(attempt_id):
         stored = await CONTRACTS.get(deps.store, key_of(contract_id))
         if stored is None or not _is_current(stored.record.state, attempt_id):
             return
         if stored.record.state.closing is None:
-            job = await find_job(deps, stored.record.state, attempt_id)
-            with ExitStack() as place:
-                if job.is_slow and not has_place(deps, job.consumer_id, place):
-                    await _put_off(deps, job)
+            current = await load_current_attempt(deps, stored.record.state, attempt_id)
+            with ExitStack() as slot:
+                if current.is_slow and not try_acquire_slow_slot(deps.slow_limiter, current.consumer_id, slot):
+                    await _delay(deps, current)
                     return
-                began = deps.clock.now()
-                judgement = await judge_candidate(deps, job)
-                took_s = (deps.clock.now() - began).total_seconds()
-            recorded = await _record(deps, job, judgement)
+                started = deps.clock.now()
+                grade = await grade_candidate(deps, current)
+                took_s = (deps.clock.now() - started).total_seconds()
+            recorded = await _record(deps, current, grade)
             if recorded is not None:
                 deps.unit_of_work.measures.observe(VERIFICATION_SECONDS, took_s)
-                _tell(recorded.state, attempt_id, judgement)
-            deps.waits.wake(attempt_id)
-            deps.followers.wake(contract_id)
-            if recorded is not None and _closes_on(recorded):
-                # All that is needed is at hand: nothing of it is read again.
-                await conclude_on(deps, Job(recorded.state, recorded.attempt, job.materials))
+                _log_result(recorded.state, attempt_id, grade)
+            deps.notifier.wake(attempt_id)
+            deps.subscribers.wake(contract_id)
+            if recorded is not None and recorded.state.closes and recorded.state.current_attempt == attempt_id:
+                await conclude_attempt(deps, recorded)  # all is loaded, unless its outcome rests on an earlier attempt
                 return
         await conclude_contract(deps, contract_id)
-        deps.waits.wake(attempt_id)  # the outcome may rest on another one
+        deps.notifier.wake(attempt_id)  # the outcome may rest on another attempt
 
 
-async def _put_off(deps: Deps, job: Job) -> None:
-    """Too many wait for slow code here: the attempt comes again by its timer, and nothing is counted."""
-    contract_id, attempt_id = job.contract_id, job.attempt_id
+async def _delay(deps: Deps, current: CurrentAttempt) -> None:
+    """Set the attempt's timer; without a slot for slow grading nothing is counted."""
+    contract_id, attempt_id = current.contract_id, current.attempt_id
 
-    async def put_off(unit: Unit) -> timedelta | None:
+    async def set_timer(unit: Unit) -> timedelta | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         if stored is None or not _is_current(stored.record.state, attempt_id) or stored.record.state.closing:
             return None
@@ -73,54 +71,46 @@ async def _put_off(deps: Deps, job: Job) -> None:
         unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
         return delay
 
-    delay = await deps.unit_of_work.run(put_off)
+    delay = await deps.unit_of_work.run(set_timer)
     if delay is not None:
-        log.info(
-            "verification_put_off", contract_id=contract_id, attempt_id=attempt_id, retry_in_s=delay.total_seconds()
-        )
+        ids = {"contract_id": contract_id, "attempt_id": attempt_id}
+        _log.info("verification_delayed", **ids, retry_in_s=delay.total_seconds())
 
 
-async def _record(deps: Deps, job: Job, judgement: Judgement) -> Recorded | None:
-    """Write what came of it; None where the contract had moved on meanwhile."""
+async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentAttempt | None:
+    """Record the grade; return None where the contract has changed since."""
 
-    async def record(unit: Unit) -> Recorded | None:
-        stored = await unit.get(CONTRACTS, key_of(job.contract_id))
-        attempt = await unit.get(ATTEMPTS, key_of(job.attempt_id))
-        if stored is None or attempt is None or not _is_current(stored.record.state, job.attempt_id):
+    async def record(unit: Unit) -> CurrentAttempt | None:
+        stored = await unit.get(CONTRACTS, key_of(current.contract_id))
+        attempt = await unit.get(ATTEMPTS, key_of(current.attempt_id))
+        if stored is None or attempt is None or not _is_current(stored.record.state, current.attempt_id):
             return None
-        if stored.record.state.closing is not None:
+        state = stored.record.state
+        if state.closing is not None:
             return None
-        if isinstance(judgement.ruling, Invalid) and not _was_judged(stored.record.state, attempt.record):
-            return await record_invalid(deps, unit, job.awarded, stored, attempt, judgement.ruling)
-        if judgement.result is None or judgement.result.verdict is Verdict.INDETERMINATE:
-            if stored.record.state.system_retries != job.state.system_retries:
-                return None  # another replica was at the same try, and has recorded its failure
-            return await record_failure(deps, unit, job.awarded, stored, attempt, judgement)
-        return await record_verdict(deps, unit, job.awarded, stored, attempt, judgement.result, judgement)
+        recorder = GradeRecorder(deps, unit, current, stored, attempt, grade)
+        # A candidate that was judged is an operator's retry: its verdict outlasts a change of the output type.
+        if isinstance(grade.ruling, Invalid) and attempt.record.candidate_hash not in state.verification.judged:
+            return await recorder.record_invalid(grade.ruling)
+        if grade.result is None or grade.result.verdict is Verdict.INDETERMINATE:
+            if state.system_retries != current.state.system_retries:
+                return None  # another replica made the same try, and has recorded its failure
+            return await recorder.record_failure()
+        return await recorder.record_verdict(grade.result)
 
     return await deps.unit_of_work.run(record)
 
 
-def _tell(state: ContractState, attempt_id: str, judgement: Judgement) -> None:
-    """Log what was committed: here, because a transaction may run more than once."""
-    told = log.bind(contract_id=state.contract_id, attempt_id=attempt_id)
+def _log_result(state: ContractState, attempt_id: str, grade: Grade) -> None:
+    """Log the committed result; a transaction may run more than once and cannot log it."""
+    log = _log.bind(contract_id=state.contract_id, attempt_id=attempt_id)
     if state.system_retries:
-        error = judgement.error or "indeterminate"
-        told.warning("verification_failed", error=error, retries=state.system_retries, status=state.status)
-    elif isinstance(judgement.ruling, Invalid):
-        told.info("candidate_invalid", errors=len(judgement.ruling.errors))
+        error = grade.error or "indeterminate"
+        log.warning("verification_failed", error=error, retries=state.system_retries, status=state.status)
+    elif isinstance(grade.ruling, Invalid):
+        log.info("candidate_invalid", errors=len(grade.ruling.errors))
     else:
-        told.info("candidate_judged", verdict=state.verification.last_outcome)
-
-
-def _was_judged(state: ContractState, attempt: AttemptRow) -> bool:
-    """Whether an operator has it verified anew: no change of an output type takes back a verdict that stands."""
-    return attempt.candidate_hash in state.verification.judged
-
-
-def _closes_on(recorded: Recorded) -> bool:
-    """Whether the contract closes on the very attempt: its outcome may rest on an earlier one."""
-    return recorded.state.closes and recorded.state.current_attempt == recorded.attempt.attempt_id
+        log.info("candidate_judged", verdict=state.verification.last_outcome)
 
 
 def _is_current(state: ContractState, attempt_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""The trial of a work's custom code, its reference and its raw data: what came of it, and what waits for it."""
+"""Trials of a work's custom code, reference and raw data: records, findings and evaluation data."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -7,50 +7,48 @@ from pydantic import Field
 
 from aex_models.domains import Domain
 from aex_models.events import WorkSubmitted
-from aex_models.examination import DataProblem, Examination
-from aex_models.faults import Fault
+from aex_models.examination import RECOMPUTE_STATISTICS, DataProblem, Examination, Fault
 from aex_models.frozen import Frozen, Instant
 from aex_models.science import Science
-from aex_models.science_checks import RECOMPUTE_STATISTICS
 from aex_models.work import EvaluationBlob, LintWarning, Problem
 
+EVALUATION_AREA = "evaluation"
+"""Area of the evaluation blobs that work-publisher writes."""
 MAX_LOST = 3
-"""So often code may take its worker down with it, in a sandbox that serves others, before the work is refused."""
+"""Workers that code may crash, in a sandbox that serves others, before the work is refused."""
 OWN_DATA_ALONE = "own_data_alone"
-"""As the linter says of what rests on agents' files."""
+"""The linter's code for statistics that rest on agents' files."""
 _MAX_FINDINGS, _MAX_TEXT = 200, 2_000
 
 
-class Findings(Frozen):
-    """What a dry run found."""
-
+class TrialFindings(Frozen):
     problems: tuple[Problem, ...] = ()
     """Each of them refuses the work."""
     warnings: tuple[LintWarning, ...] = ()
 
 
-class WorkCheck(Frozen):
-    """The end of a work's check. The first stands."""
+class WorkCheckRecord(Frozen):
+    """Final record of a work's check; the first one stands."""
 
     work_id: str
-    findings: Findings
+    findings: TrialFindings
     checked_at: Instant
 
 
 class PendingCheck(Frozen):
-    """A check that waits on its timer."""
+    """Check that waits on its timer."""
 
     submitted: WorkSubmitted
     lost: Annotated[int, Field(ge=0)] = 0
-    """How often its worker did not come to an end."""
+    """Trials whose worker was lost."""
     data_lost: Annotated[int, Field(ge=0)] = 0
-    """How often its raw data could not be tried."""
+    """Failed trials of its raw data."""
     waited: Annotated[int, Field(ge=0)] = 0
-    """How often it was put off, in all."""
+    """Delays in all."""
 
 
 class UnreadableFindings(ValueError):
-    """What a worker answered is no list of findings. Nothing of it is quoted: it comes from hostile code."""
+    """Worker's answer that holds no findings; never quoted, as it comes from hostile code."""
 
 
 UNRUNNABLE = Problem(
@@ -60,55 +58,50 @@ UNRUNNABLE = Problem(
 )
 
 
-def needs_trial(blob: EvaluationBlob) -> bool:
-    """Whether there is something to try: custom code, a reference that the criteria may refuse, or own raw data."""
-    return tries_criteria(blob) or tries_data(blob)
-
-
-def tries_criteria(blob: EvaluationBlob) -> bool:
-    """Whether custom code is tried, or a reference is held against the criteria."""
+def has_criteria_trial(blob: EvaluationBlob) -> bool:
+    """Return whether custom code runs, or a reference is compared with the criteria."""
     evaluation = blob.evaluation
     if evaluation is None:
         return False
     return bool(evaluation.custom_metrics) or (evaluation.reference is not None and blob.success_criteria is not None)
 
 
-def tries_data(blob: EvaluationBlob) -> bool:
-    """Whether the work's statistics are tried on its own raw data."""
+def has_data_trial(blob: EvaluationBlob) -> bool:
+    """Return whether the work's statistics run on its own raw data."""
     return blob.science is not None and bool(blob.science.data)
 
 
 def is_slow_trial(blob: EvaluationBlob) -> bool:
-    """Whether others would have to wait for it too long."""
-    return tries_data(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
+    """Return whether the trial needs a slot for slow grading."""
+    return has_data_trial(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
 
 
-def data_warnings(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
-    """What the work's own data cannot serve. `examination`: of them alone, without a candidate.
+def warn_about_data(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
+    """Return warnings on statistics that the work's own data cannot serve.
 
-    What they hold in part, or cannot be read for, leaves every candidate without a verdict; what they hold nothing of
-    is computed from what the agent hands in (`own_data_alone`).
+    `examination` covers these data alone, without a candidate. Data that are incomplete or unreadable leave every
+    candidate without a verdict. Statistics without any column are computed from the agent's files (`own_data_alone`).
     """
-    found = [_data_warning(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
-    return (*found, *_recipes_warnings(science, domain, examination))
+    found = [_warn_about_problem(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
+    return (*found, *_warn_about_recipes(science, domain, examination))
 
 
-def _data_warning(science: Science, problem: DataProblem) -> LintWarning:
-    message, mend = problem.message[:_MAX_TEXT], "Until that is mended, no candidate has a verdict that rests on it"
+def _warn_about_problem(science: Science, problem: DataProblem) -> LintWarning:
+    message, suggestion = problem.message, "Until that is fixed, no candidate has a verdict that rests on it"
     if problem.fault is Fault.AGENT:
         needed = next((each.needed_columns for each in science.statistics if each.name == problem.name), ())
         message = f"No file of the work's own data has {', '.join(needed) or 'it'}: it is recomputed from agents' files"
-        mend = "Add a file that has it to science.data, unless agents are to hand it in"
+        suggestion = "Add a file that has it to science.data, unless agents are to hand it in"
     return LintWarning(
-        path=_place(science, problem),
+        path=_pointer_of(science, problem),
         code=OWN_DATA_ALONE if problem.fault is Fault.AGENT else problem.code,
         message=message[:_MAX_TEXT],
-        suggestion=mend,
+        suggestion=suggestion,
     )
 
 
-def _recipes_warnings(science: Science, domain: Domain | None, examination: Examination) -> Iterator[LintWarning]:
-    """The domain's recipes, where the work names no statistics, and its data have no column for any of them."""
+def _warn_about_recipes(science: Science, domain: Domain | None, examination: Examination) -> Iterator[LintWarning]:
+    """Warn where the work names no statistics and its data have no column for the domain's recipes."""
     if domain is None or science.statistics or RECOMPUTE_STATISTICS not in science.checks or examination.problems:
         return
     recipes, computed = [each.name for each in domain.statistics], {each.name for each in examination.recomputed}
@@ -122,8 +115,7 @@ def _recipes_warnings(science: Science, domain: Domain | None, examination: Exam
         )
 
 
-def _place(science: Science, problem: DataProblem) -> str:
-    """The statistic, or else the file, that a problem is about."""
+def _pointer_of(science: Science, problem: DataProblem) -> str:
     statistics = [
         f"/science/statistics/{at}" for at, each in enumerate(science.statistics) if each.name == problem.name
     ]
@@ -131,10 +123,10 @@ def _place(science: Science, problem: DataProblem) -> str:
     return next(iter([*statistics, *files]), "/science/data")
 
 
-def read_findings(answer: dict[str, Any]) -> Findings:
-    """A worker's answer as findings. Raises `UnreadableFindings`."""
+def parse_findings(answer: dict[str, Any]) -> TrialFindings:
+    """Return a worker's answer as findings. Raises `UnreadableFindings`."""
     try:
-        found = Findings.model_validate({name: answer[name] for name in Findings.model_fields})
+        found = TrialFindings.model_validate({name: answer[name] for name in TrialFindings.model_fields})
     except (ValueError, KeyError) as error:
         raise UnreadableFindings(type(error).__name__) from None
     texts = [text for each in (*found.problems, *found.warnings) for text in each.model_dump().values()]

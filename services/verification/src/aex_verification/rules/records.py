@@ -1,7 +1,10 @@
-"""What verification remembers of a contract and of its attempts."""
+"""Stored records of contracts and attempts, and the service's policy."""
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from aex_models.backoff import Backoff
 from aex_models.contract import AttemptStatus
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import KeywordStats, ReferenceSimilarity
@@ -12,7 +15,7 @@ from aex_outcomes.lifecycle.state import ContractState
 
 
 class ContractRow(Frozen):
-    """One contract: whose it is, and its state. Small, because every step rewrites it."""
+    """Contract with its parties and state. Small, because every step rewrites it."""
 
     contract_id: str
     work_id: str
@@ -21,33 +24,33 @@ class ContractRow(Frozen):
     awarded_at: Instant
     state: ContractState
     events: int = 0
-    """How many contract events there are: the `seq` of the last one."""
+    """Number of contract events: the `seq` of the last one."""
     traceparent: str | None = None
-    """W3C trace context of its opening: what is done about it later, in nobody else's trace, belongs there."""
+    """W3C trace context of its opening, continued by later steps that have no trace of their own."""
 
 
-class Facts(Frozen):
-    """What governance needs to know of a candidate and may not compute: it never sees evaluation data."""
+class GovernanceFacts(Frozen):
+    """Facts on a candidate that governance cannot compute: it never sees evaluation data."""
 
     extracted_metrics: dict[str, bool | float | int | None] = {}
-    """None: the value is no finite number."""
+    """Extracted values; None for one that is not a finite number."""
     output_text: str | None = None
     other_text: str | None = None
     structured_form: str | None = None
-    """What later candidates' outputs are compared with, where that is not the text alone."""
+    """Form for comparison with later outputs, where that is not the text alone."""
     similarities: dict[str, float] = {}
-    """Of the earlier judged candidates' outputs to this one, by output hash."""
+    """Similarities of earlier judged outputs to this one, by output hash."""
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None
 
     @property
     def form(self) -> str | None:
-        """The output as others are compared with it; None where it cannot be."""
+        """Return the form for comparison with other outputs; None where there is none."""
         return self.structured_form or self.output_text or None
 
 
 class AttemptRow(Frozen):
-    """One verification of one candidate. The candidate lies beside it, written once."""
+    """Verification of a candidate, which is stored beside it and written once."""
 
     attempt_id: str
     contract_id: str
@@ -60,27 +63,64 @@ class AttemptRow(Frozen):
     counted: bool = False
     feedback: str | None = None
     errors: tuple[Problem, ...] = ()
-    """Why the output is invalid, where it is."""
+    """Problems of an invalid output."""
     rejected: Rejected | None = None
-    """What the named verifier said, while the criteria have yet to be judged: it is not asked twice."""
+    """Ruling of the named verifier while the criteria are not yet graded: it does not run twice."""
     result: VerificationResult | None = None
-    facts: Facts = Facts()
+    facts: GovernanceFacts = GovernanceFacts()
     claim_texts: dict[str, str] = {}
-    """Of those claimed values whose own text the candidate's record does not keep: it has numbers."""
+    """Texts of claimed values that the candidate's record holds as numbers."""
     platform_latency_ms: float
-    """How long the contract had waited for the agent when this candidate came, all spans together."""
+    """Total time that the contract had waited for the agent when this candidate arrived."""
     system_retries: int = 0
     operator_retries: int = 0
-    """How often an operator had this candidate verified anew before this attempt; orders attempts received at once."""
+    """Earlier retries by an operator; orders attempts received at once."""
     last_error: str | None = None
     received_at: Instant
     judged_at: Instant | None = None
 
 
 class FinalResult(Frozen):
-    """What a named verifier returned for an attempt that passed, or that an operator may release. Written once."""
+    """Result of a named verifier for an attempt that passed or may be released. Written once."""
 
     attempt_id: str
     contract_id: str
     final_result: Any
-    """None where it returned None."""
+    """Result of the verifier; None if it returned None."""
+
+
+SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
+"""Between the platform's own retries."""
+LEASE = timedelta(seconds=90)
+_OVERHEAD = timedelta(seconds=60)
+"""For the verdict, and for writing raw data to files."""
+_GOVERNANCE_CAP = timedelta(seconds=60)
+
+
+def governance_delay(waited: timedelta, jitter: float) -> timedelta:
+    """Return the delay of the next call to governance: a quarter of the time waited, from 1 s to 60 s.
+
+    So a short outage delays little, and a long one causes few calls.
+    """
+    return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_GOVERNANCE_CAP).delay(1, jitter)
+
+
+def verification_lease(reading: timedelta, reviewing: timedelta) -> timedelta:
+    """Return a lease that outlasts two workers on raw data, both with full time, and the reviewer.
+
+    The first worker reads both owners' files, the second the consumer's alone. A shorter lease costs a second
+    verification elsewhere, whose equal result is recorded once.
+    """
+    return max(LEASE, 2 * reading + reviewing + _OVERHEAD)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    max_system_retries: int = 5
+    """Retries after the platform's own failure, before an operator decides."""
+    lease: timedelta = LEASE
+    """After this time an unfinished conclusion counts as lost and is repeated."""
+    verification_lease: timedelta = LEASE
+    """After this time an unfinished verification counts as lost and is repeated."""
+    governance_check: bool = True
+    """May be off only in the embedded default."""

@@ -1,4 +1,4 @@
-"""Reading works and awards, by whoever may."""
+"""Reading of works and awards by authorised readers."""
 
 from aex_models.audiences import Audience
 from aex_models.contract import Award
@@ -6,45 +6,43 @@ from aex_models.events import ContractAwarded
 from aex_models.work import Work, WorkStatus
 from aex_runtime.errors import NotFound
 from aex_runtime.http.pagination import PageRequest
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.repository import Slice, find_award, find_work, get_evaluation, works_slice
-from aex_work_publisher.rules.awarding import awarded_contract
-from aex_work_publisher.rules.publication import whole
-from aex_work_publisher.rules.records import WorkRecord
-from aex_work_publisher.rules.visibility import may_see, visible_sets
+from aex_work_publisher.repository import StoredWorks, find_award, find_work, find_works, get_evaluation
+from aex_work_publisher.rules.publication import awarded_contract, with_secrets
+from aex_work_publisher.rules.records import WorkRecord, may_see, visible_sets
 
 
-def visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
-    """The work, where it is there and `reader` may know of it. Raises `NotFound`."""
+def require_visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
+    """Return the work, where it is there and `reader` may know of it. Raises `NotFound`."""
     if found is not None and not may_see(found.record, reader):
         found = None
-    return present(found)
+    return require_found(found)
 
 
-def present(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
-    """The work, where it is there. Raises `NotFound`."""
+def require_found(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
+    """Return the work, where it is there. Raises `NotFound`."""
     if found is None:
         raise NotFound("work_not_found", "There is no such work")
     return found
 
 
 async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
-    """A work; with its evaluation data for its consumer alone."""
-    record = visible(await find_work(deps.store, work_id), reader).record
+    """Return a work; with its evaluation data for its consumer alone."""
+    record = require_visible(await find_work(deps.store, work_id), reader).record
     if reader.role is not Audience.CONSUMER or record.evaluation is None:
         return record.work
-    return whole(record, await get_evaluation(deps.blobs, record.evaluation))
+    return with_secrets(record, await get_evaluation(deps.blobs, record.evaluation))
 
 
-async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> Slice:
-    """A page of the works that `reader` may see, newest first, without evaluation data."""
-    return await works_slice(deps.store, visible_sets(reader, status), paging.after, paging.limit)
+async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> StoredWorks:
+    """Return a page of the works that `reader` may see, newest first, without evaluation data."""
+    return await find_works(deps.store, visible_sets(reader, status), paging.after, paging.limit)
 
 
 async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:
-    """An award, for the two that it binds. Raises `NotFound`."""
+    """Return an award, for the two that it binds. Raises `NotFound`."""
     award = await find_award(deps.store, contract_id)
     if award is None or party.id not in {award.consumer.id, award.agent_id}:
         raise NotFound("award_not_found", "There is no such award")
@@ -52,7 +50,7 @@ async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:
 
 
 async def get_awarded_contract(deps: Deps, contract_id: str) -> tuple[ContractAwarded, str | None]:
-    """What `contract.awarded` carried, and the award's trace, for services that met the contract before the event.
+    """Return the data of `contract.awarded` and the award's trace, for services ahead of the event.
 
     Raises `NotFound`.
     """

@@ -1,44 +1,109 @@
-"""A consumer publishes a work."""
+"""Publication and validation of works, with the check of their raw data."""
 
-from dataclasses import dataclass
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from structlog.contextvars import bind_contextvars
 
+from aex_models.audiences import Audience
+from aex_models.contract import MAX_TOTAL_BYTES
 from aex_models.governance import Party
-from aex_models.work import EvaluationRef, Work, WorkAnswer, WorkSubmission
+from aex_models.work import EvaluationRef, Problem, Work, WorkAnswer, WorkSubmission, WorkValidation
 from aex_outcomes.submission import Checked
-from aex_runtime.errors import InvalidRequest, Unprocessable, told
+from aex_runtime.artifacts import Uploads, missing_upload_problems, total_size
+from aex_runtime.errors import InvalidRequest, Unprocessable, summarize_problems
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
-from aex_runtime.identity.principal import Principal
+from aex_runtime.identity.principals import Principal
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.handlers.check_work import Body, check_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.measures import SUBMITTED_TOTAL
-from aex_work_publisher.repository import create_work, put_evaluation
-from aex_work_publisher.rules.publication import published, resubmission, secrets_of, submitted_event, whole
+from aex_work_publisher.repository import DATA_AREA, UPLOADS, create_work, put_evaluation
+from aex_work_publisher.rules.publication import build_record, resubmission, secrets_of, submitted_event, with_secrets
 from aex_work_publisher.rules.records import WorkRecord
+
+_MAX_FILES = 10
+"""More of them are refused for their number."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def uploads_of(deps: Deps) -> Uploads:
+    """Return the service's uploads."""
+    return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work)
+
+
+async def own_upload_size(deps: Deps, reader: Principal, digest: str) -> int | None:
+    """Return the size of what the reader uploaded itself."""
+    found = await uploads_of(deps).find(reader.role, reader.id, [digest])
+    return found[digest].size if found else None
+
+
+async def check_data(deps: Deps, consumer: Principal, body: Any, checked: Checked) -> Checked:
+    """Return the check of a submission, and whether `science.data` names files that its consumer uploaded."""
+    named = _named_digests(body)
+    if not named:
+        return checked
+    found = await uploads_of(deps).find(Audience.CONSUMER, consumer.id, named.values())
+    problems = missing_upload_problems(list(named.items()), found, "/v1/artifacts")
+    if total_size(named.values(), found) > MAX_TOTAL_BYTES:
+        message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of data in all"
+        problems.append(Problem(path="/science/data", code="data_too_large", message=message))
+    if not problems:
+        return checked
+    every = (*checked.problems, *problems)
+    return replace(checked, submission=None, problems=every, warnings=(), quote=None, only_shape=False)
+
+
+def _named_digests(body: Any) -> dict[str, str]:
+    """Return the digests that a submission names, by JSON pointer. Other problems are found elsewhere."""
+    science = body.get("science") if isinstance(body, Mapping) else None
+    data = science.get("data") if isinstance(science, Mapping) else None
+    files = enumerate(data[:_MAX_FILES]) if isinstance(data, list) else ()
+    digests = {f"/science/data/{at}/sha256": file.get("sha256") for at, file in files if isinstance(file, Mapping)}
+    return {path: each for path, each in digests.items() if isinstance(each, str) and _DIGEST.fullmatch(each)}
+
+
+_OFF_LOOP_BYTES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
-    """A submission that is in order, its secrets stored."""
+class Body:
+    """A submission as it was parsed from JSON, and how long it was."""
 
-    submission: WorkSubmission
-    checked: Checked
-    evaluation: EvaluationRef | None
+    value: Any
+    size: int
+
+
+async def check_work(deps: Deps, consumer: Principal, body: Body) -> Checked:
+    """Check a submission and its data; return problems, warnings and quote.
+
+    A large one may hold megabytes of schemas and keywords, so it is checked in a thread. For a small one the
+    switch to a thread would take longer than the check.
+    """
+    is_large = body.size > _OFF_LOOP_BYTES
+    checked = await asyncio.to_thread(deps.check, body.value) if is_large else deps.check(body.value)
+    return await check_data(deps, consumer, body.value, checked)
+
+
+async def validate_work(deps: Deps, consumer: Principal, body: Body) -> WorkValidation:
+    """Return the result that `submit_work` would have. Stores nothing."""
+    found = await check_work(deps, consumer, body)
+    return WorkValidation(valid=not found.problems, problems=found.problems, warnings=found.warnings, quote=found.quote)
 
 
 async def submit_work(
     deps: Deps, consumer: Principal, body: Body, request: IdempotentRequest
 ) -> tuple[Effect, Work | WorkAnswer]:
-    """Publish what `body` describes; the effect names the work.
+    """Publish the work in `body`; the effect names the work.
 
-    Raises `InvalidRequest` or `Unprocessable` with everything that is wrong. A repeat gives the work of the first
-    time, rendered anew: without warnings and quote where the catalogue no longer knows what the work asks for.
+    Raises `InvalidRequest` or `Unprocessable` with every problem. A repeat returns the work of the first request,
+    without warnings and quote if the catalog no longer knows the work's metrics.
     """
     work_id = deps.ids.new("work")
-    accepted: _Accepted | None = None
+    accepted: tuple[WorkSubmission, Checked, EvaluationRef | None] | None = None
     written: WorkRecord | None = None
 
     async def submit(unit: Unit) -> str:
@@ -46,8 +111,9 @@ async def submit_work(
         # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
         # Content under its digest that nothing points to is no effect.
         accepted = accepted or await _accept(deps, consumer, body)
+        submission, _, evaluation = accepted
         party = Party(id=consumer.id, org=consumer.org)
-        written = published(accepted.submission, work_id, party, accepted.evaluation, unit.now)
+        written = build_record(submission, work_id, party, evaluation, unit.now)
         create_work(unit, written)
         unit.emit("work.submitted", work_id, submitted_event(written))
         unit.measures.count(SUBMITTED_TOTAL)
@@ -55,20 +121,22 @@ async def submit_work(
 
     effect = await run_idempotent(deps.unit_of_work, request, submit)
     bind_contextvars(work_id=effect.resource_id)
-    if effect.replayed or accepted is None or written is None:
+    if effect.is_replay or accepted is None or written is None:
         work = await get_work(deps, consumer, effect.resource_id)
         return effect, _answer(work, await check_work(deps, consumer, Body(resubmission(work), body.size)))
-    return effect, _answer(whole(written, accepted.submission), accepted.checked)
+    submission, checked, _ = accepted
+    return effect, _answer(with_secrets(written, submission), checked)
 
 
-async def _accept(deps: Deps, consumer: Principal, body: Body) -> _Accepted:
+async def _accept(deps: Deps, consumer: Principal, body: Body) -> tuple[WorkSubmission, Checked, EvaluationRef | None]:
+    """Return the submission, its check and where its secrets are stored. Raises as `submit_work` does."""
     checked = await check_work(deps, consumer, body)
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
-        raise refusal("invalid_work", told(checked.problems), checked.problems)
+        raise refusal("invalid_work", summarize_problems(checked.problems), checked.problems)
     secrets = secrets_of(checked.submission, deps.ids.salt)
     reference = await put_evaluation(deps.blobs, secrets) if secrets else None
-    return _Accepted(checked.submission, checked, reference)
+    return checked.submission, checked, reference
 
 
 def _answer(work: Work, checked: Checked) -> Work | WorkAnswer:

@@ -1,17 +1,19 @@
-"""What a submission becomes."""
+"""Records, secrets and events made from a submission, and awards made from a record."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
-from aex_models.events import WorkSubmitted
+from aex_models.contract import Award, Terms
+from aex_models.events import ContractAwarded, WorkSubmitted
 from aex_models.governance import Party
 from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.records import WorkRecord
 
 
 def secrets_of(submission: WorkSubmission, salt: Callable[[], str]) -> EvaluationBlob | None:
-    """What goes into the evaluation blob; None where the submission has no secrets."""
+    """Return the content of the evaluation blob; None for a submission without secrets."""
     if submission.evaluation is None and submission.science is None:
         return None
     blob = EvaluationBlob(salt=salt(), evaluation=submission.evaluation, science=submission.science)
@@ -21,10 +23,10 @@ def secrets_of(submission: WorkSubmission, salt: Callable[[], str]) -> Evaluatio
     return blob.model_copy(update={"input": submission.input, "success_criteria": submission.success_criteria})
 
 
-def published(
+def build_record(
     submission: WorkSubmission, work_id: str, consumer: Party, evaluation: EvaluationRef | None, now: datetime
 ) -> WorkRecord:
-    """The work as it is kept. It is open at once, unless its custom code has to be tried first."""
+    """Return the work as it is kept. It is open at once, unless its custom code has to be tried first."""
     checking = _has_custom_code(submission.evaluation)
     work = Work(
         work_id=work_id,
@@ -44,9 +46,8 @@ def published(
     return WorkRecord(work=work, consumer=consumer, evaluation=evaluation)
 
 
-def whole(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
-    """The work as its consumer sees it: with evaluation data, the secrets of its science, and what was found when it
-    was tried."""
+def with_secrets(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
+    """Return the work as its consumer sees it: with evaluation data, science and findings of its check."""
     work = record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
     if record.check is None:
         return work
@@ -55,7 +56,7 @@ def whole(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
 
 
 def submitted_event(record: WorkRecord) -> WorkSubmitted:
-    """What `work.submitted` carries."""
+    """Return the data of `work.submitted`."""
     return WorkSubmitted(
         work_id=record.work.work_id,
         has_cpa=record.work.success_criteria is not None,
@@ -67,12 +68,12 @@ def submitted_event(record: WorkRecord) -> WorkSubmitted:
 
 
 def resubmission(work: Work) -> dict[str, Any]:
-    """The body that a work, its secrets included, came from: to be linted and quoted once more."""
+    """Return the body that a work, its secrets included, came from: to be linted and quoted once more."""
     return work.model_dump(mode="json", include=set(WorkSubmission.model_fields), exclude_none=True)
 
 
 def _is_tried(submission: WorkSubmission) -> bool:
-    """Whether verification tries the work: its custom code, or its reference against the criteria."""
+    """Return whether verification runs the work's custom code, or scores its reference."""
     evaluation = submission.evaluation
     judged = submission.success_criteria is not None
     return _has_custom_code(evaluation) or (judged and evaluation is not None and evaluation.reference is not None)
@@ -80,3 +81,29 @@ def _is_tried(submission: WorkSubmission) -> bool:
 
 def _has_custom_code(evaluation: Evaluation | None) -> bool:
     return evaluation is not None and bool(evaluation.custom_metrics)
+
+
+def build_award(
+    record: WorkRecord, contract_id: str, agent_id: str, cpc_rate: Decimal, fee_rate: Decimal, now: datetime
+) -> Award:
+    """Return the award of a work at a rate. All terms are frozen in it; the deadline counts from now."""
+    return Award(
+        contract_id=contract_id,
+        work_id=record.work.work_id,
+        consumer=record.consumer,
+        agent_id=agent_id,
+        cpc_rate=cpc_rate,
+        terms=Terms.of(record.work.budget, cpc_rate, fee_rate),
+        deadline=now + timedelta(seconds=record.work.verification.deadline_s),
+        awarded_at=now,
+    )
+
+
+def awarded_contract(record: WorkRecord, award: Award) -> ContractAwarded:
+    """Return the data of `contract.awarded`: the work in the state of its award."""
+    return ContractAwarded(
+        award=award,
+        work=record.work.model_copy(update={"status": WorkStatus.AWARDED}),
+        terms=award.terms,
+        evaluation=record.evaluation,
+    )

@@ -1,4 +1,4 @@
-"""Where a work may go from where it stands. Each function gives the next record, or the same where nothing is to do."""
+"""Transitions of a work. Each function returns the next record, or the same if nothing changes."""
 
 from decimal import Decimal
 
@@ -6,18 +6,18 @@ from aex_models.contract import Award
 from aex_models.money import format_amount
 from aex_models.work import Problem, WorkStatus
 from aex_runtime.errors import Conflict, Forbidden, InvalidRequest
-from aex_work_publisher.rules.records import WorkCheck, WorkRecord
+from aex_work_publisher.rules.records import StoredCheck, WorkRecord
 
 _CHECKED_SOON_S = 2
 _UNAWARDED = {WorkStatus.CHECKING, WorkStatus.OPEN}
 
 
 class OtherContract(Exception):
-    """An event about a contract that is not this work's."""
+    """An event about another work's contract."""
 
 
 class NotAwardedYet(Exception):
-    """An event about a contract that this work does not know of yet."""
+    """An event that arrived before the work's award."""
 
 
 def check_price(record: WorkRecord, cpc_rate: Decimal) -> None:
@@ -30,13 +30,13 @@ def check_price(record: WorkRecord, cpc_rate: Decimal) -> None:
 
 
 def check_claimable(record: WorkRecord) -> None:
-    """Raise `Forbidden` where the work's consumer wants to choose the agent itself."""
+    """Raise `Forbidden` if the work does not allow claims."""
     if not record.work.allow_claims:
         raise Forbidden("claims_not_allowed", "this work is awarded by its consumer")
 
 
-def awarded(record: WorkRecord, award: Award) -> WorkRecord:
-    """The work, given away. Raises `Conflict` where it is not open."""
+def award(record: WorkRecord, award: Award) -> WorkRecord:
+    """Return the work, given away. Raises `Conflict` where it is not open."""
     if record.status is WorkStatus.CHECKING:
         message = "the work is checking, not open: its custom metrics are being tried; award it once it is open"
         raise Conflict("work_not_open", message, retry_after_s=_CHECKED_SOON_S)
@@ -46,8 +46,8 @@ def awarded(record: WorkRecord, award: Award) -> WorkRecord:
     return moved.model_copy(update={"contract_id": award.contract_id, "agent_id": award.agent_id})
 
 
-def cancelled(record: WorkRecord) -> WorkRecord:
-    """The work, called off before an award. Raises `Conflict` after one."""
+def cancel(record: WorkRecord) -> WorkRecord:
+    """Return the work, called off before an award. Raises `Conflict` after one."""
     if record.status in _UNAWARDED:
         return _at(record, WorkStatus.CANCELLED)
     if record.status is WorkStatus.CANCELLED:
@@ -55,30 +55,24 @@ def cancelled(record: WorkRecord) -> WorkRecord:
     raise Conflict("work_not_cancellable", f"the work is {record.status.value}: it can no longer be cancelled")
 
 
-def checked(record: WorkRecord, ok: bool, check: WorkCheck) -> WorkRecord:
-    """The work after verification has tried it, once. Only one that is being checked moves, to open or refused.
+def apply_check(record: WorkRecord, ok: bool, check: StoredCheck) -> WorkRecord:
+    """Return the work after its check by verification, which counts once.
 
-    One that was open before, for it has no custom code, keeps what its consumer is to be warned of.
+    A work in status `checking` becomes open or refused. An open one, without custom code, only stores the warnings.
     """
     if record.check is not None:
         return record
-    noted = record.model_copy(update={"check": check})
+    checked = record.model_copy(update={"check": check})
     if record.status is WorkStatus.CHECKING:
-        return _at(noted, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
-    return noted if check.problems or check.warnings else record
+        return _at(checked, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
+    return checked if check.problems or check.warnings else record
 
 
-def completed(record: WorkRecord, contract_id: str) -> WorkRecord:
-    """The work with an outcome."""
-    return _ended(record, contract_id, WorkStatus.COMPLETED)
+def end_contract(record: WorkRecord, contract_id: str, status: WorkStatus) -> WorkRecord:
+    """Return the work in the status that its contract ended with.
 
-
-def contract_cancelled(record: WorkRecord, contract_id: str) -> WorkRecord:
-    """The work whose contract was called off before any candidate."""
-    return _ended(record, contract_id, WorkStatus.CANCELLED)
-
-
-def _ended(record: WorkRecord, contract_id: str, status: WorkStatus) -> WorkRecord:
+    Raises `NotAwardedYet`, and `OtherContract` for the contract of another work.
+    """
     if record.contract_id is None:
         raise NotAwardedYet
     if record.contract_id != contract_id:

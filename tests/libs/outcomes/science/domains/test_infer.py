@@ -1,5 +1,3 @@
-"""A guess is made from whole words and phrases, and not at all where they say too little."""
-
 import time
 
 import pytest
@@ -19,82 +17,59 @@ MD, CORRELATION = "molecular-dynamics", "statistics/correlation"
     [
         ("Deep mutational scanning of TEM-1", DMS),
         ("the column mut_score", DMS),
-        ("deep-mutational", DMS),
         ("DEEP\u00a0MUTATIONAL", DMS),
         ("Deep\nmutational scanning", DMS),
-        ("deep \r\n  mutational", DMS),
         ("deep\n\nmutational", None),
-        ("deep\n \t\nmutational", None),
         ("It is deep.\nMutational load is another thing", None),
-        ("It is deep. Mutational load is another thing", None),
         ("saturation\u00admutagenesis? no: saturation mutagenesis", DMS),
         ("RNA-seq of liver", RNASEQ),
-        ("RNA\u2011seq of liver", RNASEQ),
-        ("rna seq", RNASEQ),
         ("DESeq", RNASEQ),
-        ("log2 fold change", RNASEQ),
-        ("GROMACS trajectories", MD),
         ("the backbone's RMSD", MD),
         ("ｒｍｓｄ", MD),
-        ("Pearson's r", CORRELATION),
-        ("traffic amber", None),
         ("the lights were amber, the energy high, the temperature low", None),
         ("a fitness app with 10,000 mutations of its feed", None),
         ("rmsds and armsd and ßrmsd", None),
-        ("gromacsian", None),
-        ("move our DMS to the cloud", None),
-        ("fitness scores of gym members", None),
-        ("a force field analysis of stakeholders", None),
         ("", None),
         ("🧬", None),
         (f"the domain is {DMS}", DMS),
         ("genomics/RNAseq", RNASEQ),
     ],
 )
-def test_whole_words_and_phrases_tell(text: str, domain: str | None) -> None:
+def test_complete_words_and_phrases_match(text: str, domain: str | None) -> None:
     assert infer_domain(text, registry=REGISTRY).domain == domain
 
 
 def test_the_packaged_domains_are_known_unless_others_are_given() -> None:
     assert infer_domain("gromacs").domain == MD
-    mine = DomainRegistry.of([Domain(name="x/y", description="", keywords=("gromacs",))])
-    assert infer_domain("gromacs", registry=mine).domain == "x/y"
+    own = DomainRegistry.of([Domain(name="x/y", description="", keywords=("gromacs",))])
+    assert infer_domain("gromacs", registry=own).domain == "x/y"
 
 
-def test_a_tie_is_no_guess_and_its_scores_are_told() -> None:
+def test_tie_yields_scores_without_guess() -> None:
     guess = infer_domain("pearson of rmsd", registry=REGISTRY)
     assert (guess.domain, guess.scores) == (None, {MD: 1.0, CORRELATION: 1.0})
 
 
-def test_the_domain_with_more_to_its_name_wins() -> None:
+def test_domain_with_most_different_words_wins() -> None:
+    assert infer_domain("rmsd " * 50 + "deseq and fold change", registry=REGISTRY).domain == RNASEQ
     guess = infer_domain("Pearson correlation of fold changes between RNA-seq replicates", registry=REGISTRY)
     assert (guess.domain, guess.scores) == (RNASEQ, {RNASEQ: 2.0, CORRELATION: 1.0})
-
-
-def test_saying_it_often_counts_once() -> None:
-    assert infer_domain("rmsd " * 50 + "deseq and fold change", registry=REGISTRY).domain == RNASEQ
 
 
 @pytest.mark.parametrize(
     ("columns", "domain"),
     [
         (["id", "mut_score"], DMS),
-        (["fitness"], DMS),
         (["log2FoldChange", "padj"], RNASEQ),
         (["rmsd_backbone"], MD),
         (["time", "temperature", "pressure"], None),
         (["mut", "score"], None),
         (["", "🧬"], None),
-        ([], None),
     ],
 )
-def test_columns_tell_by_their_names(columns: list[str], domain: str | None) -> None:
+def test_columns_match_by_name(columns: list[str], domain: str | None) -> None:
     assert infer_domain("", columns, REGISTRY).domain == domain
-
-
-def test_a_score_column_s_name_tells_nothing_in_a_text() -> None:
-    assert infer_domain("fitness", registry=REGISTRY).scores == {}
-    assert infer_domain("mut_score", ["mut_score"], REGISTRY).scores == {DMS: 2.0}
+    assert infer_domain("fitness", columns, REGISTRY).scores == infer_domain("", columns, REGISTRY).scores
 
 
 WORDS = st.sampled_from(

@@ -1,12 +1,11 @@
-"""A domain is a file: adding one needs no Python, and a broken one is told with its place."""
-
 from pathlib import Path
 
 import pytest
 
 from aex_models.domains import Domain
 from aex_outcomes import DomainRegistry
-from aex_outcomes.science.domains.registry import MAX_BYTES, InvalidDomain, read_domain
+from aex_outcomes.science.domains.domain_file import MAX_BYTES
+from aex_outcomes.science.domains.soundness import InvalidDomain
 
 SPECTRA = """
 name: chemistry/spectra
@@ -25,7 +24,6 @@ def written(folder: Path, text: str | bytes, name: str = "mine.yaml") -> Path:
 
 
 def refused(folder: Path, text: str | bytes) -> list[tuple[str, str]]:
-    """The problems of the one file in the folder; each names the file first."""
     path = written(folder, text)
     with pytest.raises(InvalidDomain) as error:
         DomainRegistry.load(folder)
@@ -43,62 +41,48 @@ def test_a_folder_s_file_adds_a_domain_by_name_and_alias(tmp_path: Path) -> None
     assert added is not None
     assert registry.get("chem/spectra") is added
     assert added.value_ranges["absorbance"].max == 4
+    assert not any(map(registry.get, ("Chemistry/Spectra", "chemistry", "", None, "chemistry/spectra ")))
     assert list(registry.names) == sorted(registry.names)
 
 
-@pytest.mark.parametrize("name", ["Chemistry/Spectra", "chemistry", "", None, "chemistry/spectra "])
-def test_names_are_exact(tmp_path: Path, name: str | None) -> None:
-    written(tmp_path, SPECTRA)
-    assert DomainRegistry.load(tmp_path).get(name) is None
-
-
-def test_the_fingerprint_changes_with_any_domain(tmp_path: Path) -> None:
-    written(tmp_path, SPECTRA)
+def test_fingerprint_changes_with_any_domain_and_not_with_a_byte_order_mark(tmp_path: Path) -> None:
+    written(tmp_path, b"\xef\xbb\xbf" + SPECTRA.encode())
     before = DomainRegistry.load(tmp_path).fingerprint
+    written(tmp_path, SPECTRA)
     assert DomainRegistry.load(tmp_path).fingerprint == before
     written(tmp_path, SPECTRA.replace("max: 4", "max: 5"))
     assert before != DomainRegistry.load(tmp_path).fingerprint != DomainRegistry.load().fingerprint
 
 
 @pytest.mark.parametrize(
-    ("change", "path", "told"),
+    ("change", "path", "report"),
     [
         (("max: 4", "max: four"), "value_ranges.absorbance.max", "valid number"),
-        (("max: 4", "max: yes"), "value_ranges.absorbance.max", "valid number"),
         (("max: 4", "max: .nan"), "value_ranges.absorbance.max", "finite"),
         (("max: 4", "max: -1"), "value_ranges.absorbance", "min is above max"),
         (("max: 4", "maximum: 4"), "value_ranges.absorbance.maximum", "unknown key"),
         (("max: 4", "max: 4, aliases: [a b]"), "value_ranges.absorbance.aliases.0", "match pattern"),
         (("name: chemistry/spectra", "title: x"), "name", "is missing"),
-        (("name: chemistry/spectra", "name: what is this"), "name", "match pattern"),
         (("[absorption spectrum, 1e3 nm]", "absorption"), "keywords", "valid array"),
-        (("aliases: [chem/spectra]", "alias: x"), "alias", "unknown key"),
         (("keywords:", "statistics: [{name: m, stat: mean}]\nkeywords:"), "statistics.0", "common_columns"),
-        (
-            ("keywords:", "sanity_checks: [{name: a, description: b, stat: mode}]\nkeywords:"),
-            "sanity_checks.0.stat",
-            "'",
-        ),
     ],
 )
-def test_a_broken_file_is_told_with_its_key_path(tmp_path: Path, change: tuple[str, str], path: str, told: str) -> None:
+def test_broken_file_is_reported_with_key_path(tmp_path: Path, change: tuple[str, str], path: str, report: str) -> None:
     assert change[0] in SPECTRA
     problems = refused(tmp_path, SPECTRA.replace(*change))
     assert path in [place for place, _ in problems]
-    assert told in dict(problems)[path]
+    assert report in dict(problems)[path]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "report"),
     [
         (SPECTRA + "name: other\n", "the key name stands twice in one mapping; keep one (line 8, column 1)"),
         (SPECTRA.replace("{min: 0, max: 4}", "{min: 0, max: 4, min: 1}"), "the key min stands twice"),
         (SPECTRA + "common_columns: &x [a]\ncommon_issues: *x\n", "refers to another part of itself (*x)"),
         (SPECTRA.replace("absorbance:", "no:"), "a key is no text; put it in quotes"),
-        ("a: [1", "not readable as YAML"),
         ("a: !!python/object/apply:os.system [ls]", "could not determine a constructor"),
         ("[" * 3_000, "not readable as YAML"),
-        ("- just\n- a list", "expected a mapping"),
         ("", "expected a mapping"),
         ("---\na: 1\n---\nb: 2\n", "expected a single document"),
         (b"name: \xff", "not UTF-8"),
@@ -106,9 +90,9 @@ def test_a_broken_file_is_told_with_its_key_path(tmp_path: Path, change: tuple[s
         ("a: \x00", "not readable as YAML"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_the_fix(tmp_path: Path, text: str | bytes, told: str) -> None:
+def test_unreadable_file_is_reported_with_fix(tmp_path: Path, text: str | bytes, report: str) -> None:
     [(_, problem)] = refused(tmp_path, text)
-    assert told in problem
+    assert report in problem
     assert "\n" not in problem
 
 
@@ -138,9 +122,6 @@ def test_a_folder_that_is_not_there_is_an_error_and_an_empty_one_is_none(tmp_pat
     with pytest.raises(InvalidDomain, match="Not a directory"):
         DomainRegistry.load(written(tmp_path, SPECTRA, "file.txt"))
     assert DomainRegistry.load(tmp_path).names == DomainRegistry.load().names
-
-
-def test_a_file_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     with pytest.raises(InvalidDomain, match=r"folder\.yaml: cannot be read: Is a directory"):
         DomainRegistry.load(tmp_path)
@@ -148,16 +129,12 @@ def test_a_file_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
 
 def test_names_of_one_quantity_belong_to_no_other(tmp_path: Path) -> None:
     text = SPECTRA.replace("{min: 0, max: 4}", "{min: 0, aliases: [od]}\n  turbidity: {min: 0, aliases: [x, O_D]}")
-    assert refused(tmp_path, text) == [
-        (
-            "value_ranges.turbidity.aliases.1",
-            "O_D is a name of absorbance already; a claim could be held to one of them alone",
-        )
-    ]
+    problem = "O_D is a name of absorbance already; a claim could be held to one of them alone"
+    assert refused(tmp_path, text) == [("value_ranges.turbidity.aliases.1", problem)]
 
 
 @pytest.mark.parametrize(
-    ("check", "path", "told"),
+    ("check", "path", "report"),
     [
         ("{name: value_ranges, description: d, stat: mean, max: 1}", ".name", "check of the platform's"),
         ("{name: c, description: d, stat: mean}", "", "could not fail"),
@@ -167,10 +144,10 @@ def test_names_of_one_quantity_belong_to_no_other(tmp_path: Path) -> None:
         (f"{{name: {'c' * 94}, description: d, stat: mean, max: 1}}", ".name", "longer than 93"),
     ],
 )
-def test_a_sanity_check_that_could_not_do_its_work_is_refused(tmp_path: Path, check: str, path: str, told: str) -> None:
-    [(place, problem)] = refused(tmp_path, f"{SPECTRA}common_columns: [a]\nsanity_checks: [{check}]\n")
-    assert place == f"sanity_checks.0{path}"
-    assert told in problem
+def test_useless_sanity_check_is_refused(tmp_path: Path, check: str, path: str, report: str) -> None:
+    [(pointer, problem)] = refused(tmp_path, f"{SPECTRA}common_columns: [a]\nsanity_checks: [{check}]\n")
+    assert pointer == f"sanity_checks.0{path}"
+    assert report in problem
 
 
 def test_checks_and_recipes_have_names_of_their_own(tmp_path: Path) -> None:
@@ -183,14 +160,10 @@ def test_checks_and_recipes_have_names_of_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_domains_made_in_python_are_checked_alike() -> None:
+def test_domains_from_python_are_checked() -> None:
     one = Domain(name="a/b", description="")
     assert DomainRegistry.of([one]).names == ("a/b",)
     with pytest.raises(InvalidDomain, match="a/b: name: a/b is a name of a/b already"):
         DomainRegistry.of([one, Domain(name="a/b", description="another")])
     with pytest.raises(InvalidDomain, match="common_columns"):
         DomainRegistry.of([Domain.model_validate({**one.model_dump(), "statistics": [{"name": "m", "stat": "mean"}]})])
-
-
-def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
-    assert read_domain(written(tmp_path, b"\xef\xbb\xbf" + SPECTRA.encode())).name == "chemistry/spectra"

@@ -1,5 +1,3 @@
-"""Filters: all must hold, a missing value meets none, and what cannot be compared is told."""
-
 from decimal import Decimal
 from typing import Any
 
@@ -18,9 +16,7 @@ def count(where: list[dict[str, Any]], table: str | bytes = TABLE, name: str = "
     ("where", "expected"),
     [
         ({"op": "gt", "value": 1}, 2),
-        ({"op": "gte", "value": 1}, 3),
         ({"op": "lt", "value": 3}, 2),
-        ({"op": "lte", "value": 3}, 3),
         ({"op": "eq", "value": 3}, 1),
         ({"op": "neq", "value": 3}, 3),
         ({"op": "in", "value": [1, 5, 7]}, 2),
@@ -62,9 +58,8 @@ def test_a_condition_on_parquet_compares_the_columns_own_type() -> None:
     table = parquet({"x": [1.0, None], "s": ["1", "b"], "b": [True, False]})
     assert count([{"column": "b", "op": "eq", "value": True}], table, "data.parquet") == 1
     assert count([{"column": "s", "op": "neq", "value": "b"}], table, "data.parquet") == 1
-    assert code(table, spec("count", None, where=[{"column": "s", "op": "gt", "value": 0}]), "data.parquet") == (
-        "not_numeric"
-    )
+    by_text = spec("count", None, where=[{"column": "s", "op": "gt", "value": 0}])
+    assert code(table, by_text, "data.parquet") == "not_numeric"
 
 
 @pytest.mark.parametrize(("cell", "expected"), [("low", "not_numeric"), ("inf", "not_finite"), ("nan", "not_finite")])
@@ -76,12 +71,9 @@ def test_a_condition_that_cannot_be_decided_leaves_no_statistic(cell: str, expec
     assert value(table, spec("count", None, where=[by_p, only_ok])) == 1  # that row is ruled out anyway
 
 
-def test_what_a_filter_leaves_out_need_not_be_a_number() -> None:
+def test_filtered_cells_need_not_be_numbers_and_no_rows_are_no_zero() -> None:
     table = "x,kind\n1,ok\nnan,bad\nhigh,bad\n"
     assert value(table, spec("mean", where=[{"column": "kind", "op": "eq", "value": "ok"}])) == 1
-
-
-def test_no_row_that_is_left_is_no_zero() -> None:
     nothing = [{"column": "x", "op": "gt", "value": 100}]
     assert code(TABLE, spec("sum", where=nothing)) == "no_rows"
     assert value(TABLE, spec("count", where=nothing)) == 0
@@ -104,10 +96,7 @@ def test_no_text_is_compared_with_bytes_lists_or_objects(op: str) -> None:
     assert code(NESTED, spec("mean", "g"), "data.jsonl") == "not_numeric"
 
 
-def test_what_another_condition_rules_out_need_not_be_comparable() -> None:
+def test_excluded_rows_need_not_be_comparable_and_lists_are_counted() -> None:
     where: list[dict[str, Any]] = [{"column": "g", "op": "eq", "value": "a"}, {"column": "x", "op": "gt", "value": 2}]
     assert count(where, NESTED, "data.jsonl") == 1
-
-
-def test_lists_and_objects_are_there_and_are_counted_as_such() -> None:
     assert value(NESTED, spec("count", "g"), "data.jsonl") == 3

@@ -1,5 +1,3 @@
-"""What a number is in a text file, what is missing, and what is neither."""
-
 import pytest
 
 from tests.libs.outcomes.science.raw_data import code, recomputed, spec, value
@@ -34,16 +32,13 @@ def test_missing_cells_are_left_out(cell: str) -> None:
 
 
 @pytest.mark.parametrize("cell", ["nan", "NaN", "inf", "-inf", "+Inf", "Infinity", "-INFINITY", "1e400", "-1e999"])
-def test_what_is_not_finite_leaves_no_statistic_and_is_not_quoted(cell: str) -> None:
+def test_infinite_cell_leaves_no_statistic_and_is_not_quoted(cell: str) -> None:
     found = recomputed(f"i,x\n1,4\n2,{cell}\n", spec())
-    assert found.values == ()
-    assert [each.code for each in found.problems] == ["not_finite"]
-    assert found.problems[0].message == (
-        'cells of the column "x": 1, the first in data row 2, are NaN or infinite; leave out what is not known'
-    )
+    message = 'cells of the column "x": 1, the first in data row 2, are NaN or infinite; leave out what is not known'
+    assert (found.values, [(each.code, each.message) for each in found.problems]) == ((), [("not_finite", message)])
 
 
-def test_the_first_bad_row_and_how_many_there_are_is_told_and_no_cell() -> None:
+def test_error_names_first_bad_row_and_count_without_cells() -> None:
     found = recomputed("i,x\n1,4\n2,secret\n3,secret too\n", spec())
     assert "2, the first in data row 2" in found.problems[0].message
     assert "secret" not in found.problems[0].message

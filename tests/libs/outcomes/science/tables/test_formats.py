@@ -1,9 +1,4 @@
-"""Each format is read for what it is, and refused with a code of its own for what it is not."""
-
-import gzip
 import io
-import sqlite3
-import zipfile
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -15,15 +10,8 @@ import pytest
 
 from aex_models.examination import DataOwner
 from aex_outcomes.science.recompute import recompute
-from aex_outcomes.science.source import Format, SourceFile, foreign_charset, format_of
+from aex_outcomes.science.source_files import DataFormat, SourceFile, foreign_charset, format_of
 from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value, written
-
-
-def zipped() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("data.csv", "x\n1\n")
-    return packed.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -31,8 +19,6 @@ def zipped() -> bytes:
     [
         "x,y\n1,2\n3,4\n",
         "x,y\r\n1,2\r\n3,4\r\n",
-        "x,y\r1,2\r3,4",
-        "x,y\r\n1,2\n3,4",
         "\ufeffx,y\n1,2\n3,4\n",
         '\ufeff"x","y\nz"\n1,2\n3,4\n',
         " x , y \n1,2\n\n3,4\n\n",
@@ -43,11 +29,8 @@ def test_csv_with_any_line_ends_quotes_and_byte_order_mark(table: str) -> None:
     assert value(table) == 2
 
 
-def test_one_column_may_have_a_semicolon_in_its_name() -> None:
+def test_delimiters_are_those_of_the_format() -> None:
     assert value('"a;b"\n1\n3\n', spec("mean", "a;b")) == 2
-
-
-def test_tsv() -> None:
     assert code("x,y\n1,2\n", name="data.tsv") == "wrong_delimiter"
     assert value("x\ty\n1\ta,b\n3\tc\n", name="data.tsv") == 2
 
@@ -56,11 +39,8 @@ def test_json_lines_with_missing_keys_and_the_not_finite() -> None:
     assert value('{"x": 1, "s": "5"}\n\n{"x": 3e0}\n{"s": null}\n', name="data.jsonl") == 2
     assert code('{"x": NaN}\n', name="data.jsonl") == "not_finite"
     assert value('{"x": 1, "s": "a\\u001fb"}\n{"x": 3}\n', spec("n_unique", "s"), "data.jsonl") == 1
-
-
-@pytest.mark.parametrize("cell", ['"5"', "true", "[1]", '{"y": 1}', '"\\ud800"'])
-def test_a_json_value_that_is_no_number_is_none(cell: str) -> None:
-    assert code(f'{{"x": 1}}\n{{"x": {cell}}}\n', name="data.jsonl") == "not_numeric"
+    for cell in ('"5"', "true", "[1]", '{"y": 1}', '"\\ud800"'):
+        assert code(f'{{"x": 1}}\n{{"x": {cell}}}\n', name="data.jsonl") == "not_numeric"
 
 
 def test_parquet_of_every_kind_of_number() -> None:
@@ -78,14 +58,9 @@ def test_parquet_of_every_kind_of_number() -> None:
     assert [each.value for each in found.values] == [1.5, float(2**64 - 1), 1, 1, 1.75]
 
 
-@pytest.mark.parametrize(
-    "column", [["1", "2"], [True, False], [date(2024, 1, 1)], [[1.0]], [{"x": 1.0}], [b"1"], [["1"]]]
-)
-def test_parquet_of_anything_else_is_no_number(column: list[object]) -> None:
-    assert code(parquet({"x": column}), name="data.parquet") == "not_numeric"
-
-
-def test_parquet_with_nan_and_missing_values() -> None:
+def test_parquet_without_numbers_nan_and_missing_values() -> None:
+    for column in (["1", "2"], [True, False], [date(2024, 1, 1)], [[1.0]], [{"x": 1.0}], [b"1"], [["1"]]):
+        assert code(parquet({"x": column}), name="data.parquet") == "not_numeric"
     assert code(parquet({"x": [1.0, float("nan")]}), name="data.parquet") == "not_finite"
     assert value(parquet({"x": [1.0, None, 3.0]}), name="data.parquet") == 2
 
@@ -102,14 +77,11 @@ BAD_TEXT: dict[str, tuple[str, bytes]] = {
     "a byte order mark alone": ("empty_file", b"\xef\xbb\xbf"),
     "line ends alone": ("empty_file", b"\n\r\n"),
     "a header alone": ("no_rows", b"x,y\n"),
-    "a zip": ("not_csv", zipped()),
-    "gzip": ("not_csv", gzip.compress(b"x\n1\n")),
+    "a zip": ("not_csv", b"PK\x03\x04\x14\x00\x00\x00"),
     "Parquet": ("not_csv", parquet({"x": [1.0]})),
-    "SQLite": ("not_csv", sqlite3.connect(":memory:").execute("create table t(x)").connection.serialize()),
     "a NUL": ("not_csv", b"x\n1\x00\n"),
     "a unit separator": ("not_csv", b"x\n1\x1f2\n"),
     "UTF-16": ("not_utf8", "x\n1\n".encode("utf-16")),
-    "UTF-32": ("not_utf8", "x\n1\n".encode("utf-32")),
     "Latin-1": ("not_utf8", b"x,y\n1,\xe9\n"),
     "half a character": ("not_utf8", b"x\n1\n\xe2\x82"),
     "a surrogate": ("not_utf8", b"x,y\n1,\xed\xa0\x80\n"),
@@ -130,9 +102,7 @@ BAD_TEXT: dict[str, tuple[str, bytes]] = {
     "an endless header": ("too_large", b"x" * (2 << 20)),
     "too many columns": ("too_many_columns", b",".join(b"c%d" % place for place in range(1001)) + b"\n"),
     "JSON": ("not_csv", b'{"x": 1, "y": 2}\n{"x": 3, "y": 4}\n'),
-    "a JSON array": ("not_csv", b'[{"x": 1}, {"x": 3}]'),
     "JSON over many lines": ("not_csv", b'[\n  {"x": 1},\n  {"x": 3}\n]\n'),
-    "a JSON object over many lines": ("not_csv", b'\xef\xbb\xbf{\n  "x": [1]\n}\n'),
     "another column": ("column_missing", b"y,z\n1,2\n"),
 }
 
@@ -143,31 +113,23 @@ def test_bad_text_files_have_an_error_each(kind: str) -> None:
     assert code(content) == expected
 
 
-def test_json_that_is_sent_as_csv_is_told_to_be_json() -> None:
+def test_json_is_recognised_and_braces_in_a_header_are_none() -> None:
     (problem, *_) = recomputed('{"x": 1, "y": 2}\n').problems
     assert "looks like JSON" in problem.message
     assert "application/jsonl" in problem.message
-
-
-@pytest.mark.parametrize("header", ["{x}", "[x]", "{}x", '"{""x"": 1}"'])
-def test_a_header_with_braces_is_no_json(header: str) -> None:
-    assert recomputed(f"{header},y\n1,2\n", spec(column="y")).values[0].value == 2
+    for header in ("{x}", "[x]", "{}x", '"{""x"": 1}"'):
+        assert value(f"{header},y\n1,2\n", spec(column="y")) == 2
 
 
 BAD_JSON: dict[str, tuple[str, bytes | str]] = {
     "an array": ("not_jsonl", "[1]\n"),
-    "a number": ("not_jsonl", "1\n"),
-    "half an object": ("not_jsonl", '{"x": 1\n'),
     "an object over two lines": ("not_jsonl", '{"x":\n1}\n'),
     "two objects": ("not_jsonl", '{"x": 1}{"x": 2}\n'),
-    "CSV": ("not_jsonl", "x\n1\n"),
     "brackets": ("not_jsonl", "[" * 100_000),
     "a key twice": ("duplicate_column", '{"x": 1, "x": 2}\n'),
     "empty objects": ("no_rows", "{}\n{}\n"),
     "blanks": ("no_rows", "\n \n"),
     "too many keys": ("too_many_columns", "".join(f'{{"c{place}": 1}}\n' for place in range(1_001))),
-    "gzip": ("not_jsonl", gzip.compress(b'{"x": 1}\n')),
-    "a NUL": ("not_jsonl", '{"x": 1}\x00\n'),
 }
 
 
@@ -181,17 +143,13 @@ def test_bad_json_lines_have_an_error_each(kind: str) -> None:
     ("expected", "content"),
     [
         ("not_parquet", b"x\n1\n"),
-        ("not_parquet", b"PAR1"),
-        ("not_parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"),
         ("not_parquet", b"PAR1" + b"\x00" * 100 + b"PARE"),
         ("not_parquet", parquet({"x": [1.0]})[:-1]),
-        ("not_parquet", zipped()),
         ("empty_file", b""),
         ("no_rows", parquet({"x": pyarrow.array([], pyarrow.float64())})),
         ("duplicate_column", twice()),
         ("too_many_columns", parquet({f"c{place}": [1] for place in range(1_001)})),
         ("column_missing", parquet({"y": [1]})),
-        ("column_missing", parquet({"y": [{"x": 1.0}]})),
     ],
 )
 def test_bad_parquet_has_an_error_each(expected: str, content: bytes) -> None:
@@ -199,9 +157,9 @@ def test_bad_parquet_has_an_error_each(expected: str, content: bytes) -> None:
 
 
 def test_damaged_parquet_is_refused_wherever_the_damage_is() -> None:
-    whole = parquet({"x": [float(each) for each in range(5_000)]}, compression="zstd")
-    for place in range(4, len(whole) - 8, len(whole) // 25):
-        damaged = whole[:place] + bytes(255 - byte for byte in whole[place : place + 40]) + whole[place + 40 :]
+    complete = parquet({"x": [float(each) for each in range(5_000)]}, compression="zstd")
+    for index in range(4, len(complete) - 8, len(complete) // 25):
+        damaged = complete[:index] + bytes(255 - byte for byte in complete[index : index + 40]) + complete[index + 40 :]
         found = recomputed(damaged, spec(), name="data.parquet")
         assert len(found.values) == 1 or {each.code for each in found.problems} <= {
             "not_parquet", "out_of_memory", "not_finite", "column_missing", "too_many_rows", "no_rows",
@@ -209,16 +167,13 @@ def test_damaged_parquet_is_refused_wherever_the_damage_is() -> None:
         }  # fmt: skip
 
 
-def test_too_many_rows_and_bytes() -> None:
+def test_too_many_rows_or_bytes_and_other_formats_are_refused() -> None:
     assert code("x\n1\n2\n3\n", max_rows=2) == "too_many_rows"
     assert code('{"x":1}\n' * 3, name="data.jsonl", max_rows=2) == "too_many_rows"
     assert code(parquet({"x": [1, 2, 3]}), name="data.parquet", max_rows=2) == "too_many_rows"
     assert code("x\n1\n2\n3\n", max_bytes=5) == "too_large"
-
-
-@pytest.mark.parametrize("name", ["data.exe", "data", "data.csv.gz", "data.xlsx", "data.html"])
-def test_other_kinds_of_files_are_refused(name: str) -> None:
-    assert code("x\n1\n", name=name) == "unsupported_media_type"
+    for name in ("data.exe", "data", "data.csv.gz"):
+        assert code("x\n1\n", name=name) == "unsupported_media_type"
 
 
 @pytest.mark.parametrize(
@@ -230,44 +185,30 @@ def test_other_kinds_of_files_are_refused(name: str) -> None:
 )  # fmt: skip
 def test_a_column_may_be_called_anything(name: str) -> None:
     doubled = name.replace('"', '""')
-    wanted = spec("mean", name, where=[{"column": name, "op": "gt", "value": 0}])
-    assert value(f'"{doubled}",x\n1,10\n3,30\n-1,0\n', wanted) == 2
-    assert value(parquet({"x": [10, 30], name: [1.0, 3.0]}), wanted, "data.parquet") == 2
-
-
-def test_only_what_is_needed_is_read() -> None:
-    columns = {f"c{place}": ["word"] * 10 for place in range(50)} | {"x": [1.0] * 10}
-    assert value(parquet(columns), name="data.parquet") == 1
+    expected = spec("mean", name, where=[{"column": name, "op": "gt", "value": 0}])
+    assert value(f'"{doubled}",x\n1,10\n3,30\n-1,0\n', expected) == 2
+    assert value(parquet({"x": [10, 30], name: [1.0, 3.0]}), expected, "data.parquet") == 2
 
 
 @pytest.mark.parametrize(
     ("name", "media_type", "form"),
     [
-        ("a", "text/csv; charset=utf-8", Format.CSV),
-        ("a", 'Text/CSV;header=present;charset="US-ASCII"', Format.CSV),
-        *(("a", each, Format.CSV) for each in ("text/x-csv", "application/csv", "text/comma-separated-values")),
-        *(("a", each, Format.TSV) for each in ("text/tsv", "TEXT/TAB-SEPARATED-VALUES; charset=utf-8")),
-        *(
-            ("a", f"application/{each}", Format.JSON_LINES)
-            for each in ("json-lines", "x-json-lines", "jsonl", "x-jsonl")
-        ),
-        *(
-            ("a", f"application/{each}", Format.JSON_LINES)
-            for each in ("jsonlines", "x-jsonlines", "ndjson", "x-ndjson")
-        ),
-        *(("a", each, Format.JSON_LINES) for each in ("text/jsonl", "text/x-ndjson")),
-        *(("a.JSONL", f"application/{each}", Format.JSON_LINES) for each in ("json", "octet-stream")),
-        *((f"a.{each}", "text/plain; charset=utf-8", Format(each.upper())) for each in ("csv", "tsv")),
-        ("a.parquet", "Application/JSON", Format.PARQUET),
-        ("a.csv", "application/jsonl", Format.JSON_LINES),
+        ("a", "text/csv; charset=utf-8", DataFormat.CSV),
+        ("a", 'Text/CSV;header=present;charset="US-ASCII"', DataFormat.CSV),
+        *(("a", each, DataFormat.CSV) for each in ("text/x-csv", "application/csv", "text/comma-separated-values")),
+        *(("a", each, DataFormat.TSV) for each in ("text/tsv", "TEXT/TAB-SEPARATED-VALUES; charset=utf-8")),
+        *(("a", f"application/{each}", DataFormat.JSON_LINES) for each in ("json-lines", "jsonlines", "x-ndjson")),
+        *(("a", each, DataFormat.JSON_LINES) for each in ("text/jsonl", "text/x-ndjson")),
+        *(("a.JSONL", f"application/{each}", DataFormat.JSON_LINES) for each in ("json", "octet-stream")),
+        *((f"a.{each}", "text/plain; charset=utf-8", DataFormat(each.upper())) for each in ("csv", "tsv")),
+        ("a.parquet", "Application/JSON", DataFormat.PARQUET),
+        ("a.csv", "application/jsonl", DataFormat.JSON_LINES),
         ("a.json", "application/json", None),
         ("a.csv", "image/png", None),
         ("a.csv", "text/html", None),
     ],
 )
-def test_the_media_type_tells_the_format_and_the_ending_where_that_tells_none(
-    name: str, media_type: str, form: Format | None
-) -> None:
+def test_format_follows_media_type_then_ending(name: str, media_type: str, form: DataFormat | None) -> None:
     file = SourceFile(name, media_type, "", DataOwner.AGENT)
     assert (format_of(file), foreign_charset(file)) == (form, None)
 

@@ -1,1 +1,1 @@
-"""What scientific domains say of their values: one YAML file each, in this folder and in one that is configured."""
+"""Domains: value ranges, sanity checks and default statistics of a scientific field."""

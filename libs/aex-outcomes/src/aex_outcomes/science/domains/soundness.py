@@ -1,50 +1,65 @@
-"""What is wrong in one domain beyond its shape: names that collide, checks that could not be computed or not fail."""
+"""Problems of a domain beyond its shape: colliding names, and checks that cannot work or cannot fail."""
 
 from collections.abc import Iterator
 
-from aex_models.domains import Domain, Recipe, SanityCheck
-from aex_models.science_checks import CHECKS
+from aex_models.domains import Domain, SanityCheck
+from aex_models.examination import CHECKS
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic
+from aex_outcomes.config import InvalidConfig
 from aex_outcomes.science.domains.quantities import key_of
 
 SCORE_COLUMN = "@score"
-"""Stands for the score column in a sanity check's filters."""
+"""Placeholder for the score column in a sanity check's filters."""
 SANITY_PREFIX = "sanity."
-"""Before a sanity check's name, where it names a statistic."""
+"""Prefix of a sanity check's name as a statistic."""
 _LONGEST_CHECK = 100 - len(SANITY_PREFIX)
 
 Problems = Iterator[tuple[str, str]]
 
 
-def problems_of(domain: Domain) -> Problems:
-    """Pairs of a dotted path and what is wrong there."""
+class InvalidDomain(InvalidConfig):
+    """A domain, or several that conflict; `problems` name file, key path and what is wrong there."""
+
+
+def check_domain(domain: Domain, source: str) -> None:
+    """Raise `InvalidDomain`, which names `source`, for a domain with problems."""
+    problems = [(f"{source}: {path}", problem) for path, problem in _problems_of(domain)]
+    if problems:
+        raise InvalidDomain(problems)
+
+
+def _problems_of(domain: Domain) -> Problems:
+    """Yield pairs of a dotted path and the problem there."""
     yield from _colliding_ranges(domain)
     yield from _repeated([each.name for each in domain.sanity_checks], "sanity_checks")
     yield from _repeated([each.name for each in domain.statistics], "statistics")
-    for place, check in enumerate(domain.sanity_checks):
-        yield from _of_check(check, domain, f"sanity_checks.{place}")
-    for place, recipe in enumerate(domain.statistics):
-        yield from _of_recipe(recipe, domain, f"statistics.{place}")
+    for index, check in enumerate(domain.sanity_checks):
+        yield from _check_problems(check, domain, f"sanity_checks.{index}")
+    for index, recipe in enumerate(domain.statistics):
+        path = f"statistics.{index}"
+        if recipe.column is None and not domain.common_columns:
+            yield path, "needs a column, or a score column: name some in common_columns"
+        yield from _statistic_problems(recipe.stat, recipe.q, path)
 
 
 def _colliding_ranges(domain: Domain) -> Problems:
     owners: dict[str, str] = {}
     for quantity, each in domain.value_ranges.items():
-        places = [(quantity, f"value_ranges.{quantity}")]
-        places += [(alias, f"value_ranges.{quantity}.aliases.{place}") for place, alias in enumerate(each.aliases)]
-        for name, path in places:
+        path = f"value_ranges.{quantity}"
+        aliases = ((alias, f"{path}.aliases.{index}") for index, alias in enumerate(each.aliases))
+        for name, own_path in ((quantity, path), *aliases):
             owner = owners.setdefault(key_of(name), quantity)
             if owner != quantity:
-                yield path, f"{name} is a name of {owner} already; a claim could be held to one of them alone"
+                yield own_path, f"{name} is a name of {owner} already; a claim could be held to one of them alone"
 
 
 def _repeated(names: list[str], field: str) -> Problems:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            yield f"{field}.{place}.name", f"{name} is there already"
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield f"{field}.{index}.name", f"{name} is there already"
 
 
-def _of_check(check: SanityCheck, domain: Domain, path: str) -> Problems:
+def _check_problems(check: SanityCheck, domain: Domain, path: str) -> Problems:
     if check.name in CHECKS:
         yield f"{path}.name", f"{check.name} is a check of the platform's; choose another name"
     if len(check.name) > _LONGEST_CHECK:
@@ -55,16 +70,10 @@ def _of_check(check: SanityCheck, domain: Domain, path: str) -> Problems:
         yield path, "min is above max, so that it could not be met"
     if not domain.common_columns:
         yield path, "needs a score column: name some in common_columns"
-    yield from _of_statistic(check.stat, check.q, path)
+    yield from _statistic_problems(check.stat, check.q, path)
 
 
-def _of_recipe(recipe: Recipe, domain: Domain, path: str) -> Problems:
-    if recipe.column is None and not domain.common_columns:
-        yield path, "needs a column, or a score column: name some in common_columns"
-    yield from _of_statistic(recipe.stat, recipe.q, path)
-
-
-def _of_statistic(stat: Statistic, q: float | None, path: str) -> Problems:
+def _statistic_problems(stat: Statistic, q: float | None, path: str) -> Problems:
     if stat in OF_TWO_COLUMNS:
         yield f"{path}.stat", f"{stat.value} takes two columns; only statistics of one are possible here"
     if (q is not None) != (stat is Statistic.QUANTILE):

@@ -1,1 +1,1 @@
-"""Each statistic over a table that was read: SQL for what rows say, exact arithmetic for what comes of it."""
+"""Statistics over a table: SQL to select and sum rows, exact arithmetic for the result."""

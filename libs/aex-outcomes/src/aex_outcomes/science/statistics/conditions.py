@@ -1,4 +1,4 @@
-"""Filters as SQL: which rows all conditions keep, and which cells keep somebody from telling."""
+"""Filters as SQL: rows that match, and rows whose cells make a filter undecidable."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,7 @@ from typing import Any
 
 from aex_models.numbers import is_number
 from aex_models.statistics import Filter, FilterOp
-from aex_outcomes.science.tables.cells import MISSING, NUMBER, UNREADABLE
-from aex_outcomes.science.tables.table import Column
+from aex_outcomes.science.tables.cells import MISSING, NUMBER, UNREADABLE, DataColumn
 
 _SIGNS = {
     FilterOp.GT: ">",
@@ -17,7 +16,7 @@ _SIGNS = {
     FilterOp.EQ: "=",
     FilterOp.NEQ: "<>",
 }
-_LARGEST_WHOLE = 2**126
+_LARGEST_INTEGER = 2**126
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,61 +34,52 @@ EVERY_ROW = Condition("true")
 
 
 def reads_numbers(each: Filter) -> bool:
-    """Whether the filter compares numbers, and not texts or booleans."""
+    """Return True for a filter that compares numbers, not texts or booleans."""
     return all(map(is_number, _operands(each)))
 
 
-def kept(filters: Sequence[Filter], columns: Mapping[str, Column]) -> Condition:
-    """Rows in which every condition holds. A cell without a value meets none."""
+def matching_rows(filters: Sequence[Filter], columns: Mapping[str, DataColumn]) -> Condition:
+    """Select rows in which every filter holds. A missing cell meets none."""
     found = EVERY_ROW
     for each in filters:
-        found = found & _met(each, columns[each.column])
+        found = found & _matching(each, columns[each.column])
     return found
 
 
-def undecided(filters: Sequence[Filter], name: str, columns: Mapping[str, Column]) -> Condition:
-    """Rows whose cell of this column is there and no finite number, though a condition compares it as one.
+def undecided_rows(
+    filters: Sequence[Filter], name: str, columns: Mapping[str, DataColumn], *, numbers: bool
+) -> Condition:
+    """Select rows whose cell of this column is present and incomparable, as a number or else as a text.
 
-    Not those that another condition rules out anyway.
+    Rows that another filter excludes are left out.
     """
-    cell = columns[name]
-    found = Condition(f"{cell.kind} NOT IN ({MISSING}, {NUMBER})")
+    found = Condition(f"{columns[name].kind} {_undecidable(numbers)}")
     for each in filters:
-        if each.column != name or not reads_numbers(each):
-            found = found & _perhaps_met(each, columns[each.column])
+        if each.column != name or (numbers and not reads_numbers(each)):
+            met, column = _matching(each, columns[each.column]), columns[each.column]
+            possible = f"({met.sql}) OR {column.kind} {_undecidable(reads_numbers(each))}"
+            found = found & Condition(possible, met.values)
     return found
 
 
-def unreadable(filters: Sequence[Filter], name: str, columns: Mapping[str, Column]) -> Condition:
-    """Rows that may be kept although nothing can be compared with this column's cell, not even a text."""
-    found = Condition(f"{columns[name].kind} = {UNREADABLE}")
-    for each in filters:
-        if each.column != name:
-            found = found & _perhaps_met(each, columns[each.column])
-    return found
+def _undecidable(numbers: bool) -> str:
+    return f"NOT IN ({MISSING}, {NUMBER})" if numbers else f"= {UNREADABLE}"
 
 
-def _met(each: Filter, column: Column) -> Condition:
+def _matching(each: Filter, column: DataColumn) -> Condition:
     if reads_numbers(each):
         cell = f"abs({column.number})" if each.abs else column.number
-        return Condition(f"{column.kind} = {NUMBER}") & _compared(
+        return Condition(f"{column.kind} = {NUMBER}") & _comparison(
             cell, each.op, [_number(value, column) for value in _operands(each)]
         )
     worded = [str(value).lower() if isinstance(value, bool) else value for value in _operands(each)]
     boolean = any(isinstance(value, bool) for value in _operands(each))
     cell = f"coalesce({column.text}, '')"
-    compared = _compared(f"lower({cell})" if boolean else cell, each.op, worded)
+    compared = _comparison(f"lower({cell})" if boolean else cell, each.op, worded)
     return Condition(f"{column.kind} <> {MISSING}") & compared
 
 
-def _perhaps_met(each: Filter, column: Column) -> Condition:
-    """That the condition holds, or that its own cell does not tell."""
-    met = _met(each, column)
-    untold = f"NOT IN ({MISSING}, {NUMBER})" if reads_numbers(each) else f"= {UNREADABLE}"
-    return Condition(f"({met.sql}) OR {column.kind} {untold}", met.values)
-
-
-def _compared(cell: str, op: FilterOp, values: Sequence[Any]) -> Condition:
+def _comparison(cell: str, op: FilterOp, values: Sequence[Any]) -> Condition:
     if op is FilterOp.IN:
         return Condition(f"{cell} IN ({', '.join('?' * len(values))})", tuple(values))
     return Condition(f"{cell} {_SIGNS[op]} ?", tuple(values))
@@ -99,8 +89,8 @@ def _operands(each: Filter) -> Sequence[Any]:
     return each.value if each.op is FilterOp.IN else [each.value]
 
 
-def _number(value: float, column: Column) -> float | int:
-    """A whole number for a column of those: beside a double the column's own values would be rounded."""
-    if column.whole and float(value).is_integer() and abs(value) < _LARGEST_WHOLE:
+def _number(value: float, column: DataColumn) -> float | int:
+    """Return an integer for a column of integers: a double would round the column's own values."""
+    if column.is_integer and float(value).is_integer() and abs(value) < _LARGEST_INTEGER:
         return int(value)
     return float(value)

@@ -1,47 +1,80 @@
-"""Variance, correlation and slope, by sums of products of deviations from the exact mean.
+# ruff: noqa: S608 SQL is put together from words of this package; names and values are parameters
+"""Exact sums, variance, correlation, slope, quantiles and ranks.
 
-Two passes: deviations from the (correctly rounded) mean, scaled by a power of two so that no square overflows or
-vanishes; their compensated sums; and a correction for what rounding the mean left over (Chan, Golub & LeVeque 1983).
+Sums: doubles are sorted into classes of eight binary orders of magnitude. Within a class each is a multiple of the same
+power of two, below 2^63 of it. The database sums those as integers of 128 bits, and Python adds the few classes as a
+fraction, so that nothing is rounded. Sums in doubles, compensated ones too, lose all of 1e16 + 1 − 1e16.
+
+Moments: compensated sums of products of deviations from the correctly rounded mean, in two passes. Deviations are
+scaled by a power of two so that no square overflows or vanishes. A correction removes the rounding error of the mean
+(Chan, Golub & LeVeque 1983).
 """
 
-# ruff: noqa: S608 SQL is put together from this package's own words; names and values go as parameters
-
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 
-from aex_outcomes.science.statistics.picked import Values
-from aex_outcomes.science.statistics.sums import as_double, exact_mean, too_large
-from aex_outcomes.science.tables.errors import DataError
+from aex_outcomes.science.statistics.column_values import ColumnValues
+from aex_outcomes.science.tables.file_checks import DataError
 
-_MOST = 1000
-"""The largest exponent to scale by: 2^1000 is a double, 2^1074 would not be one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Deviations:
-    """SQL of the deviations, divided by 2^exponent."""
-
-    sql: str
-    values: tuple[float | int, ...]
-    exponent: int
+_CLASS_BITS, _KEPT_BITS = 8, 54
+"""54: a double has 53 bits, and the logarithm may be a class too high just below a boundary."""
 
 
-def variance(values: Values) -> float:
-    """Of a sample (n − 1). Raises `DataError` for fewer than two values."""
+def exact_sum(values: ColumnValues) -> Fraction:
+    """Return Σx, exactly."""
+    name, table = values.name, values.table
+    if values.is_integer:
+        return Fraction(int(values.database.row(f"SELECT sum({name}) FROM {table}")[0]))
+    half = _KEPT_BITS // 2
+    power = f"pow(2.0::DOUBLE, {half} - {_CLASS_BITS // 2} * class)"  # applied twice: at once it may exceed 2^1023
+    found = values.database.rows(
+        f"SELECT class, sum(CAST({name} * {power} * {power} AS BIGINT)) FROM (SELECT {name}, "
+        f"CAST(floor(log2(abs({name})) / {_CLASS_BITS}) AS INTEGER) AS class FROM {table} WHERE {name} <> 0) GROUP BY 1"
+    )
+    return sum(
+        (Fraction(int(total)) * Fraction(2) ** (_CLASS_BITS * each - _KEPT_BITS) for each, total in found), Fraction()
+    )
+
+
+def exact_mean(values: ColumnValues) -> Fraction:
+    return exact_sum(values) / values.count
+
+
+def as_double(value: Fraction) -> float:
+    """Return the nearest double. Raises `DataError` on overflow."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise _too_large() from None
+
+
+def _too_large() -> DataError:
+    return DataError("undefined", "the result is too large for a double")
+
+
+_MAX_EXPONENT = 1000
+"""Largest exponent to scale by: 2^1000 is a double, 2^1074 would not be one."""
+
+
+_Deviations = tuple[str, tuple[float | int, ...], int]
+"""SQL of the deviations, divided by 2^exponent; its parameters; the exponent."""
+
+
+def variance(values: ColumnValues) -> float:
+    """Return the variance of a sample (n − 1). Raises `DataError` for fewer than two values."""
     scaled, exponent = _scaled_variance(values)
-    return _unscaled(scaled, 2 * exponent)
+    return _unscale(scaled, 2 * exponent)
 
 
-def deviation(values: Values) -> float:
-    """The standard deviation of a sample."""
+def standard_deviation(values: ColumnValues) -> float:
     scaled, exponent = _scaled_variance(values)
-    return _unscaled(math.sqrt(scaled), exponent)
+    return _unscale(math.sqrt(scaled), exponent)
 
 
-def correlation(x: Values, y: Values) -> float:
-    """Pearson's r. Raises `DataError` for a constant column and for fewer than two rows."""
-    _two_rows(x)
+def correlation(x: ColumnValues, y: ColumnValues) -> float:
+    """Return Pearson's r. Raises `DataError` for a constant column and for fewer than two rows."""
+    _require_two_rows(x)
     for each in (x, y):
         if each.least == each.greatest:
             raise DataError("undefined", "a column is constant, and has no correlation with anything")
@@ -49,63 +82,92 @@ def correlation(x: Values, y: Values) -> float:
     return max(-1.0, min(1.0, xy / math.sqrt(xx * yy)))
 
 
-def slope(x: Values, y: Values) -> float:
-    """Of the least-squares line of y over x. Raises `DataError` for a constant x and for fewer than two rows."""
-    _two_rows(x)
+def slope(x: ColumnValues, y: ColumnValues) -> float:
+    """Return the slope of the least-squares line of y over x.
+
+    Raises `DataError` for a constant x and for fewer than two rows.
+    """
+    _require_two_rows(x)
     if x.least == x.greatest:
         raise DataError("undefined", "the first column is constant: there is no slope over it")
-    of_x, of_y = _deviations(x), _deviations(y)
-    xx, _, xy = _products(x, of_x, of_y)
-    return _unscaled(xy / xx, of_y.exponent - of_x.exponent)
+    x_deviations, y_deviations = _deviations(x), _deviations(y)
+    xx, _, xy = _products(x, x_deviations, y_deviations)
+    return _unscale(xy / xx, y_deviations[2] - x_deviations[2])
 
 
-def furthest(values: Values) -> Fraction:
-    """The largest |x - mean|, exactly."""
+def largest_deviation(values: ColumnValues) -> Fraction:
+    """Return the largest |x - mean|, exactly."""
     mean = exact_mean(values)
     return max(Fraction(values.greatest) - mean, mean - Fraction(values.least))
 
 
-def _two_rows(values: Values) -> None:
+def _require_two_rows(values: ColumnValues) -> None:
     if values.count < 2:
         raise DataError("undefined", "fewer than two values are left")
 
 
-def _scaled_variance(values: Values) -> tuple[float, int]:
-    _two_rows(values)
+def _scaled_variance(values: ColumnValues) -> tuple[float, int]:
+    _require_two_rows(values)
     if values.least == values.greatest:
         return 0.0, 0
-    each = _deviations(values)
-    sql = f"SELECT fsum(d), fsum(d * d) FROM (SELECT {each.sql} AS d FROM {values.table})"
-    total, squares = values.database.row(sql, each.values)
-    return max(0.0, squares - total * total / values.count) / (values.count - 1), each.exponent
+    deviation, parameters, exponent = _deviations(values)
+    sql = f"SELECT fsum(d), fsum(d * d) FROM (SELECT {deviation} AS d FROM {values.table})"
+    total, squares = values.database.row(sql, parameters)
+    return max(0.0, squares - total * total / values.count) / (values.count - 1), exponent
 
 
-def _products(x: Values, of_x: _Deviations, of_y: _Deviations) -> tuple[float, float, float]:
-    """Σdx², Σdy² and Σdxdy, each scaled; `x`: for its table, which is y's too."""
+def _products(x: ColumnValues, x_deviations: _Deviations, y_deviations: _Deviations) -> tuple[float, float, float]:
+    """Return Σdx², Σdy² and Σdxdy, each scaled; both columns are in the table of `x`."""
+    (dx, x_parameters, _), (dy, y_parameters, _) = x_deviations, y_deviations
     sql = (
         "SELECT fsum(dx), fsum(dy), fsum(dx * dx), fsum(dy * dy), fsum(dx * dy) "
-        f"FROM (SELECT {of_x.sql} AS dx, {of_y.sql} AS dy FROM {x.table})"
+        f"FROM (SELECT {dx} AS dx, {dy} AS dy FROM {x.table})"
     )
-    sx, sy, xx, yy, xy = x.database.row(sql, (*of_x.values, *of_y.values))
+    sx, sy, xx, yy, xy = x.database.row(sql, (*x_parameters, *y_parameters))
     n = x.count
     return xx - sx * sx / n, yy - sy * sy / n, xy - sx * sy / n
 
 
-def _deviations(values: Values) -> _Deviations:
+def _deviations(values: ColumnValues) -> _Deviations:
     name, mean = values.name, exact_mean(values)
-    if values.whole:  # as integers: a double would round what lies above 2^53
+    if values.is_integer:  # as integers: a double would round what lies above 2^53
         anchor = round(mean)
         exponent = int(max(abs(values.least - anchor), abs(values.greatest - anchor))).bit_length()
         scale = math.ldexp(1.0, -exponent)
-        return _Deviations(f"(CAST({name} - ?::HUGEINT AS DOUBLE) * ?::DOUBLE)", (anchor, scale), exponent)
+        return f"(CAST({name} - ?::HUGEINT AS DOUBLE) * ?::DOUBLE)", (anchor, scale), exponent
     centre = as_double(mean)
-    exponent = max(-_MOST, min(_MOST, math.frexp(values.largest)[1]))
+    exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, math.frexp(values.largest)[1]))
     scale = math.ldexp(1.0, -exponent)
-    return _Deviations(f"({name} * ?::DOUBLE - ?::DOUBLE)", (scale, centre * scale), exponent)
+    return f"({name} * ?::DOUBLE - ?::DOUBLE)", (scale, centre * scale), exponent
 
 
-def _unscaled(value: float, exponent: int) -> float:
+def _unscale(value: float, exponent: int) -> float:
     try:
         return math.ldexp(value, exponent)
     except OverflowError:
-        raise too_large() from None
+        raise _too_large() from None
+
+
+def quantile(values: ColumnValues, q: float) -> float:
+    """Interpolate linearly between the nearest values, as numpy's default (Hyndman & Fan 1996, number 7)."""
+    position = (values.count - 1) * q
+    below = math.floor(position)
+    sql = f"SELECT {values.name} FROM {values.table} ORDER BY 1 LIMIT 2 OFFSET {below}"
+    found = [Fraction(each) for (each,) in values.database.rows(sql)]
+    return as_double(found[0] + (found[-1] - found[0]) * Fraction(position - below))
+
+
+def rank_columns(x: ColumnValues, y: ColumnValues) -> tuple[ColumnValues, ColumnValues]:
+    """Return the ranks of two columns, from 1; equal values share the average of theirs."""
+    x.database.rows("DROP TABLE IF EXISTS ranked")
+    x.database.rows(f"CREATE TABLE ranked AS SELECT {_rank_sql('x')} AS x, {_rank_sql('y')} AS y FROM {x.table}")
+    found = []
+    for each in (x, y):
+        least, greatest = x.database.row(f"SELECT min({each.name}), max({each.name}) FROM ranked")
+        found.append(replace(each, is_integer=False, least=least, greatest=greatest, table="ranked"))
+    return found[0], found[1]
+
+
+def _rank_sql(name: str) -> str:
+    count = f"count(*) OVER (PARTITION BY {name})"
+    return f"(CAST(rank() OVER (ORDER BY {name}) AS DOUBLE) + ({count} - 1) / 2.0::DOUBLE)"

@@ -1,1 +1,1 @@
-"""Hostile files of raw data, read into one table of a locked database."""
+"""Reading of hostile files of raw data into one table of a locked database."""

@@ -1,4 +1,4 @@
-"""A database in memory that can open one file and nothing else, and that stops when its time is over."""
+"""Database in memory that can open one file and nothing else, with a limit of processor time."""
 
 import resource
 import threading
@@ -10,18 +10,18 @@ from typing import Any
 
 import duckdb
 
-from aex_outcomes.confinement.lockdown import address_space
-from aex_outcomes.science.limits import DataLimits
-from aex_outcomes.science.tables.errors import DataError, out_of_memory
+from aex_outcomes.confinement.lockdown import measure_address_space
+from aex_outcomes.science.confined import DataLimits
+from aex_outcomes.science.tables.file_checks import DataError, out_of_memory
 
-_LOOK_S = 0.1
-_LEAST_MB = 16
-_SHARE = 0.6
-"""Of the memory that this process may still take: the rest is for what is handed to the database."""
+_POLL_SECONDS = 0.1
+_MIN_MB = 16
+_MEMORY_SHARE = 0.6
+"""Share of the process's remaining memory; the rest is for data handed to the database."""
 
 
 class Deadline:
-    """Processor time for the files of one owner: it passes while one of them is read."""
+    """Processor time for the files of one owner, which counts only while one of them is read."""
 
     def __init__(self, cpu_seconds: float) -> None:
         self._left = cpu_seconds
@@ -29,7 +29,7 @@ class Deadline:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Within the block time passes. Blocks may lie in each other."""
+        """Count the time within the block. Blocks may be nested."""
         if self._since is not None:
             yield
             return
@@ -41,19 +41,18 @@ class Deadline:
             self._since = None
 
     @property
-    def over(self) -> bool:
-        """Whether nothing is left."""
+    def is_over(self) -> bool:
         since = self._since
         return self._left <= (0 if since is None else time.process_time() - since)
 
     def check(self) -> None:
-        """Raises `DataError` when it is over."""
-        if self.over:
+        """Raise `DataError` when no time is left."""
+        if self.is_over:
             raise DataError("timed_out", "reading the data took longer than it may; give fewer rows or columns")
 
 
-class Database:
-    """One connection, locked before it is handed out. SQL is the platform's own; names and values go as parameters."""
+class LockedDatabase:
+    """Locked connection. SQL comes only from this package; names and values are parameters."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> None:
         self._connection = connection
@@ -71,13 +70,13 @@ class Database:
             raise
 
     def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """The one row of an aggregate."""
+        """Return the one row of an aggregate."""
         return self.rows(sql, values)[0]
 
 
 @contextmanager
-def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterator[Database]:
-    """A database that may read this one file: no other, no network, no extension, no disk, one thread."""
+def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterator[LockedDatabase]:
+    """Open a database that may read this one file: no network, no extension, no disk, one thread."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
         "memory_limit": f"{_affordable_mb(limits.memory_mb)}MB",
@@ -86,37 +85,37 @@ def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterat
         "autoload_known_extensions": "false",
     }
     with duckdb.connect(":memory:", config=settings) as connection:
-        # In this order: paths cannot be allowed any more once access is off, and nothing can be set once it is locked.
+        # In this order: no path can be allowed once access is off, and nothing can be set once it is locked.
         connection.execute("SET temp_directory = ''")
-        connection.execute(f"SET allowed_paths = [{sql_text(path)}]")
+        quoted = path.replace("'", "''")  # settings take no parameters
+        connection.execute(f"SET allowed_paths = ['{quoted}']")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        with _interrupted(connection, deadline):
-            yield Database(connection, deadline)
+        with _interrupt_when_over(connection, deadline):
+            yield LockedDatabase(connection, deadline)
 
 
 @cache
-def _affordable_mb(most: int) -> int:
-    """So much that the database says that it has too little before the process is refused memory.
+def _affordable_mb(limit_mb: int) -> int:
+    """Return the database's limit, so low that it reports an error before the process is refused memory.
 
-    By what was there for the first examination of this process: what that gives back stays its address space, counts
-    against its bound, and serves the next one.
+    Cached from the first examination: memory that it frees stays in the address space and serves the next one.
     """
     bound, _ = resource.getrlimit(resource.RLIMIT_AS)
-    used = address_space()
+    used = measure_address_space()
     if bound == resource.RLIM_INFINITY or used is None:
-        return most
-    return max(_LEAST_MB, min(most, int(_SHARE * (bound - used)) >> 20))
+        return limit_mb
+    return max(_MIN_MB, min(limit_mb, int(_MEMORY_SHARE * (bound - used)) >> 20))
 
 
 @contextmanager
-def _interrupted(connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> Iterator[None]:
-    """Stops what the connection does when the time is over: a single statement can take all of it."""
+def _interrupt_when_over(connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> Iterator[None]:
+    """Interrupt the connection when the time is over: a single statement can use all of it."""
     done = threading.Event()
 
     def watch() -> None:
-        while not done.wait(_LOOK_S):
-            if deadline.over:
+        while not done.wait(_POLL_SECONDS):
+            if deadline.is_over:
                 connection.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -126,8 +125,3 @@ def _interrupted(connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> I
     finally:
         done.set()
         watcher.join()
-
-
-def sql_text(text: str) -> str:
-    """A text as an SQL literal: for the settings, which take no parameters."""
-    return "'" + text.replace("'", "''") + "'"

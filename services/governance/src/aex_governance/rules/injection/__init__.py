@@ -1,1 +1,1 @@
-"""How a candidate may address its reviewer: in words, in planted verdicts, in characters that nobody sees."""
+"""Detectors of text that addresses a grader."""

@@ -1,1 +1,1 @@
-"""The parts of an audit of the ledger: what is sealed, what waits, what is shown of settlements, what is projected."""
+"""The audit of the ledger: journal, transactions, settlements and projections."""

@@ -1,1 +1,1 @@
-"""From the ledger to the sealed journal, and from the journal to the projections."""
+"""The sealed journal and its projections: sealing, projecting, rebuilding."""

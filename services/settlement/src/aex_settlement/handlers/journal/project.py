@@ -1,42 +1,179 @@
-"""ProjectJournal: what was sealed goes into each projection exactly once."""
+"""Projecting the journal: each sealed batch is applied to each projection exactly once.
 
+A projection's watermark moves in the transaction that applies the batches before it.
+"""
+
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import structlog
+
+from aex_models.settlement import LedgerTransaction
+from aex_runtime.store.port import Document, Store, Transaction
+from aex_runtime.yielding import map_yielding
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.guards import Guard, unguarded
-from aex_settlement.handlers.journal.races import again
-from aex_settlement.handlers.journal.read_sealed import SealedPages
-from aex_settlement.handlers.journal.watermarks import advance, read_watermark
-from aex_settlement.rules.projected import Projection
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, unguarded
+from aex_settlement.handlers.journal.projection_updates import DRAFTS, ProjectionDraft
+from aex_settlement.repository.journal import batches_after
+from aex_settlement.repository.ledger import transaction_documents, verify_sealed
+from aex_settlement.repository.projections import STATES, read_state
+from aex_settlement.rules.account_books import SealedBatch
+from aex_settlement.rules.journal import BrokenJournal, JournalBatch, SealedTransaction, batch_hash
+from aex_settlement.rules.projections import Projection, ProjectionState
+
+_log = structlog.get_logger("aex_settlement.watermarks")
 
 
-async def project_sealed(deps: Deps, guard: Guard = unguarded, pages: SealedPages | None = None) -> int:
-    """Apply what is sealed until both projections are at the head; how many batches the one behind was short of.
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A projection's state as it was last read, and its key."""
+
+    key: str
+    state: ProjectionState
+    stored: bool
+    """False before the first batch is applied."""
+
+
+async def read_watermark(deps: Deps, projection: Projection) -> Watermark:
+    """Return the watermark of the generation that is read; of a first one if none is stored."""
+    state = await read_state(deps.store, projection)
+    if state is not None:
+        return Watermark(projection.value, state, stored=True)
+    first = ProjectionState(projection=projection, generation=deps.ids.new("gen"), seq=0)
+    return Watermark(projection.value, first, stored=False)
+
+
+async def advance(deps: Deps, watermark: Watermark, batches: Sequence[SealedBatch], guard: Guard) -> Watermark:
+    """Apply as many of the following batches as fit into one transaction; return the watermark.
+
+    Raises `ConcurrentUpdate`, and writes nothing, when the stored watermark has moved.
+    """
+    draft, count = await _fill_draft(DRAFTS[watermark.state.projection](), batches)
+    last = batches[count - 1].batch
+    state = watermark.state.model_copy(update={"seq": last.seq, "sealed_at": last.sealed_at})
+
+    async def write(transaction: Transaction) -> bool:
+        await guard(transaction)
+        stored = await STATES.get(transaction, watermark.key)
+        if (stored.record if stored else None) != (watermark.state if watermark.stored else None):
+            return False
+        # Read outside of the transaction, in one request: every change of these documents moves the watermark too.
+        for document in await draft.documents(deps.store, watermark.state.generation):
+            transaction.put(*document)
+        transaction.put(STATES.collection, watermark.key, *STATES.encode(state))
+        return True
+
+    if not await deps.store.transact(write):
+        raise ConcurrentUpdate(f"{watermark.key} is no longer at {watermark.state.seq}")
+    _log.debug("journal_projected", projection=watermark.key, generation=state.generation, seq=state.seq, batches=count)
+    return Watermark(watermark.key, state, stored=True)
+
+
+async def _fill_draft(draft: ProjectionDraft, batches: Sequence[SealedBatch]) -> tuple[ProjectionDraft, int]:
+    for count, batch in enumerate(batches):
+        if not draft.add(batch):
+            return draft, count
+        await asyncio.sleep(0)  # adding a batch takes a few milliseconds
+    return draft, len(batches)
+
+
+_BATCHES = 5
+"""Batches read at once."""
+_TRANSACTIONS = 200
+AHEAD = 2_000
+"""Transactions that are read ahead, if there are as many: what one application may take."""
+
+
+class JournalReader:
+    """Reads the journal in order and keeps the batches that are still needed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._batches: dict[int, SealedBatch] = {}
+
+    async def after(self, seq: int) -> list[SealedBatch]:
+        """Return the batches after one, with `AHEAD` transactions or a few more; empty at the end.
+
+        Raises `BrokenJournal` when a batch or a transaction is missing or altered, `StoreUnavailable`.
+        """
+        found: list[SealedBatch] = []
+        count = 0
+        while count < AHEAD:
+            following = seq + len(found) + 1
+            if following not in self._batches and not await self._read(following):
+                break
+            found.append(self._batches[following])
+            count += len(found[-1].transactions)
+        return found
+
+    def keep(self, batch: SealedBatch) -> None:
+        """Keep a batch that was just sealed, unless `AHEAD` transactions are kept already."""
+        if sum(len(each.transactions) for each in self._batches.values()) < AHEAD:
+            self._batches[batch.batch.seq] = batch
+
+    def forget(self, seq: int) -> None:
+        self._batches = {number: batch for number, batch in self._batches.items() if number > seq}
+
+    async def _read(self, seq: int) -> bool:
+        """Read some batches from this one on; return False if there is none yet."""
+        batches = await batches_after(self._store, seq - 1, _BATCHES)
+        before = self._batches.get(seq - 1)
+        previous_hash = before.batch.hash if before else None
+        for expected_seq, batch in enumerate(batches, start=seq):
+            _check_batch(expected_seq, batch, previous_hash)
+            previous_hash = batch.hash
+            if expected_seq not in self._batches:
+                self._batches[expected_seq] = SealedBatch(batch, await self._transactions(batch))
+        return bool(batches)
+
+    async def _transactions(self, batch: JournalBatch) -> list[LedgerTransaction]:
+        def verify(pair: tuple[SealedTransaction, Document | None]) -> LedgerTransaction:
+            sealed, document = pair
+            found = verify_sealed(sealed, document)
+            if isinstance(found, str):
+                raise BrokenJournal(batch.seq, f"{sealed.id}: {found}", sealed.id)
+            return found
+
+        transactions: list[LedgerTransaction] = []
+        for start in range(0, len(batch.transactions), _TRANSACTIONS):
+            page = batch.transactions[start : start + _TRANSACTIONS]
+            documents = await transaction_documents(self._store, [each.id for each in page])
+            transactions += await map_yielding(verify, zip(page, documents, strict=True))
+        return transactions
+
+
+def _check_batch(expected_seq: int, batch: JournalBatch, previous_hash: str | None) -> None:
+    if batch.seq != expected_seq:
+        raise BrokenJournal(expected_seq, "it is missing")
+    if batch.hash != batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
+        raise BrokenJournal(expected_seq, "it was altered")
+    if previous_hash is not None and batch.previous_hash != previous_hash:
+        raise BrokenJournal(expected_seq, "it does not follow the batch before it")
+
+
+async def project_sealed(deps: Deps, guard: Guard = unguarded, reader: JournalReader | None = None) -> int:
+    """Apply the journal until both projections are at its head; return the number of batches applied.
 
     Raises `StoreUnavailable`, `BrokenJournal` (nothing of the broken batch is applied), and what `guard` raises.
     """
-    run = _Run(deps, guard, pages or SealedPages(deps.store))
-    await again(deps, "projection_moved", run.to_the_head)
-    return run.applied
+    journal = reader or JournalReader(deps.store)  # shared: each batch is read once for both projections
+    applied = 0
 
-
-@dataclass(slots=True)
-class _Run:
-    deps: Deps
-    guard: Guard
-    pages: SealedPages
-    """Read once for both."""
-    applied: int = 0
-
-    async def to_the_head(self) -> None:
-        """Raises `Lost` where another process moved a projection."""
-        marks = [await read_watermark(self.deps, each) for each in Projection]
+    async def advance_to_head() -> None:
+        nonlocal applied
+        watermarks = [await read_watermark(deps, each) for each in Projection]
         while True:
-            least = min(each.seq for each in marks)
-            pages = await self.pages.after(least)
-            if not pages:
+            least = min(each.state.seq for each in watermarks)
+            batches = await journal.after(least)
+            if not batches:
                 return
-            marks = [await advance(self.deps, each, pages, self.guard) if each.seq == least else each for each in marks]
-            done = min(each.seq for each in marks)
-            self.pages.forget(done)
-            self.applied += done - least
+            watermarks = [
+                await advance(deps, each, batches, guard) if each.state.seq == least else each for each in watermarks
+            ]
+            done = min(each.state.seq for each in watermarks)
+            journal.forget(done)
+            applied += done - least
+
+    await retry_on_conflict(deps, "projection_moved", advance_to_head)
+    return applied

@@ -1,0 +1,54 @@
+"""The demo's parties: one SDK client with a token of its own for each."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import httpx
+
+from aex_client import AsyncAexClient, Endpoints
+from aex_models.audiences import Audience
+from aex_runtime.identity.tokens import LocalIssuer
+
+CONSUMER = "acme"
+WORDSMITH = "wordsmith"
+DIGIT_READER = "digit-reader"
+ANALYST = "analyst"
+FINANCE = "fiona"
+OPERATOR = "olga"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoClients:
+    """The clients of consumer, agents, finance and operator."""
+
+    consumer: AsyncAexClient
+    wordsmith: AsyncAexClient
+    digit_reader: AsyncAexClient
+    analyst: AsyncAexClient
+    finance: AsyncAexClient
+    operator: AsyncAexClient
+
+
+@asynccontextmanager
+async def open_clients(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[DemoClients]:
+    """Open the clients of a running suite.
+
+    Consumer and agents belong to different organisations: self-dealing is held.
+    """
+    # No proxies: those of the environment may not reach loopback.
+    async with httpx.AsyncClient(trust_env=False) as http:
+
+        def client(name: str, role: Audience, org: str | None = None) -> AsyncAexClient:
+            token = issuer.mint(name, role, org=org, ttl=timedelta(minutes=10))
+            return AsyncAexClient(endpoints, token, http=http, timeout_s=10.0)
+
+        yield DemoClients(
+            consumer=client(CONSUMER, Audience.CONSUMER, "acme-inc"),
+            wordsmith=client(WORDSMITH, Audience.AGENT, "word-works"),
+            digit_reader=client(DIGIT_READER, Audience.AGENT, "number-works"),
+            analyst=client(ANALYST, Audience.AGENT, "lab-works"),
+            finance=client(FINANCE, Audience.FINANCE),
+            operator=client(OPERATOR, Audience.OPERATOR),
+        )

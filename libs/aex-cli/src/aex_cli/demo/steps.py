@@ -1,0 +1,190 @@
+"""Steps shared by the demo's works, with polling, log excerpts on failure, and the closing hints."""
+
+import asyncio
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aex_cli.demo.clients import CONSUMER, FINANCE
+from aex_cli.demo.tables import NUMBERS, VERDICT_COLUMNS, verdict_rows
+from aex_cli.report import Report
+from aex_cli.suite.child import Launch
+from aex_cli.suite.service_spec import ServiceSpec
+from aex_client import AsyncAexClient, AttemptView, NotFound, OutcomeView, VerificationView
+from aex_models.contract import Award
+from aex_models.money import format_amount
+from aex_models.results import Verdict
+from aex_models.work import Work, WorkAnswer, WorkSubmission
+
+T = TypeVar("T")
+TIMEOUT_S = 30.0
+_FIRST_PAUSE_S = 0.02
+_LONGEST_PAUSE_S = 0.5
+
+
+class DemoFailed(Exception):
+    """A result of the platform that differs from the demo's expectation."""
+
+
+def expect(condition: bool, message: str) -> None:
+    """Raise `DemoFailed` with `message` unless the condition is true."""
+    if not condition:
+        raise DemoFailed(message)
+
+
+def require(value: T | None, name: str) -> T:
+    """Return the value. Raises `DemoFailed` for None."""
+    if value is None:
+        raise DemoFailed(f"{name} is missing")
+    return value
+
+
+async def poll(
+    read: Callable[[], Awaitable[T]], name: str, is_done: Callable[[T], bool] = bool, within_s: float = TIMEOUT_S
+) -> T:
+    """Call `read` in growing intervals until its result exists (not 404) and is done.
+
+    Raises `DemoFailed` after `within_s` seconds.
+    """
+    loop = asyncio.get_running_loop()
+    deadline, pause_s = loop.time() + within_s, _FIRST_PAUSE_S
+    while loop.time() < deadline:
+        try:
+            found = await read()
+        except NotFound:
+            pass
+        else:
+            if is_done(found):
+                return found
+        await asyncio.sleep(pause_s)
+        pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+    raise DemoFailed(f"{name} did not appear within {within_s:g} s")
+
+
+_WAIT_S = 20.0
+
+
+async def publish(consumer: AsyncAexClient, submission: WorkSubmission, secret: str, report: Report) -> WorkAnswer:
+    """Publish a work; show its quote and the linter's warnings."""
+    work = await consumer.publish_work(submission)
+    count = len(require(work.success_criteria, "the success criteria").criteria)
+    report.step("publish", f"{CONSUMER} publishes {work.work_id} with {count} success criteria; {secret} stays secret")
+    least, most = format_amount(work.quote.minimum.total), format_amount(work.quote.maximum.total)
+    report.step("quote", f"it can cost {least} to {most} {work.quote.currency}, never more")
+    for warning in work.warnings:
+        report.step("warning", warning.message)
+    return work
+
+
+async def get_public_work(agent: AsyncAexClient, work_id: str) -> Work:
+    """Return the work as the agent sees it. Raises `DemoFailed` if it holds evaluation data."""
+    work = await agent.get_work(work_id)
+    expect(work.evaluation is None, f"an agent could read the evaluation data of {work_id}")
+    return work
+
+
+async def award_work(consumer: AsyncAexClient, work_id: str, agent_id: str, cpc_rate: str, report: Report) -> Award:
+    """Award a work to an agent and show its price."""
+    award = await consumer.award(work_id, agent_id, cpc_rate)
+    price = f"{format_amount(award.cpc_rate)} {award.terms.currency}"
+    report.step("award", f"{CONSUMER} awards it to {agent_id} at {price} a call: {award.contract_id}, terms frozen")
+    return award
+
+
+async def deliver(
+    agent: AsyncAexClient,
+    contract_id: str,
+    output: Any,
+    duration_ms: float,
+    expected: Verdict,
+    claimed_values: Mapping[str, Decimal] | None = None,
+) -> AttemptView:
+    """Post a candidate and wait for its verdict. Raises `DemoFailed` for another verdict than `expected`."""
+    metadata = {"duration_ms": round(duration_ms, 3)}
+    attempt = await agent.submit_output(
+        contract_id, output, execution_metadata=metadata, claimed_values=claimed_values, wait_s=_WAIT_S
+    )
+    if not attempt.settled:
+        attempt = await poll(
+            lambda: agent.get_attempt(contract_id, attempt.attempt_id),
+            f"the verdict on {attempt.attempt_id}",
+            lambda current: current.settled,
+        )
+    found = f"{attempt.verdict}: {attempt.feedback or attempt.errors}"
+    expect(attempt.verdict is expected, f"{attempt.attempt_id} was not {expected} but {found}")
+    return attempt
+
+
+async def get_successful_outcome(reader: AsyncAexClient, contract_id: str) -> tuple[OutcomeView, VerificationView]:
+    """Wait for an outcome; return it with its result. Raises `DemoFailed` unless it is a success."""
+    outcome = await poll(lambda: reader.get_outcome(contract_id), f"the outcome of {contract_id}")
+    result = require(outcome.verification_result, f"the verdict in the outcome of {contract_id}")
+    expect(result.success, f"the outcome of {contract_id} is no success")
+    return outcome, result
+
+
+def show_passed(work: Work, result: VerificationView, report: Report, remark: str = "") -> None:
+    """Show the success as the consumer sees it, after `remark`."""
+    report.step("passed", f"{remark}governance: {result.governance.action}; {CONSUMER} sees all:")
+    show_verdict(work, result, report)
+
+
+def show_verdict(work: Work, result: VerificationView, report: Report) -> None:
+    """Show a row for each criterion as far as the result's reader may see it."""
+    criteria = require(work.success_criteria, "the success criteria")
+    report.table(VERDICT_COLUMNS, verdict_rows(criteria, result), NUMBERS)
+
+
+_MAX_LINES = 5
+_USUAL = ('"level":"info"', '"level":"debug"')
+
+
+def log_sizes(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
+    """Return the present size of each service's log in bytes."""
+    logs = [launch.log_path(spec) for spec in specs]
+    return {log: log.stat().st_size if log.exists() else 0 for log in logs}
+
+
+def log_excerpts(sizes: Mapping[Path, int]) -> str:
+    """Return each log's last warnings and errors after these sizes, or else its last lines."""
+    return "\n".join(f"{log}:\n{_excerpt(log, size)}" for log, size in sizes.items() if log.exists())
+
+
+def _excerpt(log: Path, start: int) -> str:
+    lines = log.read_bytes()[start:].decode(errors="replace").splitlines()
+    unusual = [line for line in lines if not any(level in line for level in _USUAL)]
+    return "\n".join((unusual or lines)[-_MAX_LINES:])
+
+
+def measure(action: Callable[[], T]) -> tuple[T, float]:
+    """Return the action's result and its duration in milliseconds."""
+    begin = time.perf_counter()
+    result = action()
+    return result, (time.perf_counter() - begin) * 1000
+
+
+def show_next_steps(
+    specs: Sequence[ServiceSpec], data_dir: Path, exports: str | None, contract_id: str, report: Report
+) -> None:
+    """Print the commands that start the suite on the same data and read them; first the `exports`."""
+    called = Path(sys.argv[0])  # the command's path, for users without it on their PATH
+    aex = shlex.quote(str(called)) if called.name == "aex" and shutil.which("aex") is None else "aex"
+    data_option = "" if data_dir == Path(".aex") else f" --data-dir {shlex.quote(str(data_dir))}"
+    base = min(spec.port for spec in specs)
+    ports = "" if base == 8081 else f" --port-base {base}"
+    settlement = next(spec for spec in specs if spec.name == "settlement")
+    report.chapter("Look further")
+    if exports is not None:
+        report.command("variables", exports)
+    report.command("resume", f"{aex} up{data_option}{ports}")
+    report.command("token", f"{aex} token --role finance --sub {FINANCE}{data_option}")
+    bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{data_option})"'
+    report.command("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
+    report.step("dashboard", f"{settlement.url}/dashboard  signs in with that token")
+    for spec in specs:
+        report.step("docs" if spec is specs[0] else "", f"{spec.url}/docs  {spec.name}")

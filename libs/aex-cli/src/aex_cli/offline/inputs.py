@@ -1,0 +1,154 @@
+"""Inputs of `aex verify`: documents, raw data and reasoning as one checked request to the engine."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from aex_cli.offline.documents import BadFile, InputDocument
+from aex_cli.offline.work_files import CRITERIA, FieldSource, FieldSources, read_criteria, read_work, unknown_fields
+from aex_models.contract import Artifact, Candidate
+from aex_models.work import Budget, Problem, VerificationPolicy
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.science.source_files import media_type_of
+from aex_outcomes.submission.findings import problems_of
+from aex_outcomes.submission.verify_request import Trial, check_trial
+from aex_runtime.commandline import UserError
+
+_LATENCY = "platform_latency_ms"
+_NOT_UPLOADED = "sha256_missing"
+"""The problem of data without a digest. It is ignored offline: options name the files."""
+Part = TypeVar("Part", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineRequest:
+    """A checked request, the work's budget and policy, and the source of each part."""
+
+    trial: Trial
+    budget: Budget | None
+    policy: VerificationPolicy
+    sources: FieldSources
+
+    def candidate(self, artifacts: tuple[Artifact, ...] = ()) -> Candidate:
+        """Return the candidate as an agent would post it."""
+        names = ("output", "execution_metadata", "claimed_values", "reasoning")
+        return Candidate(artifacts=artifacts, **{name: getattr(self.trial, name) for name in names})
+
+
+def build_request(
+    files: Mapping[str, InputDocument | None], latency_ms: float | None, reasoning: str | None, catalog: Catalog
+) -> OfflineRequest:
+    """Return the checked request. Raises `BadFile` with every problem, and `UserError`.
+
+    `files`: the documents by option: criteria, work, output, metadata and claims.
+    """
+    work = read_work(files["work"])
+    budget, budget_problems = _parse_part(work, "budget", Budget)
+    policy, policy_problems = _parse_part(work, "verification", VerificationPolicy)
+    has_other_gate = (policy is not None and policy.verifier is not None) or work.get("science") is not None
+    criteria, source = _find_criteria(files["criteria"], files["work"], work, required=not has_other_gate)
+    parts = {
+        CRITERIA: source,
+        "output": FieldSource("--output", files["output"]),
+        "execution_metadata": FieldSource("--metadata", files["metadata"]),
+        "claimed_values": FieldSource("--claims", files["claims"]),
+        "reasoning": FieldSource("--reasoning", None),
+        _LATENCY: FieldSource("--platform-latency-ms", None),
+    }
+    body: dict[str, Any] = {name: work[name] for name in ("input", "evaluation", "domain") if name in work}
+    body |= {CRITERIA: criteria, "output": None, "science": work.get("science")}
+    body |= {_LATENCY: latency_ms, "reasoning": reasoning}
+    body |= {name: each.document.value for name, each in parts.items() if name != CRITERIA and each.document}
+    checked = check_trial(body, catalog, Trial, reviewer=True)
+    trial_problems = [each for each in checked.problems if each.code != _NOT_UPLOADED]
+    problems = [*unknown_fields(work), *budget_problems, *policy_problems, *trial_problems]
+    sources = FieldSources(parts, FieldSource("--work", files["work"]))
+    if problems:
+        raise BadFile([sources.locate(each.path, each.message) for each in problems])
+    trial = checked.request or Trial.model_validate(body)
+    return OfflineRequest(trial, budget, policy or VerificationPolicy(), sources)
+
+
+def _find_criteria(
+    criteria: InputDocument | None, document: InputDocument | None, work: Mapping[str, Any], *, required: bool
+) -> tuple[Any, FieldSource]:
+    if criteria is not None:
+        return read_criteria(criteria)
+    if work.get(CRITERIA) is None and required:
+        raise UserError("there are no success criteria", "name their file with --criteria")
+    return work.get(CRITERIA), FieldSource("--work", document, f"/{CRITERIA}")
+
+
+def _parse_part(work: Mapping[str, Any], name: str, kind: type[Part]) -> tuple[Part | None, list[Problem]]:
+    """Return a part of the work that the engine does not check, and its problems."""
+    if work.get(name) is None:
+        return None, []
+    try:
+        return kind.model_validate(work[name]), []
+    except ValidationError as error:
+        return None, problems_of(error, work[name], f"/{name}")
+
+
+MAX_BYTES = 100 * 1024 * 1024
+"""Limit of one file: that of an upload to a service."""
+MAX_REASONING = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class RawFiles:
+    """The agent's and the consumer's files by name."""
+
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
+    data: Mapping[str, Path] = field(default_factory=dict)
+
+    def read_artifacts(self) -> tuple[Artifact, ...]:
+        """Return the agent's files as a candidate names them after an upload. Raises `BadFile` for a bad name."""
+        return tuple(_read_artifact(name, path) for name, path in self.artifacts.items())
+
+
+def parse_named_files(option: str, values: Sequence[str]) -> dict[str, Path]:
+    """Return files by name: `NAME=FILE`, or a file under its own name.
+
+    Raises `UserError` for a missing or too large file, and for a name given twice.
+    """
+    files: dict[str, Path] = {}
+    for value in values:
+        name, sign, path = value.partition("=")
+        if not sign or Path(value).exists():
+            name, path = Path(value).name, value
+        if name in files:
+            raise UserError(f"{option}: {name} is given twice", "give each file a name of its own: NAME=FILE")
+        files[name] = Path(path)
+        if not files[name].is_file():
+            raise UserError(f"there is no file {path}", f"check the path given to {option}")
+        if files[name].stat().st_size > MAX_BYTES:
+            raise UserError(f"{path} has more than {MAX_BYTES >> 20} MB", "give the services' limit or less")
+    return files
+
+
+def _read_artifact(name: str, path: Path) -> Artifact:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        return Artifact(name=name, media_type=media_type_of(name), sha256=digest)
+    except ValidationError as error:
+        raise BadFile([f"--artifact {name}: {each['msg']}" for each in error.errors()]) from None
+
+
+def read_reasoning(path: str | None) -> str | None:
+    """Return the text of a file. Raises `UserError` if it cannot be read or is too long."""
+    if path is None:
+        return None
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}", "check the path given to --reasoning") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text", "save it as UTF-8") from None
+    if len(text) > MAX_REASONING:
+        raise UserError(f"{path} has more than {MAX_REASONING:,} characters", "shorten it to the services' limit")
+    return text

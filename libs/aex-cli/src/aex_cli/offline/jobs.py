@@ -1,0 +1,126 @@
+"""Jobs in a confined worker process, as the services run them, and the science gate without a judge."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from aex_cli.offline.inputs import RawFiles
+from aex_models.contract import Candidate
+from aex_models.examination import PEER_REVIEW, DataOwner
+from aex_models.science import GateReason, Science, ScienceResult
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import InvalidConfig
+from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobTimeout
+from aex_outcomes.lifecycle.verifier_job import VerifierRaised
+from aex_outcomes.science.confined import DataLimits, ExaminationLost
+from aex_outcomes.science.local import CandidateClaims, LocalScience
+from aex_outcomes.science.source_files import InputFile, UnusableFile, consumer_files
+from aex_runtime.commandline import CommandFailed, UserError
+from aex_runtime.logs import configure_logging
+
+TIMEOUT_S = 30.0
+_MEMORY_MB = 1_024
+_MAX_RESULT_BYTES = 16 * 1024 * 1024
+
+
+class NoVerdict(CommandFailed):
+    """A grader that failed or exceeded its time limit: the output has no verdict."""
+
+    exit_code = 3
+
+
+def load_catalog(config: Path | None) -> Catalog:
+    """Return the metrics of a configuration or of the defaults.
+
+    Raises `UserError` with the file and the key of each problem.
+    """
+    try:
+        return Catalog.load(config)
+    except InvalidConfig as error:
+        raise UserError(str(error), "correct the configuration given to --config") from None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """The permissions and time limit of a job, and its name in errors."""
+
+    name: str = "the engine"
+    timeout_s: float = TIMEOUT_S
+    warm: tuple[str, ...] = ()
+    """Modules that the worker imports before the time limit starts."""
+    children: bool = False
+    network: bool = False
+
+
+def engine_limits(runs: int, catalog: Catalog) -> JobLimits:
+    """Return the engine's limits with time for `runs` runs of custom code, each in a child process."""
+    timeout_ms = runs * catalog.config.sections()["custom"].sandbox.timeout_ms
+    return JobLimits(timeout_s=TIMEOUT_S + timeout_ms / 1_000, children=runs > 0)
+
+
+def run_confined(job: str, payload: dict[str, Any], activity: str, limits: JobLimits | None = None) -> dict[str, Any]:
+    """Run one job and return its answer; show `activity` on a terminal. Raises `NoVerdict`."""
+    configure_logging("aex", "error", "console")
+    with Console(stderr=True).status(activity):
+        return asyncio.run(_run(job, payload, limits or JobLimits()))
+
+
+async def _run(job: str, payload: dict[str, Any], limits: JobLimits) -> dict[str, Any]:
+    pool = WorkerPool(
+        1,
+        limits.timeout_s,
+        _MEMORY_MB,
+        jobs=[job],
+        warm=limits.warm,
+        spares=0,
+        max_result_bytes=_MAX_RESULT_BYTES,
+        children=limits.children,
+        network=limits.network,
+    )
+    try:
+        async with pool:
+            return await pool.run(job, payload)
+    except JobTimeout:
+        raise NoVerdict(f"{limits.name} did not end within {limits.timeout_s:g} s") from None
+    except JobFailed as error:
+        # A verifier's own exception already names its class and line.
+        message = error.message if error.kind == VerifierRaised.__name__ else str(error)
+        raise NoVerdict(f"{limits.name} failed: {message}") from None
+    except ConfinementError as error:
+        raise NoVerdict(f"the worker of {limits.name} failed: {type(error).__name__}: {error}") from None
+
+
+def examine_science(
+    science: Science, domain: str, candidate: Candidate, raw: RawFiles, catalog: Catalog
+) -> ScienceResult:
+    """Return the science gate's result. `domain`: the work's, used if its science names none.
+
+    A pass by arithmetic becomes indeterminate if the work also requires a peer review.
+    Raises `UserError` for missing or wrong files, `NoVerdict` when the worker fails.
+    """
+    configure_logging("aex", "error", "console")
+    try:
+        artifacts = [
+            InputFile(each.name, each.media_type, raw.artifacts[each.name], DataOwner.AGENT)
+            for each in candidate.artifacts
+        ]
+        files = (*consumer_files(science.data, raw.data), *artifacts)
+        claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
+        bounds = catalog.config.sections()["statistics"].sandbox
+        local = LocalScience(bounds, DataLimits.within(bounds))
+        with Console(stderr=True).status("examining the data"):
+            result = asyncio.run(local.conclude(science, catalog.domain_of(science.domain, domain), claimed))
+    except UnusableFile as error:
+        raise UserError(str(error), "name the consumer's own files by --data NAME=FILE") from None
+    except ExaminationLost as error:
+        raise NoVerdict(str(error)) from None
+    if PEER_REVIEW not in science.checks or not result.passed:
+        return result
+    message = "The work requires a peer review; no judge is available offline"
+    return result.model_copy(
+        update={"passed": None, "reasons": (GateReason(code="reviewer_unreachable", message=message),)}
+    )

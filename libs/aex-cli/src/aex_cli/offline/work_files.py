@@ -1,0 +1,77 @@
+"""Criteria and works as files, and the file and pointer of each part of a request."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from aex_cli.offline.documents import InputDocument
+from aex_models.work import Problem, Work, WorkSubmission
+from aex_runtime.commandline import UserError
+
+CRITERIA = "success_criteria"
+_ADDED = frozenset({*Work.model_fields, "warnings", "quote"}) - frozenset(WorkSubmission.model_fields)
+"""Fields that a service adds to its answers. A work that was read back is accepted without change."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSource:
+    """The file, option and pointer of a part of the request. `document`: None if no file was given."""
+
+    option: str
+    document: InputDocument | None
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSources:
+    """The sources of a request's parts by key. Every other part is the work's."""
+
+    parts: Mapping[str, FieldSource]
+    work: FieldSource
+
+    def locate(self, path: str, message: str) -> str:
+        """Return `message` with the file and pointer of `path`; without a file, with the option that names it."""
+        key, _, rest = path.removeprefix("/").partition("/")
+        source = self.parts.get(key, self.work)
+        if source.document is None:
+            return f"{message}; name the file with {source.option}" if source is self.work else message
+        pointer = path if source is self.work else source.pointer + (f"/{rest}" if rest else "")
+        return f"{source.document.name}{f' {pointer}' if pointer else ''}: {message}"
+
+
+def read_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
+    """Return the success criteria of a file: the file itself, or its `success_criteria`.
+
+    Raises `UserError` for a file that holds no criteria.
+    """
+    value, option = document.value, "--criteria"
+    if isinstance(value, Mapping) and CRITERIA in value:
+        return value[CRITERIA], FieldSource(option, document, f"/{CRITERIA}")
+    if isinstance(value, Mapping) and "metric" not in value:
+        return value, FieldSource(option, document)
+    found = "one criterion" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "no mapping"
+    fix = "put the criteria as a list below the name `criteria`"
+    raise UserError(f"{document.name} holds {found}, not success criteria", fix)
+
+
+def read_work(document: InputDocument | None) -> dict[str, Any]:
+    """Return the fields of a work's file without those that services add.
+
+    Raises `UserError` for a file that holds no mapping.
+    """
+    if document is None:
+        return {}
+    if not isinstance(document.value, Mapping):
+        fix = "give --work a work: a mapping with input, evaluation, budget and the like"
+        raise UserError(f"{document.name} holds no work", fix)
+    return {name: value for name, value in document.value.items() if name not in _ADDED}
+
+
+def unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
+    """Return a problem for each unknown field: a mistyped name would otherwise be ignored."""
+    for name in work:
+        if name not in WorkSubmission.model_fields:
+            close = get_close_matches(name, WorkSubmission.model_fields, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"a work has {', '.join(WorkSubmission.model_fields)}"
+            yield Problem(path=f"/{name}", code="extra_forbidden", message=f"a work has no field {name}; {hint}")

@@ -1,0 +1,141 @@
+"""The evaluation of one criterion: valid values, scales, and the comparison with the threshold."""
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aex_models.catalog import MetricEntry
+from aex_models.criteria import Scale, SuccessCriterion
+from aex_models.examination import Fault
+from aex_models.numbers import is_integer, is_number
+from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Provenance
+from aex_models.thresholds import UNIT_TYPES, ComparisonOperator, MetricType
+from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.metric_names import is_custom
+
+EQUALITY_TOLERANCE = 1e-4
+"""The absolute difference below which `eq` holds for fractions. Counts and booleans are compared exactly."""
+
+_BOOLEAN_TYPES = frozenset({MetricType.BOOLEAN, MetricType.MATCHES_SCHEMA})
+Bounds = tuple[float | None, float | None]
+_TYPE_BOUNDS: Mapping[MetricType, Bounds] = {
+    **dict.fromkeys(UNIT_TYPES | {MetricType.PERCENTAGE}, (0, 1)),
+    **dict.fromkeys((MetricType.LATENCY, MetricType.COUNT), (0, None)),
+}
+_ORDERS: Mapping[ComparisonOperator, Callable[[float, float], bool]] = {
+    ComparisonOperator.GTE: operator.ge,
+    ComparisonOperator.GT: operator.gt,
+    ComparisonOperator.LTE: operator.le,
+    ComparisonOperator.LT: operator.lt,
+}
+
+
+def is_boolean(criterion: SuccessCriterion) -> bool:
+    """Return True for a criterion on a boolean; a custom metric's has a boolean threshold."""
+    if criterion.metric_type is MetricType.CUSTOM:
+        return isinstance(criterion.threshold, bool)
+    return criterion.metric_type in _BOOLEAN_TYPES
+
+
+def to_fraction(criterion: SuccessCriterion, value: Any) -> Any:
+    """Return a custom metric's value as a fraction where its criterion is in percent; others unchanged."""
+    return scale_bound(criterion, value) if is_custom(criterion.metric) and is_number(value) else value
+
+
+def value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
+    """Return code and message of a value that its type or the catalogue rules out, else None."""
+    if is_boolean(criterion):
+        return None if isinstance(value, bool) else ("not_a_boolean", "expected true or false")
+    if not is_number(value):
+        return ("not_a_number", "expected a finite number")
+    if criterion.metric_type is MetricType.COUNT and not is_integer(value):
+        return ("out_of_range", "expected a whole number")
+    for bounds in (_TYPE_BOUNDS.get(criterion.metric_type, (None, None)), entry.range):
+        if not is_within(value, bounds):
+            return ("out_of_range", f"{value} is not {_describe_bounds(bounds)}")
+    return None
+
+
+def is_within(value: float, bounds: Bounds) -> bool:
+    """Return True when a number lies between two bounds, both included."""
+    low, high = bounds
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _describe_bounds(bounds: Bounds) -> str:
+    low, high = bounds
+    if low is not None and high is not None:
+        return f"from {low:g} to {high:g}"
+    return f"{low:g} or more" if low is not None else f"{high:g} or less"
+
+
+def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
+    """Return True when a valid value meets the criterion."""
+    threshold = criterion.threshold
+    match criterion.comparison:
+        case ComparisonOperator.CONTAINS_ALL:
+            return value == 1
+        case ComparisonOperator.CONTAINS_ANY:
+            return value > 0
+        case ComparisonOperator.IN_RANGE:
+            low, high = (scale_bound(criterion, threshold.get(end)) for end in ("min", "max"))
+            return is_within(value, (low, high))
+    if isinstance(threshold, Mapping):  # a JSON Schema: conformance is true or false
+        threshold = True
+    bound = threshold if isinstance(threshold, bool) else scale_bound(criterion, threshold)
+    if criterion.comparison in _ORDERS:
+        return _ORDERS[criterion.comparison](value, bound)
+    is_exact = is_boolean(criterion) or criterion.metric_type is MetricType.COUNT
+    is_equal = value == bound if is_exact else math.fabs(value - bound) < EQUALITY_TOLERANCE
+    return is_equal is (criterion.comparison is not ComparisonOperator.NEQ)
+
+
+def scale_bound(criterion: SuccessCriterion, bound: Any) -> Any:
+    """Return a threshold, an end of a range or a custom value as a fraction where it is in percent.
+
+    A percentage is written as 90, not 0.9, where `scale` says so; without a scale, where the threshold is above 1.
+    """
+    if bound is None or criterion.metric_type is not MetricType.PERCENTAGE:
+        return bound
+    threshold = criterion.threshold
+    ends = threshold.values() if isinstance(threshold, Mapping) else [threshold]
+    is_percent = any(end > 1 for end in ends) if criterion.scale is None else criterion.scale is Scale.PERCENT
+    return bound / 100 if is_percent else bound
+
+
+def evaluate_criterion(
+    criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, required: bool, secret: bool
+) -> CriterionResult:
+    """Evaluate a reading by its criterion. Any error is unmet and has the value None."""
+    value = to_fraction(criterion, reading.value)
+    error = _error(criterion, reading, value, entry)
+    return CriterionResult(
+        metric=criterion.metric,
+        metric_type=criterion.metric_type,
+        value=None if error else value,
+        threshold=criterion.threshold,
+        comparison=criterion.comparison,
+        met=error is None and is_met(criterion, value),
+        required=required,
+        weight=criterion.weight,
+        bonus=criterion.bonus,
+        penalty=criterion.penalty,
+        error=error,
+        provenance=reading.provenance or entry.provenance,
+        secret=secret or reading.secret,
+    )
+
+
+def _error(criterion: SuccessCriterion, reading: Reading, value: Any, entry: MetricEntry) -> CriterionError | None:
+    if reading.error is not None:
+        return reading.error
+    if value is None:  # the platform's fault where it alone measures the metric
+        fault = Fault.PLATFORM if entry.provenance is Provenance.MEASURED else Fault.AGENT
+        return CriterionError(code=METRIC_MISSING, message=f"{entry.name} is missing", fault=fault)
+    problem = value_problem(criterion, value, entry)
+    if problem is None:
+        return None
+    if is_custom(criterion.metric):  # the consumer's code computed it: not the agent's fault
+        return CriterionError(code=CUSTOM_METRIC_FAILED, message=f"{problem[0]}: {problem[1]}", fault=Fault.PLATFORM)
+    return CriterionError(code=problem[0], message=problem[1])

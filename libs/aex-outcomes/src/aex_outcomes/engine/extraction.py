@@ -1,0 +1,195 @@
+"""The extraction of metrics: the plan of extractor runs, the runs, and a cache of their readings."""
+
+import copy
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aex_models.criteria import SuccessCriterion
+from aex_models.examination import Fault
+from aex_models.results import CriterionError, Provenance
+from aex_outcomes.catalog import Catalog, is_absent, supplied_evaluation
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, restrict
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A metric as extracted for a criterion. Without value and error, it is missing."""
+
+    value: Any = None
+    error: CriterionError | None = None
+    provenance: Provenance | None = None
+    """The provenance of this value; None: the catalogue's."""
+    secret: bool = False
+    """True when this value is computed from evaluation data, whatever the catalogue says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorRun:
+    """A call of an extractor, for the criteria at `positions`."""
+
+    section: str
+    task_input: Mapping[str, Any]
+    positions: tuple[int, ...]
+
+
+def plan_extraction(
+    criteria: Sequence[SuccessCriterion], task_input: Mapping[str, Any], catalog: Catalog
+) -> tuple[list[ExtractorRun], dict[int, Reading]]:
+    """Plan a run per extractor, and one for each threshold with its own terms or schema.
+
+    The second value has the readings that need no run, by position: absent evaluation data are an error of the
+    platform. Raises `UnknownMetric`.
+    """
+    known: dict[int, Reading] = {}
+    positions_by_section: dict[str, list[int]] = {}
+    separate: list[ExtractorRun] = []
+    for position, criterion in enumerate(criteria):
+        absent = [key for key in catalog.needs(criterion) if is_absent(task_input.get(key))]
+        section = catalog.sources[criterion.metric]
+        supplied = supplied_evaluation(criterion)
+        if absent:
+            needed = ", ".join(f"evaluation.{key}" for key in absent)
+            known[position] = _platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
+        elif supplied:
+            separate.append(ExtractorRun(section, {**task_input, **supplied}, (position,)))
+        else:
+            positions_by_section.setdefault(section, []).append(position)
+    joint = [ExtractorRun(section, task_input, tuple(positions)) for section, positions in positions_by_section.items()]
+    return [*joint, *separate], known
+
+
+def _platform_error(code: str, message: str) -> Reading:
+    return Reading(error=CriterionError(code=code, message=message, fault=Fault.PLATFORM))
+
+
+_MAX_CACHED = 256
+
+
+class ResultCache:
+    """Readings by the digest of their input, for `ttl_s` seconds. It holds no texts."""
+
+    def __init__(self, ttl_s: float, monotonic: Callable[[], float]) -> None:
+        self._ttl_s = ttl_s
+        self._monotonic = monotonic
+        self._entries: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
+
+    def key(self, *parts: Any) -> str | None:
+        """Return a digest of the parts; None when caching is off or a part is not JSON."""
+        if not self._ttl_s:
+            return None
+        try:
+            return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        except (TypeError, ValueError, RecursionError):
+            return None
+
+    def get(self, key: str | None) -> Mapping[str, Any] | None:
+        """Return the readings that are younger than `ttl_s`."""
+        entry = self._entries.get(key) if key else None
+        return entry[1] if entry is not None and self._monotonic() - entry[0] < self._ttl_s else None
+
+    def put(self, key: str | None, found: Mapping[str, Any]) -> None:
+        """Store readings, and drop the oldest beyond the limit."""
+        if key is None:
+            return
+        self._entries[key] = (self._monotonic(), found)
+        self._entries.move_to_end(key)
+        if len(self._entries) > _MAX_CACHED:
+            self._entries.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionResult:
+    """A reading for each criterion, in their order, and the seconds of each section's extractor."""
+
+    readings: Sequence[Reading]
+    seconds: Mapping[str, float]
+
+
+class Extraction:
+    """Extracts the metrics that criteria name from a candidate."""
+
+    def __init__(self, catalog: Catalog, cache: ResultCache, watch: Callable[[], float]) -> None:
+        """`watch`: a monotonic clock in seconds."""
+        self._catalog = catalog
+        self._cache = cache
+        self._watch = watch
+
+    async def extract(
+        self,
+        criteria: Sequence[SuccessCriterion],
+        task_input: Mapping[str, Any],
+        output: Any,
+        metadata: Mapping[str, Any],
+    ) -> ExtractionResult:
+        """Extract the metrics of a candidate. Raises `UnknownMetric` alone."""
+        runs, readings = plan_extraction(criteria, task_input, self._catalog)
+        seconds: dict[str, float] = {}
+        for run in runs:
+            metrics = frozenset(criteria[position].metric for position in run.positions)
+            found = await self._run(run, metrics, output, metadata, seconds)
+            for position in run.positions:
+                readings[position] = found.get(criteria[position].metric, Reading())
+        return ExtractionResult([readings[position] for position in range(len(criteria))], seconds)
+
+    async def _run(
+        self,
+        run: ExtractorRun,
+        metrics: frozenset[str],
+        output: Any,
+        metadata: Mapping[str, Any],
+        seconds: dict[str, float],
+    ) -> Mapping[str, Reading]:
+        key = self._cache.key(run.section, sorted(metrics), run.task_input, output, metadata)
+        known = self._cache.get(key)
+        if known is not None:
+            return known
+        extractor, started = self._catalog.extractors[run.section], self._watch()
+        try:
+            values = await _extract(extractor, metrics, run.task_input, output, metadata)
+        except (AgentFault, PlatformFault) as fault:
+            return dict.fromkeys(metrics, _reading(fault))
+        except Exception as error:  # noqa: BLE001 an extractor may raise anything, and affects no other
+            # The exception's type alone: its text may quote evaluation data.
+            message = f"the extractor {run.section} failed: {type(error).__name__}"
+            return dict.fromkeys(metrics, _platform_error("extractor_failed", message))
+        finally:
+            seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
+        readings = {metric: _reading(values[metric]) for metric in metrics if metric in values}
+        if not any(each.error and each.error.fault is Fault.PLATFORM for each in readings.values()):
+            self._cache.put(key, readings)
+        return readings
+
+
+async def _extract(
+    extractor: MetricExtractor,
+    metrics: frozenset[str],
+    task_input: Mapping[str, Any],
+    output: Any,
+    metadata: Mapping[str, Any],
+) -> Mapping[str, Any]:
+    if not type(extractor).__module__.startswith("aex_outcomes."):
+        # Foreign extractors may modify their arguments; the next extractor must not see that.
+        task_input, output, metadata = copy.deepcopy((dict(task_input), output, dict(metadata)))
+    found = await restrict(extractor, metrics).extract(task_input, output, metadata)
+    if not isinstance(found, Mapping):
+        raise TypeError(f"extract returned {type(found).__name__}, not a mapping")
+    return found
+
+
+def _reading(value: Any) -> Reading:
+    if isinstance(value, AgentFault):
+        return Reading(error=CriterionError(code=value.code, message=value.message))
+    if isinstance(value, PlatformFault):
+        return _platform_error(value.code, value.message)
+    if isinstance(value, Sourced):
+        return Reading(value=_plain(value.value), provenance=value.provenance, secret=value.secret)
+    return Reading(value=_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return numpy's numbers and booleans as Python's; other values unchanged."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -1,0 +1,191 @@
+"""Facts about a candidate's text for fraud rules, computed where evaluation data are available."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from aex_models.governance import KeywordStats, ReferenceSimilarity
+from aex_models.numbers import is_number
+from aex_outcomes.catalog import supplied_evaluation
+from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
+from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.output_similarity import output_similarities, structured_form
+from aex_outcomes.engine.output_text import main_text, other_text, strings_of
+from aex_outcomes.extractors.protocol import AgentFault
+from aex_outcomes.extractors.text_quality import MAX_NORMALIZED_GROWTH, TextQualityExtractor, references_of, text_of
+from aex_outcomes.kernels.keywords import keyword_layout
+from aex_outcomes.kernels.normalization import NormalizedTooLong, words_of
+from aex_outcomes.kernels.similarity import ReferenceWords, word_similarity
+
+MAX_SEARCHED = 1_000_000
+"""Code points of the input that are searched."""
+MAX_TEXT = 200_000
+"""Code points of the text that governance gets; rules on similarity need no more."""
+_TEXT_KEYS = frozenset({"reference", "required_keywords"})
+_LABEL_KEYS = frozenset({"ground_truth"})
+_OTHER_KEYS = frozenset({"custom_metrics"})
+_MIN_SIMILARITY = 0.3
+"""The similarity from which secret references are looked up; copies have far more."""
+_Run = tuple[str, ...]
+_LONGEST_RUN = 5
+"""Consecutive words that must occur in the input to count as visible."""
+_VISIBLE = 0.9
+"""Visible share of a reference's words from which it is no secret: extracts omit or join words."""
+
+
+def secret_references(references: Sequence[str], work_input: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the references that the input does not contain, in one piece or by sentences."""
+    input_text = strings_of(work_input)[:MAX_SEARCHED]
+    if not references or not input_text:
+        return tuple(references)
+    pieces = [_words(each) for each in references]
+    found = _find_runs(pieces, _words(input_text))
+    return tuple(each for each, words in zip(references, pieces, strict=True) if not _is_visible(words, found))
+
+
+def _find_runs(references: Sequence[Sequence[str]], input_text: Sequence[str]) -> set[_Run]:
+    """Return the runs of all references that are in the input, in one pass for each length of a run."""
+    runs_by_size: dict[int, set[_Run]] = {}
+    for words in references:
+        size = min(_LONGEST_RUN, len(words))
+        runs_by_size.setdefault(size, set()).update(_runs(words, size))
+    return set().union(*(runs.intersection(_runs(input_text, size)) for size, runs in runs_by_size.items() if size))
+
+
+def _is_visible(reference: Sequence[str], found: set[_Run]) -> bool:
+    size = min(_LONGEST_RUN, len(reference))
+    starts = [start for start, run in enumerate(_runs(reference, size)) if run in found]
+    covered = {start + step for start in starts for step in range(size)}
+    return bool(covered) and len(covered) >= _VISIBLE * len(reference)
+
+
+def _runs(words: Sequence[str], size: int) -> Iterable[_Run]:
+    return zip(*(words[start:] for start in range(size)), strict=False)
+
+
+def _words(text: str) -> list[str]:
+    """Split into words as keyword metrics do, ignoring case, white space and punctuation."""
+    try:
+        return words_of(text, MAX_NORMALIZED_GROWTH * MAX_SEARCHED)
+    except NormalizedTooLong:
+        return words_of(text[: MAX_SEARCHED // 10])
+
+
+def candidate_facts(
+    case: VerificationInput, readings: Sequence[Reading], measure: TextQualityExtractor
+) -> CandidateFacts:
+    """Return the facts for governance. The text is the one that `measure` reads."""
+    measured = _text(case.work_output, measure)
+    text = main_text(case.work_output, measured, measure.max_text_length)
+    extracted = {
+        criterion.metric: reading.value if isinstance(reading.value, bool) or is_number(reading.value) else None
+        for criterion, reading in zip(case.criteria, readings, strict=True)
+        if reading.value is not None
+    }
+    by_text, by_labels = _graded_aspects(case)
+    form = structured_form(case.work_output, measured or text, briefly=by_labels)
+    texts = [each for each in (measured, text) if each]
+    return CandidateFacts(
+        contract_id=case.contract_id,
+        extracted_metrics=extracted,
+        execution_metadata=case.execution_metadata,
+        platform_latency_ms=case.platform_latency_ms,
+        output_text=text[:MAX_TEXT] if text else text,
+        other_text=other_text(case.work_output, text, MAX_TEXT, case.reasoning),
+        structured_form=form,
+        similarities=output_similarities(form or text, case.earlier, measured=by_text) if case.earlier else {},
+        reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, measure),
+        keyword_stats=_most_keywords(dict.fromkeys(texts), case, measure),
+    )
+
+
+def _text(output: Any, measure: TextQualityExtractor) -> str | None:
+    """Return the text that text metrics measure, or a bare string."""
+    try:
+        return text_of(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
+    except AgentFault:
+        return None
+
+
+def _graded_aspects(case: VerificationInput) -> tuple[bool, bool]:
+    """Return whether graded evaluation data concern the text alone, and labels alone."""
+    data_keys = {key for key, value in case.task_input.items() if value}
+    data_keys |= {key for criterion in case.criteria for key in supplied_evaluation(criterion)}
+    data_keys &= _TEXT_KEYS | _LABEL_KEYS | _OTHER_KEYS
+    return bool(data_keys) and data_keys <= _TEXT_KEYS, bool(data_keys) and data_keys <= _LABEL_KEYS
+
+
+def _reference_similarity(
+    texts: Iterable[str],
+    case: VerificationInput,
+    extracted: Mapping[str, Any],
+    measured: str | None,
+    measure: TextQualityExtractor,
+) -> ReferenceSimilarity | None:
+    """Return the greater figures of the measured text and the main text: either may be the copy."""
+    found = [_similarity(each, case, extracted if each == measured else {}, measure) for each in texts]
+    figures = [each.model_dump() for each in found if each is not None]
+    if not figures:
+        return None
+    names = ReferenceSimilarity.model_fields
+    return ReferenceSimilarity(
+        **{name: max((each[name] for each in figures if each[name] is not None), default=None) for name in names}
+    )
+
+
+def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQualityExtractor) -> KeywordStats | None:
+    """Return the layout of all required terms in the first text that has any, else in the first text."""
+    terms = [*(case.task_input.get("required_keywords") or ())]
+    for criterion in case.criteria:
+        terms += supplied_evaluation(criterion).get("required_keywords", ())
+    if not terms:
+        return None
+    limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
+    found = [_keyword_stats(each, terms, limit) for each in texts]
+    return next((each for each in found if each.found), found[0] if found else None)
+
+
+def _similarity(
+    text: str, case: VerificationInput, extracted: Mapping[str, Any], measure: TextQualityExtractor
+) -> ReferenceSimilarity | None:
+    """Return the similarity to the secret references, looked up for a text that is similar to any."""
+    references = references_of(case.task_input)
+    if not references or sum(map(len, references)) > measure.max_text_length:
+        return None
+    found = _similarity_figures(text, references, extracted, measure)
+    if max(found.rouge_l or 0.0, found.bleu or 0.0, found.likeness or 0.0) < _MIN_SIMILARITY:
+        return found
+    secret = secret_references(references, case.work_input)
+    if len(secret) == len(references):
+        return found
+    return _similarity_figures(text, secret, {}, measure) if secret else None
+
+
+def _similarity_figures(
+    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], measure: TextQualityExtractor
+) -> ReferenceSimilarity:
+    rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
+    return ReferenceSimilarity(
+        rouge_l=measure.rouge(text, references, ["rougeL"], cut=True)["rougeL"] if rouge_l is None else rouge_l,
+        bleu=measure.bleu(text, references) if bleu is None else bleu,
+        likeness=_word_similarity(text, references, measure),
+    )
+
+
+def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualityExtractor) -> float:
+    """Return the word similarity in any script; of text that grows too long, the first part counts."""
+    limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
+    prepared = [ReferenceWords.of(each[:MAX_TEXT]) for each in references]
+    try:
+        words = words_of(text, limit)
+    except NormalizedTooLong:
+        words = words_of(text[:MAX_TEXT])
+    return round(word_similarity(words, prepared), 6)
+
+
+def _keyword_stats(text: str, terms: Sequence[str], limit: int) -> KeywordStats:
+    """Return the keyword layout; of a text that grows too long, that of its first part."""
+    try:
+        layout = keyword_layout(text, terms, limit)
+    except NormalizedTooLong:
+        layout = keyword_layout(text[:MAX_TEXT], terms)
+    return KeywordStats(found=layout.found, density=layout.density, list_share=layout.list_share)

@@ -1,0 +1,109 @@
+"""The similarity of a candidate's output to earlier ones of its contract.
+
+The form (canonical JSON of the output) and the text are compared; the greater similarity counts. A changed text counts
+where criteria measure it, or it is at least half of the form. Long runs without a blank weigh little, and so do parts
+that only one output has. Padding does not make a small edit look like a new output.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from aex_models.canonical import NotCanonical, canonical_bytes
+from aex_outcomes.engine.candidate import MAX_EARLIER
+from aex_outcomes.kernels.similarity import similarity_ignoring_insertions
+
+MAX_COMPARED = 100_000
+"""Code points of a text without a form that are compared."""
+MAX_PART = MAX_COMPARED // 2
+"""Code points of the form, and of the text beside it, that are stored and compared."""
+_SEPARATOR = "\x1e"
+"""The separator of text and form; JSON escapes it."""
+_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_LONGEST_WORD = 40
+"""Characters of the longest word in scripts with blanks."""
+_RUN = re.compile(rf"[!-\u0dff]{{{_LONGEST_WORD + 1},}}")
+_RUN_PREFIX = 8
+_LONG_LITERAL = 200
+_MAX_READ = 1_000_000
+"""Code points of a form in which long strings are searched."""
+
+
+def structured_form(output: Any, text: str | None, *, briefly: bool = False) -> str | None:
+    """Return text, separator and canonical JSON, truncated; None for an output that is its text.
+
+    `briefly`: replace all long strings by digests, because no criterion measures them.
+    """
+    if text and (output == text or (isinstance(output, dict) and [*output.values()] == [text])):
+        return f"{text[:MAX_PART]}{_SEPARATOR}" if _SEPARATOR in text else None
+    try:
+        form = _without_long_runs(canonical_bytes(output).decode()[:_MAX_READ])
+    except NotCanonical:
+        return None
+    if briefly or len(form) > MAX_PART:
+        form = _LITERAL.sub(_abbreviate, form)
+    return f"{(text or '')[:MAX_PART]}{_SEPARATOR}{form[:MAX_PART]}"
+
+
+def output_similarities(current: str | None, earlier: Mapping[str, str], *, measured: bool = False) -> dict[str, float]:
+    """Return the similarity of the latest `MOST_EARLIER` earlier outputs to this one, by output hash.
+
+    Outputs are in the form of `structured_form`, or their text. `earlier` has the oldest first. `measured`: criteria
+    measure the text. Outputs that differ only beyond the truncation are left out.
+    """
+    if current is None:
+        return {}
+    found = {
+        digest: _similarity(_parts(current), _parts(each), measured=measured)
+        for digest, each in [*earlier.items()][-MAX_EARLIER:]
+    }
+    return {digest: round(similarity, 6) for digest, similarity in found.items() if similarity is not None}
+
+
+def _parts(form: str) -> tuple[str, str]:
+    """Return text and form; a missing one is empty."""
+    text, _, json_form = form.rpartition(_SEPARATOR) if _SEPARATOR in form else (form, "", "")
+    return text, json_form
+
+
+def _similarity(first: tuple[str, str], second: tuple[str, str], *, measured: bool) -> float | None:
+    """Return the similarity; None for different outputs that are equal up to the truncation."""
+    found = []
+    if first[1] and second[1] and first[1] != second[1]:
+        found.append(similarity_ignoring_insertions(first[1], second[1]))
+        if not measured and not all(2 * len(text) >= len(form) for text, form in (first, second)):
+            return found[0]
+    limit = MAX_PART if first[1] or second[1] else MAX_COMPARED
+    text, second_text = first[0][:limit], second[0][:limit]
+    if text and second_text and text != second_text:
+        found.append(similarity_ignoring_insertions(_cut_runs(text), _cut_runs(second_text)))
+    return max(found, default=None)
+
+
+def _cut_runs(text: str) -> str:
+    return _RUN.sub(lambda run: run[0][:_RUN_PREFIX], text)
+
+
+def _without_long_runs(form: str) -> str:
+    """Shorten long runs within strings only: lists of numbers have no blanks either."""
+    if '\\"' in form:
+        return _LITERAL.sub(_shorten_runs, form)
+    pieces = form.split('"')  # no quote is escaped: every other piece is a string
+    for index in range(1, len(pieces) - 1, 2):
+        if len(pieces[index]) > _LONGEST_WORD:
+            pieces[index] = _cut_runs(pieces[index])
+    return '"'.join(pieces)
+
+
+def _shorten_runs(literal: re.Match[str]) -> str:
+    string: str = literal[0]
+    return f'"{_cut_runs(string[1:-1])}"' if len(string) > _LONGEST_WORD else string
+
+
+def _abbreviate(literal: re.Match[str]) -> str:
+    """Return a long string by its beginning and digest, so that its end still counts."""
+    string: str = literal[0]
+    if len(string) <= _LONG_LITERAL:
+        return string
+    return f'{string[:_RUN_PREFIX]}{hashlib.sha256(string.encode()).hexdigest()[:_RUN_PREFIX]}"'

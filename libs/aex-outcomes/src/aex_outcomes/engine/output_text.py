@@ -1,0 +1,124 @@
+"""The text of an output: its main text, and the other strings that may be copied or address a judge."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+MAX_OTHER = 50_000
+"""Code points of the other text in all; of the reasoning at most half as many."""
+_MIDDLE_SHARE = 0.25
+"""The share of the middle of a text that is too long."""
+_SENTENCE_LIKE = 30
+"""Code points from which a name within an output counts as text."""
+_SENTENCE_WORDS = 5
+"""Words below which a string is a label."""
+_DECOY = 0.5
+"""The share of the words elsewhere below which a text is a decoy."""
+_WORD = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]\w*")
+"""In scripts without blanks between words, a single character."""
+_CUT_LINE = 400
+"""Code points of a piece of a line."""
+_OVERLAP = 100
+_MARKED = (
+    r"[\[\]{}<>|`\\\x{ad}\x{34f}\x{61c}\x{180e}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{fe00}-\x{fe0f}\x{feff}\x{e0000}-\x{e0fff}]"
+    r"|[A-Za-z0-9+/]{60}"
+)
+"""Marks of data, of chat templates, of hidden text and of Base64."""
+
+
+def main_text(output: Any, text: str | None, longest: int) -> str | None:
+    """Return the text, or all strings of the output when there is no text or it is a decoy.
+
+    The result is cut at `longest` code points; lone surrogates become question marks. None when there is no text.
+    """
+    if text and isinstance(output, str):
+        return text
+    if text:
+        strings = dict.fromkeys(_strings(output))
+        elsewhere = sum(_words(each) for each in strings if each != text)
+        if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
+            return text
+    return strings_of(output)[:longest].encode("utf-8", "replace").decode() or text
+
+
+def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
+    """Return the reasoning and the output's other strings, one per line, each once; None without any.
+
+    `main` is one of the strings, or all of them joined; its part beyond `main_limit` is included. A long text is
+    reduced to its beginning, its end and distinct lines of its middle, so that repeated padding hides nothing.
+    """
+    strings = dict.fromkeys(_strings(output))
+    if main is not None and main in strings:
+        strings.pop(main)
+        strings[main[main_limit:]] = None
+    elif main is not None:
+        strings = {strings_of(output)[main_limit:]: None}
+    rest = "\n".join(filter(None, strings))
+    thoughts = _shortened(reasoning or "", MAX_OTHER // 2)
+    text = "\n".join(filter(None, (thoughts, _shortened(rest, MAX_OTHER - 1 - len(thoughts)))))
+    return text or None
+
+
+def strings_of(value: Any) -> str:
+    """Return all strings within a value, one per line, in their order."""
+    return "\n".join(filter(None, _strings(value)))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield strings in the order of the document, without recursion: the candidate chooses the nesting."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            for key, inner in reversed(item.items()):
+                stack.append(inner)
+                if isinstance(key, str) and len(key) >= _SENTENCE_LIKE:
+                    stack.append(key)
+        elif isinstance(item, list | tuple):
+            if set(map(type, item)) == {str}:  # labels, often, by the thousand
+                yield from item
+            else:
+                stack.extend(reversed(item))
+
+
+def _words(text: str, least: int = _SENTENCE_WORDS) -> int:
+    count = sum(1 for _ in _WORD.finditer(text))
+    return count if count >= least else 0
+
+
+def _shortened(text: str, size: int) -> str:
+    """Return beginning and end, and between them distinct lines of the middle, those with marks first."""
+    if len(text) <= size:
+        return text
+    kept = int(_MIDDLE_SHARE * size)
+    half = (size - kept - 2) // 2
+    pieces = list(dict.fromkeys(_pieces(text[half : len(text) - half])))
+    return "\n".join(filter(None, (text[:half], "\n".join(_select(pieces, kept)), text[-half:])))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the lines; long lines in pieces that overlap."""
+    for line in text.split("\n"):
+        for start in range(0, len(line), _CUT_LINE):
+            yield line[max(start - _OVERLAP, 0) : start + _CUT_LINE]
+
+
+def _select(pieces: Sequence[str], size: int) -> list[str]:
+    """Return pieces in their order, with a line break each within `size` code points.
+
+    Marked pieces go before others, and the outer ones before the inner ones.
+    """
+    import re2  # noqa: PLC0415 only texts that are too long need it
+
+    marked = re2.compile(_MARKED)
+    is_marked = [bool(marked.search(piece.encode("utf-8", "replace").decode())) for piece in pieces]
+    order = sorted(range(len(pieces)), key=lambda at: (not is_marked[at], min(at, len(pieces) - 1 - at)))
+    selected: list[int] = []
+    for index in order:
+        size -= len(pieces[index]) + 1
+        if size < 0:
+            break
+        selected.append(index)
+    return [pieces[index] for index in sorted(selected)]

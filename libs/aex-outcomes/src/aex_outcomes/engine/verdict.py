@@ -1,0 +1,159 @@
+"""The engine's own verdict from readings and criteria, before governance."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import compress
+
+from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, SuccessCriterion
+from aex_models.examination import Fault
+from aex_models.governance import Action, DecidedBy, GovernanceResult
+from aex_models.money import ZERO
+from aex_models.numbers import is_number, text_of
+from aex_models.results import CriterionResult, Provenance, Verdict, VerificationResult
+from aex_models.science import ScienceResult
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.candidate import VerificationInput
+from aex_outcomes.engine.criteria import evaluate_criterion
+from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.final_result import verified_bonus, verified_penalty
+
+
+def is_required(criteria: SuccessCriteria, criterion: SuccessCriterion) -> bool:
+    """Return the criterion's `required`; unset, true under `all` and false otherwise."""
+    return criteria.aggregation is Aggregation.ALL if criterion.required is None else criterion.required
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaWeights:
+    """The weights of criteria as whole numbers, in proportion.
+
+    Weights count as the decimals that they are written as: 0.7 and 0.1 make 0.8, and reach a minimum of 0.8.
+    """
+
+    aggregation: Aggregation
+    required: tuple[bool, ...]
+    weights: tuple[int, ...]
+    minimum: Fraction
+
+    @classmethod
+    def of(cls, criteria: SuccessCriteria) -> "CriteriaWeights":
+        """Return the weights of these criteria, for any number of verdicts."""
+        return cls(
+            aggregation=criteria.aggregation,
+            required=tuple(is_required(criteria, each) for each in criteria.criteria),
+            weights=_proportional_weights(tuple(text_of(each.weight) for each in criteria.criteria)),
+            minimum=_exact_fraction(text_of(criteria.minimum_weighted_score)),
+        )
+
+    def share(self, met: Sequence[bool]) -> Fraction:
+        """Return Σ weight·met / Σ weight over all criteria, exactly. Errors count as unmet."""
+        return Fraction(sum(compress(self.weights, met)), sum(self.weights))
+
+    def succeeds(self, met: Sequence[bool]) -> bool:
+        """Return True when the criteria succeed; `required: true` is necessary under every aggregation."""
+        if any(required and not is_met for required, is_met in zip(self.required, met, strict=True)):
+            return False
+        if self.aggregation is Aggregation.ANY:
+            return any(met)
+        return self.aggregation is Aggregation.ALL or self.share(met) >= self.minimum
+
+
+@lru_cache(maxsize=1_024)  # each verdict on a work has the same weights
+def _proportional_weights(weights: tuple[str, ...]) -> tuple[int, ...]:
+    exact = [Fraction(each) for each in weights]
+    unit = math.lcm(*(weight.denominator for weight in exact))
+    return tuple(int(weight * unit) for weight in exact)
+
+
+@lru_cache(maxsize=1_024)
+def _exact_fraction(number: str) -> Fraction:
+    return Fraction(number)
+
+
+SKIPPED = GovernanceResult(action=Action.SKIPPED, decided_by=DecidedBy.NOBODY)
+
+
+def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog: Catalog) -> VerificationResult:
+    """Return the verdict on a candidate. A work without criteria passes unless its science gate does not."""
+    criteria = case.success_criteria
+    metrics = _metrics(case.criteria, readings, catalog)
+    results = tuple(
+        evaluate_criterion(
+            criterion,
+            reading,
+            catalog.entry(criterion.metric),
+            required=criteria is not None and is_required(criteria, criterion),
+            secret=catalog.is_secret(criterion),
+        )
+        for criterion, reading in zip(case.criteria, readings, strict=True)
+    )
+    verdict = overall_verdict(criteria, results, case.science)
+    success = verdict is Verdict.PASSED
+    policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
+    is_indeterminate = verdict is Verdict.INDETERMINATE
+    if criteria is not None:
+        score = float(CriteriaWeights.of(criteria).share([each.met for each in results]))
+    else:  # for trainers that read scores
+        score = 1.0 if case.science is None or case.science.passed else 0.0
+    return VerificationResult(
+        verification_id=case.verification_id,
+        contract_id=case.contract_id,
+        verdict=verdict,
+        success=success,
+        metrics=metrics,
+        provenance=_provenance(metrics, case.criteria, readings, catalog),
+        criterion_results=results,
+        weighted_score=score,
+        bonus=ZERO if is_indeterminate else verified_bonus(results, policy, success=success),
+        penalty=ZERO if is_indeterminate else verified_penalty(results),
+        science=case.science,
+        governance=SKIPPED,
+        candidate_hash=case.candidate_hash,
+        engine_version=catalog.engine_version,
+        verified_at=case.verified_at,
+    )
+
+
+def overall_verdict(
+    criteria: SuccessCriteria | None, results: Sequence[CriterionResult], science: ScienceResult | None = None
+) -> Verdict:
+    """Return the verdict of criteria and science gate.
+
+    It is indeterminate when a criterion failed through the platform, or the gate could not decide: a retry may help.
+    """
+    is_undecided = science is not None and science.passed is None
+    if is_undecided or any(each.error and each.error.fault is Fault.PLATFORM for each in results):
+        return Verdict.INDETERMINATE
+    criteria_met = criteria is None or CriteriaWeights.of(criteria).succeeds([each.met for each in results])
+    return Verdict.PASSED if criteria_met and (science is None or science.passed) else Verdict.REJECTED
+
+
+def _metrics(
+    criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], catalog: Catalog
+) -> dict[str, bool | float | int]:
+    """Return the metrics that criteria name, as extracted, also those out of range.
+
+    A metric with several values (thresholds with terms of their own) has the one over evaluation data, else the first.
+    """
+    metrics: dict[str, bool | float | int] = {}
+    over_evaluation: set[str] = set()
+    for criterion, reading in zip(criteria, readings, strict=True):
+        if not (isinstance(reading.value, bool) or is_number(reading.value)):
+            continue
+        secret = catalog.is_secret(criterion) or reading.secret
+        if criterion.metric not in metrics or (secret and criterion.metric not in over_evaluation):
+            metrics[criterion.metric] = reading.value
+        over_evaluation |= {criterion.metric} if secret else set()
+    return metrics
+
+
+def _provenance(
+    metrics: Iterable[str], criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], catalog: Catalog
+) -> dict[str, Provenance]:
+    """Return the provenance of the metrics: the value's own, else the catalogue's."""
+    pairs = zip(criteria, readings, strict=True)
+    own = {each.metric: reading.provenance for each, reading in pairs if reading.provenance is not None}
+    return {metric: own.get(metric) or catalog.entry(metric).provenance for metric in metrics}

@@ -1,0 +1,106 @@
+"""Catalogue entries of extractors: those that they list themselves, or plain ones by metric name."""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+from aex_models.catalog import Direction, MetricEntry
+from aex_models.thresholds import MetricType
+from aex_outcomes.config import InvalidConfig
+from aex_outcomes.extractors.custom import CustomExtractor
+from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.extractors.statistics import StatisticsExtractor
+from aex_outcomes.metric_names import PREFIX as CUSTOM
+from aex_outcomes.metric_names import STATISTIC_PREFIX as STATISTIC
+
+T = TypeVar("T")
+
+PLAIN_TYPES = (MetricType.NUMERIC, MetricType.PERCENTAGE, MetricType.COUNT, MetricType.BOOLEAN, MetricType.LATENCY)
+"""Types of a metric of which only the name is known."""
+
+
+def describe_metrics(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
+    """Return the catalogue entries of an extractor: plain ones, unless it has `catalog_entries`.
+
+    Raises `InvalidConfig`, naming the section, for anything that the extractor raises and for unusable return values.
+    """
+    supported = _list_from(section, "supported_metrics", extractor.supported_metrics, str)
+    entries = _list_from(section, "catalog_entries", getattr(extractor, "catalog_entries", None), MetricEntry)
+    if supported is None:
+        raise _invalid(section, "supported_metrics() returned None; expected a list of names")
+    if entries is None:
+        return tuple(_plain(section, name) for name in supported)
+    names = {entry.name for entry in entries}
+    if names != set(supported):
+        differing = ", ".join(sorted(names ^ set(supported)))
+        raise _invalid(section, f"catalogue entries and supported metrics differ: {differing}")
+    _refuse_reserved(section, names, extractor)
+    return entries
+
+
+def _list_from(
+    section: str, method: str, list_metrics: Callable[[], Any] | None, kind: type[T]
+) -> tuple[T, ...] | None:
+    """Return the items that a method lists, each of type `kind`; None without a method or for None."""
+    if list_metrics is None:
+        return None
+    try:
+        listed = list_metrics()
+        found = tuple(listed) if isinstance(listed, Collection) and not isinstance(listed, str | Mapping) else None
+    except Exception as error:  # foreign code can fail in any way
+        raise _invalid(section, f"{method}() failed: {type(error).__name__}: {error}") from error
+    if listed is None:
+        return None
+    if inspect.iscoroutine(listed):
+        listed.close()  # never awaited
+    if found is None:
+        raise _invalid(section, f"{method}() returned a {type(listed).__name__}; expected a list")
+    for each in found:
+        if not isinstance(each, kind):
+            raise _invalid(section, f"{method}() lists a {type(each).__name__}; expected {kind.__name__}")
+    return found
+
+
+def _plain(section: str, name: str) -> MetricEntry:
+    """Return an entry that is secret, because the value may depend on evaluation data."""
+    _refuse_reserved(section, {name})
+    try:
+        return MetricEntry(name=name, unit="as the extractor says", metric_types=PLAIN_TYPES, secret=True)
+    except ValueError as error:
+        message = f"{name[:128]!r} cannot be a metric's name: letters, digits, dots, dashes and underscores"
+        raise _invalid(section, message) from error
+
+
+def _refuse_reserved(section: str, names: Collection[str], extractor: MetricExtractor | None = None) -> None:
+    for prefix, (kind, owner) in _RESERVED.items():
+        for name in sorted(names):
+            if name.startswith(prefix) and not isinstance(extractor, kind):
+                raise _invalid(section, f"{name}: names that begin with {prefix} are those of {owner}")
+
+
+_RESERVED = {
+    CUSTOM: (CustomExtractor, "custom metrics"),
+    STATISTIC: (StatisticsExtractor, "statistics that are recomputed from raw data"),
+}
+
+
+def _invalid(section: str, problem: str) -> InvalidConfig:
+    return InvalidConfig([(f"extractors.{section}", problem)])
+
+
+def secret_score(name: str, own_type: MetricType, needs: str) -> MetricEntry:
+    """Return the entry of a score in [0, 1], higher is better, computed from the evaluation data `needs`."""
+    return MetricEntry(
+        name=name,
+        unit="fraction",
+        range=(0, 1),
+        direction=Direction.HIGHER,
+        metric_types=(own_type, MetricType.PERCENTAGE, MetricType.NUMERIC),
+        needs=(needs,),
+        secret=True,
+    )
+
+
+def count_entry(name: str, unit: str) -> MetricEntry:
+    """Return the entry of a count in this unit."""
+    return MetricEntry(name=name, unit=unit, range=(0, None), metric_types=(MetricType.COUNT, MetricType.NUMERIC))

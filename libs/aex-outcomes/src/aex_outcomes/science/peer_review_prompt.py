@@ -1,0 +1,167 @@
+"""Prompt of a peer review: the packaged Markdown file, filled with fenced material.
+
+Each section has a share of the maximum length.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from aex_models.domains import Domain, ValueRange
+from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
+from aex_models.numbers import text_of
+from aex_models.science import Science
+from aex_outcomes.science.peer_review_fence import Fence, truncate
+from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
+
+_PERCENT = {
+    **{"goal": 6, "question": 6, "outcome_criteria": 8, "expected": 6, "domain": 6},
+    **{"output": 20, "reasoning": 18, "claims": 8, "reconciliation": 8},
+    **{"recomputed": 4, "violations": 4, "problems": 2, "files": 4},
+}
+"""Shares of the maximum length; their sum is 100."""
+_BY_IMPORTANCE = tuple(ReconciliationStatus(each) for each in ("mismatch", "not_recomputed", "not_claimed", "match"))
+"""The most important first, because the last lines may be cut."""
+
+
+def sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> dict[str, str]:
+    """Return the text of each section by its placeholder."""
+    limits = {name: max_chars * share // 100 for name, share in _PERCENT.items()}
+    science, found = brief.science, brief.examination
+    criteria = science.outcome_criteria
+    reconciled = sorted(found.reconciliation, key=lambda each: _BY_IMPORTANCE.index(each.status))
+    listed: dict[str, Iterator[str]] = {
+        "claims": (f"{_quote(name)} = {_as_text(value)}" for name, value in brief.claims.items()),
+        "reconciliation": map(_describe_reconciliation, reconciled),
+        "recomputed": (f"{json.dumps(each.name)} = {each.value!r}" for each in found.recomputed),
+        "violations": _violations(found),
+        "problems": (f"{each.code}: {each.message}" for each in found.problems),
+        "files": map(_describe_file, brief.files),
+    }
+    written = {
+        "goal": science.original_goal,
+        "question": science.question,
+        "outcome_criteria": criteria if isinstance(criteria, str) else "\n".join(f"- {each}" for each in criteria),
+        "reasoning": brief.reasoning,
+    }
+    return {
+        **{name: fence.enclose_lines(name, lines, limits[name]) for name, lines in listed.items()},
+        **{name: fence.enclose(name, text or "", limits[name]) for name, text in written.items()},
+        "output": fence.enclose("claimed result", brief.output_text, limits["output"]),
+        "expected": _expected(science, fence, limits["expected"]),
+        "domain": truncate(_domain(brief.domain), limits["domain"]),
+    }
+
+
+def _expected(science: Science, fence: Fence, max_chars: int) -> str:
+    if not science.reviewer_sees_expected or science.expected_outcome is None:
+        return ""
+    text = fence.enclose("expected outcome", _as_text(science.expected_outcome), max_chars)
+    return f"\n## What is expected (known to you, not to the agent)\n{text}\n"
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _describe_reconciliation(each: Reconciliation) -> str:
+    numbers = {"claimed": each.claimed, "recomputed": each.recomputed, "relative error": each.relative_error}
+    details = "".join(f", {name} {value!r}" for name, value in numbers.items() if value is not None)
+    severity = f" ({each.severity.value})" if each.severity else ""
+    return f"{_quote(each.name)}: {each.status.value}{severity}{details}"
+
+
+def _violations(found: Examination) -> Iterator[str]:
+    yield from (_describe_violation(each) for each in found.domain_violations)
+    yield from (f"a finding, not held against the result: {_describe_violation(each)}" for each in found.findings)
+    if found.unchecked:
+        yield f"no range covers: {', '.join(map(_quote, found.unchecked))}"
+
+
+def _describe_violation(each: DomainViolation) -> str:
+    bounds = f" (allowed: {_describe_bounds(each.min, each.max)})" if (each.min, each.max) != (None, None) else ""
+    return f"{_quote(each.name)}: {each.message}{bounds}"
+
+
+def _describe_file(each: ReviewedFile) -> str:
+    columns = f", columns {json.dumps(each.columns, ensure_ascii=False)}" if each.columns else ""
+    return f"{_quote(each.name)}, the {each.owner.value}'s{columns}"
+
+
+def _domain(domain: Domain | None) -> str:
+    """Return the domain's text, which is the operator's and needs no fence."""
+    if domain is None:
+        return "(not one that the platform knows)"
+    ranges = [f"- {name}: {_describe_range(each)}" for name, each in domain.value_ranges.items()]
+    issues = [f"- {issue}" for issue in domain.common_issues]
+    parts = [f"{domain.name}: {domain.description}"]
+    parts += ["Ranges:", *ranges] if ranges else []
+    parts += ["Common issues:", *issues] if issues else []
+    return "\n".join(parts)
+
+
+def _describe_range(each: ValueRange) -> str:
+    typical = {"typical mean": each.typical_mean, "typical standard deviation": each.typical_std}
+    details = "".join(f", {name} {value:g}" for name, value in typical.items() if value is not None)
+    return f"{_describe_bounds(each.min, each.max)}{f' {each.unit}' if each.unit else ''}{details}"
+
+
+def _describe_bounds(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return "unbounded"
+    if low is None:
+        return f"at most {high:g}"
+    return f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return text_of(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+MAX_CHARS = 60_000
+"""Default length of the material: about 15,000 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Prompt of one review."""
+
+    instructions: str
+    """System message."""
+    material: str
+    """User message: everything that is to be judged."""
+    version: str
+    """Version of the packaged file."""
+
+
+def render(brief: ReviewBrief, nonce: str, max_chars: int = MAX_CHARS) -> Prompt:
+    """Return the prompt for one candidate.
+
+    `nonce`: at least 16 random letters and digits, new for each prompt; else `ValueError`. `max_chars` bounds what is
+    filled in, without the file's own text, fences and marks of omissions. Braces, dollar signs and placeholders in
+    filled-in text stay as they are.
+    """
+    template = packaged_template()
+    filled = {"nonce": nonce, **sections(brief, Fence(nonce), max_chars)}
+    instructions, material = (
+        re.sub(r"\{\{([a-z_]+)\}\}", lambda match: filled[match[1]], part)
+        for part in (template.instructions, template.material)
+    )
+    return Prompt(instructions, material, template.version)
+
+
+@cache
+def packaged_template() -> Prompt:
+    """Return the packaged `peer_review_prompt.md` with its placeholders. Its first line names its version."""
+    text = (files(__package__) / "peer_review_prompt.md").read_text(encoding="utf-8")
+    first, _, rest = text.partition("\n")
+    instructions, _, material = rest.partition("<!-- material -->")
+    return Prompt(instructions.strip(), material.strip(), first.removeprefix("version:").strip())

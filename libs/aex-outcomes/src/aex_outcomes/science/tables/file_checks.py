@@ -1,0 +1,90 @@
+"""Errors of raw data, and checks of a file's size and first bytes before it is parsed."""
+
+import codecs
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from aex_outcomes.science.confined import DataLimits
+from aex_outcomes.science.source_files import DataFormat, SourceFile
+
+_NAMES, _CHARACTERS = 20, 60
+_MAGIC_NUMBERS = (
+    (b"PK\x03\x04", "a zip archive (a workbook of a spreadsheet is one, too)"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"PAR1", "Parquet"),
+    (b"PARE", "encrypted Parquet"),
+    (b"ARROW1", "Arrow"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x89HDF\r\n", "HDF5"),
+    (b"\xd0\xcf\x11\xe0", "an old workbook of a spreadsheet"),
+    (b"%PDF-", "PDF"),
+    (b"\x89PNG", "a picture"),
+)
+_WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WRONG_FORMAT_CODES = {
+    DataFormat.CSV: "not_csv",
+    DataFormat.TSV: "not_csv",
+    DataFormat.JSON_LINES: "not_jsonl",
+    DataFormat.PARQUET: "not_parquet",
+}
+"""Error codes of files whose content has another format than declared."""
+
+
+class DataError(Exception):
+    """An unusable file, or a statistic that cannot be computed."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def out_of_memory() -> DataError:
+    message = "reading the data took more memory than there is for it; give fewer rows or columns"
+    return DataError("out_of_memory", message)
+
+
+def quote_name(name: str) -> str:
+    """Quote a name chosen by a sender: short and on one line."""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in name[: _CHARACTERS + 1])
+    return f'"{printable[:_CHARACTERS]}…"' if len(printable) > _CHARACTERS else f'"{printable}"'
+
+
+def quote_names(names: Iterable[str]) -> str:
+    """Quote the first twenty names, and count the others."""
+    every = list(names)
+    more = f" and {len(every) - _NAMES} more" if len(every) > _NAMES else ""
+    return ", ".join(map(quote_name, every[:_NAMES])) + more
+
+
+def check_file(file: SourceFile, limits: DataLimits) -> str:
+    """Return the real path of the file. Raises `DataError` for a missing, empty or too large one."""
+    path = Path(file.path).resolve()
+    try:
+        found = path.stat()
+    except OSError:
+        raise DataError("artifact_missing", "the file is not there") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise DataError("artifact_missing", "this is no plain file")
+    if found.st_size == 0:
+        raise DataError("empty_file", "the file is empty: give a header and rows")
+    if found.st_size > limits.max_bytes:
+        raise DataError("too_large", f"more than {limits.max_bytes} bytes: give fewer rows or columns, or Parquet")
+    return str(path)
+
+
+def check_is_text(path: str, form: DataFormat) -> None:
+    """Raise `DataError` for content that is known not to be text in UTF-8."""
+    with Path(path).open("rb") as opened:
+        head = opened.read(max(len(magic) for magic, _ in _MAGIC_NUMBERS))
+    for magic, description in _MAGIC_NUMBERS:
+        if head.startswith(magic):
+            raise DataError(WRONG_FORMAT_CODES[form], f"this is {description}, not {form}: give it unpacked, as {form}")
+    if head.startswith(_WIDE_MARKS):
+        raise DataError("not_utf8", "this is UTF-16 or UTF-32: save it as UTF-8")

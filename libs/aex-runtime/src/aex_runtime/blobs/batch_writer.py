@@ -1,0 +1,74 @@
+"""Group writes: small blobs that arrive while others are written go into the next group."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+PutAll = Callable[[Sequence[tuple[str, bytes]]], Sequence[OSError | None]]
+"""Writes blobs (path, content) in a thread, and returns the error of each, or None."""
+_MAX_GROUP = 64
+_SMALL_BYTES = 262_144
+"""Larger blobs are written alone, so that no other waits for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    path: str
+    content: bytes
+    done: "asyncio.Future[None]"
+
+
+class BlobBatchWriter:
+    """A writer of groups, a few at a time, each in a thread. For one event loop at a time."""
+
+    def __init__(self, put_all: PutAll, at_once: int = 4) -> None:
+        """`at_once`: the maximum of concurrent groups, which share slow syncs of a disk."""
+        self._put_all = put_all
+        self._at_once = at_once
+        self._waiting: deque[_Put] = deque()
+        self._writing: list[asyncio.Task[None]] = []
+
+    async def put(self, path: str, content: bytes) -> None:
+        """Write a blob, perhaps even if its caller gives up. Raises `OSError`."""
+        if len(content) > _SMALL_BYTES:
+            (failure,) = await asyncio.to_thread(self._put_all, [(path, content)])
+            if failure is not None:
+                raise failure
+            return
+        put = _Put(path, content, asyncio.get_running_loop().create_future())
+        self._waiting.append(put)
+        self._writing = [each for each in self._writing if not each.done()]
+        if len(self._writing) < self._at_once:
+            self._writing.append(asyncio.create_task(self._write()))
+        await put.done
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                await self._write_group([self._waiting.popleft() for _ in range(min(len(self._waiting), _MAX_GROUP))])
+        finally:
+            while self._waiting:  # the loop ends: they will not be written
+                self._waiting.popleft().done.cancel()
+
+    async def _write_group(self, group: Sequence[_Put]) -> None:
+        try:
+            failures = await asyncio.to_thread(self._put_all, [(each.path, each.content) for each in group])
+        except Exception as error:  # noqa: BLE001 the callers get it
+            _resolve(group, [error] * len(group))
+        except BaseException:
+            for each in group:
+                each.done.cancel()
+            raise
+        else:
+            _resolve(group, failures)
+
+
+def _resolve(group: Sequence[_Put], failures: Sequence[Exception | None]) -> None:
+    for each, failure in zip(group, failures, strict=True):
+        if each.done.done():
+            continue  # its caller gave up
+        if failure is None:
+            each.done.set_result(None)
+        else:
+            each.done.set_exception(failure)

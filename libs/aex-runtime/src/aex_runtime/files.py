@@ -1,0 +1,95 @@
+"""Durable files, whose bytes are on the disk before their names exist, and the data directory."""
+
+import asyncio
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+
+def open_new(path: Path, content: bytes, mode: int) -> int:
+    """Create a file and return its descriptor, for the caller's `os.fsync`.
+
+    Removes a file that cannot be written. Raises `OSError`, such as `FileExistsError`.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        os.fchmod(descriptor, mode)  # despite the umask
+        remaining = memoryview(content)
+        while remaining:  # a call may write less than it gets
+            remaining = remaining[os.write(descriptor, remaining) :]
+    except BaseException:
+        os.close(descriptor)
+        path.unlink(missing_ok=True)
+        raise
+    return descriptor
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to the disk. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+LAYOUT_VERSION = "2"
+"""Incremented with each incompatible change of the files."""
+_VERSION_FILE = "version"
+
+
+class UnknownLayout(Exception):
+    """A directory of another version, or no data directory."""
+
+
+def open_data_dir(path: Path) -> Path:
+    """Create the directory if it is missing, and check its layout version. Raises `UnknownLayout`."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    version_file = path / _VERSION_FILE
+    if not version_file.exists():
+        publish_once(version_file, f"{LAYOUT_VERSION}\n".encode(), mode=0o644)
+    found = version_file.read_text(encoding="utf-8").strip()
+    if found != LAYOUT_VERSION:
+        raise UnknownLayout(
+            f"{path} has layout version {found[:20]!r}, and this version reads {LAYOUT_VERSION!r} alone: "
+            "name another directory, or start the version that wrote this one"
+        )
+    return path
+
+
+async def free_bytes(path: Path) -> float:
+    """Return the free bytes on the directory's disk. Raises `OSError` if it is missing."""
+    return float((await asyncio.to_thread(shutil.disk_usage, path)).free)
+
+
+def publish_once(path: Path, content: bytes, mode: int) -> bool:
+    """Create `path` atomically; return False if it exists."""
+    temporary = _write_temporary(path, content, mode)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    sync_folder(path.parent)
+    return True
+
+
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Replace the content of `path` atomically."""
+    _write_temporary(path, content, mode).replace(path)
+    sync_folder(path.parent)
+
+
+def _write_temporary(path: Path, content: bytes, mode: int) -> Path:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = open_new(temporary, content, mode)
+    try:
+        os.fsync(descriptor)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    return temporary

@@ -1,0 +1,96 @@
+"""Rebuilds of projections: a new generation is built beside the one that is read, then replaces it."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol, TypeVar
+
+from aex_runtime.clock import Clock
+from aex_runtime.errors import Conflict
+from aex_runtime.ids import Ids
+from aex_runtime.leases import LeaseHandle, Leases
+from aex_runtime.store.port import Collection, Store, Transaction
+
+T = TypeVar("T")
+LEASE = "rebuild"
+DELETE_PAGE = 400
+"""Documents deleted in one transaction; the store takes 500 writes."""
+_TTL = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildLease:
+    """The store as a rebuild writes to it: only while the lease is held."""
+
+    store: Store
+    handle: LeaseHandle
+
+    async def transact(self, write: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Run a transaction under the lease. Raises `LeaseLost`, `StoreUnavailable`."""
+        await self.handle.renew_if_due()
+
+        async def guarded_write(transaction: Transaction) -> T:
+            await self.handle.guard(transaction)
+            return await write(transaction)
+
+        return await self.store.transact(guarded_write)
+
+    async def delete_documents(self, collection: Collection, pages: AsyncGenerator[Sequence[str], None]) -> int:
+        """Delete documents page by page and return their number. Raises `LeaseLost`, `StoreUnavailable`."""
+        deleted = 0
+        async with aclosing(pages):
+            async for keys in pages:
+
+                async def write(transaction: Transaction, keys: Sequence[str] = keys) -> None:
+                    for key in keys:
+                        transaction.delete(collection, key)
+
+                await self.transact(write)
+                deleted += len(keys)
+        return deleted
+
+
+@asynccontextmanager
+async def acquire_rebuild(service: str, store: Store, clock: Clock, ids: Ids) -> AsyncIterator[RebuildLease]:
+    """Hold the service's rebuild lease. Raises `Conflict` when another rebuild holds it."""
+    leases = Leases(service, store, clock, holder=ids.new("rebuild"))
+    lease = await leases.acquire(LEASE, _TTL)
+    if lease is None:
+        wait_s = int(_TTL.total_seconds()) + 2
+        raise Conflict(
+            "rebuild_under_way",
+            f"another rebuild is under way; if it was killed, this one can begin {wait_s} s after its end",
+            retry_after_s=wait_s,
+        )
+    handle = LeaseHandle(leases, lease, clock)
+    try:
+        yield RebuildLease(store, handle)
+    finally:
+        await handle.release()
+
+
+class GenerationBuild(Protocol[T]):
+    """The steps of one rebuild; `T` is the generation with the progress that it has made."""
+
+    async def delete_stale_generations(self) -> int:
+        """Delete the documents of generations that are neither read nor built; return their number."""
+
+    async def begin(self) -> T:
+        """Record the generation before anything of it is written, or find the one that a killed rebuild began."""
+
+    async def fill(self, generation: T) -> T:
+        """Write the generation's documents."""
+
+    async def switch(self, generation: T) -> T:
+        """Let readers read the generation from now on."""
+
+
+async def build_generation(build: GenerationBuild[T]) -> tuple[T, int]:
+    """Build a generation and switch to it; return it and the number of deleted documents.
+
+    Readers keep the old one until then. A killed rebuild leaves its own documents to the next one.
+    """
+    removed = await build.delete_stale_generations()
+    generation = await build.switch(await build.fill(await build.begin()))
+    return generation, removed + await build.delete_stale_generations()

@@ -1,0 +1,142 @@
+"""Limits of callers: concurrent operations per caller and in total, and request rates per principal."""
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Generic, TypeVar
+
+import structlog
+
+from aex_models.audiences import Audience
+from aex_runtime.errors import RateLimited, TemporarilyUnavailable
+from aex_runtime.identity.principals import Principal
+from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
+
+RETRY_AFTER_S = 1
+RATE_LIMITED = CounterSpec("aex_rate_limited_requests_total", "Requests refused: their caller sent too many")
+_LOG_INTERVAL_S = 60.0
+"""Time in which a principal's refusals are logged once."""
+_log = structlog.get_logger(__name__)
+
+Key = TypeVar("Key", bound=Hashable)
+_PrincipalKey = tuple[str, str, str]
+
+
+class ConcurrencyLimiter:
+    """Bound of `operations` (plural) in progress; `busy_code` is the code at the total limit.
+
+    The last `reserved` slots are for preferred callers.
+    """
+
+    def __init__(self, per_caller: int, total: int, operations: str, busy_code: str, *, reserved: int = 0) -> None:
+        self._per_caller, self._total, self._reserved = per_caller, total, reserved
+        self._operations, self._busy_code = operations, busy_code
+        self._slots: Counter[str] = Counter()
+
+    @property
+    def in_use(self) -> int:
+        """Slots in use."""
+        return self._slots.total()
+
+    @contextmanager
+    def acquire(self, caller: str, *, preferred: bool = False) -> Iterator[None]:
+        """Hold a slot until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
+        if self._slots[caller] >= self._per_caller:
+            message = f"at most {self._per_caller} of your {self._operations} run at once"
+            raise RateLimited(f"too_many_{self._operations}", message, retry_after_s=RETRY_AFTER_S)
+        if self.in_use >= self._total - (0 if preferred else self._reserved):
+            maximum = f"its maximum of {self._total} {self._operations}"
+            message = f"this instance already runs {maximum}; retry after {RETRY_AFTER_S} s"
+            raise TemporarilyUnavailable(self._busy_code, message, retry_after_s=RETRY_AFTER_S)
+        self._slots[caller] += 1
+        try:
+            yield
+        finally:
+            self._slots[caller] -= 1
+            if not self._slots[caller]:
+                del self._slots[caller]
+
+
+class TokenBuckets(Generic[Key]):
+    """Buckets of `burst` tokens that gain `per_s` tokens each second and are full at first.
+
+    A bucket that is full again is dropped. Above `max_keys` the least recently used is dropped, as if it were full.
+    """
+
+    def __init__(self, per_s: float, burst: float, max_keys: int = 10_000) -> None:
+        self._per_s, self._burst, self._max_keys = per_s, float(burst), max_keys
+        self._buckets: OrderedDict[Key, tuple[float, float]] = OrderedDict()
+        """Tokens of each key and the moment of its last use, in seconds."""
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, key: Key, now_s: float, tokens: float = 1.0) -> float:
+        """Take tokens and return 0, or take nothing and return the seconds until there are enough."""
+        level = self._level(self._buckets.pop(key, (self._burst, now_s)), now_s)
+        missing = max(tokens - level, 0.0)
+        self._buckets[key] = (level if missing else level - tokens, now_s)  # keeps the order of use
+        self._drop_buckets(now_s)
+        return missing / self._per_s if missing else 0.0
+
+    def _level(self, bucket: tuple[float, float], now_s: float) -> float:
+        level, at_s = bucket
+        return min(level + max(now_s - at_s, 0.0) * self._per_s, self._burst)  # a clock may be set back
+
+    def _drop_buckets(self, now_s: float) -> None:
+        """Check the two least recently used: so no more are kept than were used while one fills up."""
+        for _ in range(min(2, len(self._buckets) - 1)):
+            key, bucket = next(iter(self._buckets.items()))
+            if self._level(bucket, now_s) < self._burst and len(self._buckets) <= self._max_keys:
+                return
+            del self._buckets[key]
+
+
+@dataclass(frozen=True, slots=True)
+class RateBounds:
+    """Rate limit of a principal: `per_s` requests a second (0: unlimited), `burst` at once after a pause."""
+
+    per_s: float = 200.0
+    burst: int = 10_000
+
+
+class RateLimits:
+    """Rate limiters of one process; replicas do not share them."""
+
+    def __init__(
+        self,
+        bounds: RateBounds,
+        monotonic: Callable[[], float],
+        max_principals: int = 10_000,
+        measures: Measures = UNMEASURED,
+    ) -> None:
+        """`monotonic` returns seconds that never decrease."""
+        self._bounds, self._monotonic = bounds, monotonic
+        self._buckets = TokenBuckets[_PrincipalKey](bounds.per_s, bounds.burst, max_principals)
+        self._log_buckets = TokenBuckets[_PrincipalKey](1 / _LOG_INTERVAL_S, 1, max_principals)
+        self._measures = measures
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, principal: Principal) -> None:
+        """Count one request. Raises `RateLimited` above the limit, without counting the request.
+
+        A principal is an id in a role by an issuer: its tokens share a bucket. Services are exempt, since they wait for
+        each other's answers and have limits of their own.
+        """
+        bounds = self._bounds
+        if not bounds.per_s or principal.role is Audience.SERVICE:
+            return
+        now, key = self._monotonic(), (principal.issuer, principal.role.value, principal.id)
+        if wait_s := self._buckets.take(key, now):
+            self._measures.count(RATE_LIMITED)
+            if not self._log_buckets.take(key, now):
+                subject = {"principal": principal.id, "role": principal.role.value}
+                _log.warning("rate_limited", **subject, **asdict(bounds))
+            retry_after_s = math.ceil(wait_s)
+            limit = f"{bounds.per_s:g} a second, {bounds.burst} at once after a pause"
+            message = f"too many requests: {limit}; retry after {retry_after_s} s"
+            raise RateLimited("rate_limited", message, retry_after_s=retry_after_s)

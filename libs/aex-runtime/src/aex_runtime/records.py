@@ -1,0 +1,79 @@
+"""The records of outbox and timers, and the types of their handlers."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from aex_models.canonical import sha256_hex
+from aex_models.events import Event
+from aex_models.frozen import Frozen, Instant
+from aex_runtime.clock import epoch_micros
+from aex_runtime.store.port import Collection, Index
+from aex_runtime.store.table import Table
+
+
+class OutboxEntry(Frozen):
+    """An event committed with its cause; deleted once it is published."""
+
+    event: Event
+    created_at: Instant
+
+
+@lru_cache(maxsize=16)
+def outbox_table(service: str) -> Table[OutboxEntry]:
+    """Return the table of a service's outbox."""
+    collection = Collection(f"{service}-outbox", (Index(order="created_at"),))
+    return Table(collection, OutboxEntry, lambda entry: {"created_at": epoch_micros(entry.created_at)})
+
+
+class Timer(Frozen):
+    """A durable action at a time; unique for its kind and subject."""
+
+    kind: str
+    subject: str
+    due_at: Instant
+    payload: dict[str, Any] = {}
+    failures: int = 0
+    """Failures of its handler since the timer was set."""
+    traceparent: str | None = None
+    """W3C trace context of its cause."""
+    tracestate: str | None = None
+
+
+def timer_key(kind: str, subject: str) -> str:
+    """Return the key of a timer, hashed so that keys of consecutive subjects spread."""
+    return sha256_hex(f"{kind}\x1f{subject}".encode())[:40]
+
+
+def timers_table(service: str) -> Table[Timer]:
+    """Return the table of a service's timers."""
+    collection = Collection(f"{service}-timers", (Index(order="due_at"),))
+    return Table(collection, Timer, lambda timer: {"due_at": epoch_micros(timer.due_at)})
+
+
+EventHandler = Callable[[Event], Awaitable[None]]
+"""Handles an event. Called at least once, in any order: idempotent by event id and by state."""
+
+TimerHandler = Callable[[Timer], Awaitable[None]]
+"""Handles a timer. Called at least once; it may set the same timer again."""
+
+
+class Poison(Exception):
+    """A permanent failure. An event becomes a dead letter; a timer is retried at its longest wait.
+
+    `reason` is stored and logged: it names ids and codes, never content.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class RetryLater(Exception):
+    """A retry after `delay`, counted as a failed delivery. `reason` is logged: it quotes no content."""
+
+    def __init__(self, delay: timedelta, reason: str) -> None:
+        super().__init__(reason)
+        self.delay = delay
+        self.reason = reason

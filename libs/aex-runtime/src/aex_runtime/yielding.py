@@ -1,0 +1,74 @@
+"""Work on values of any size, in a thread for large ones so that the event loop goes on.
+
+For small values the change of threads would take longer than the work.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from itertools import chain, islice
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+T = TypeVar("T")
+SHORT = 4_000
+"""Characters and parts, which take up to two milliseconds."""
+
+
+def is_longer(value: object, limit: int) -> bool:
+    """Return whether a value has more characters and parts than `limit`, at a cost of `limit`."""
+    waiting: list[object] = [value]
+    size = 0
+    while waiting and size <= limit:
+        part = waiting.pop()
+        size += len(part) if isinstance(part, str | bytes) else 1
+        if isinstance(part, Mapping):
+            waiting += islice(chain.from_iterable(part.items()), limit)
+        elif isinstance(part, list | tuple):
+            waiting += part[:limit]
+        elif isinstance(part, BaseModel):
+            waiting += [each for _, each in part]
+    return size > limit
+
+
+async def run_in_thread_if_large(value: object, work: Callable[[], T]) -> T:
+    """Return the result of `work` on this value, or raise its error."""
+    return await asyncio.to_thread(work) if is_longer(value, SHORT) else work()
+
+
+async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
+    """Wait until the event is set; return False after the time-out (None: there is none)."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+A = TypeVar("A")
+YIELD_AFTER = 50
+"""Records that are read or written without a break: a few milliseconds."""
+
+
+async def map_yielding(work: Callable[[A], T], items: Iterable[A], yield_after: int = YIELD_AFTER) -> list[T]:
+    """Return `work` of each item in their order; other tasks run after every `yield_after` items."""
+    results: list[T] = []
+    for item in items:
+        results.append(work(item))
+        if len(results) % yield_after == 0:
+            await asyncio.sleep(0)
+    return results
+
+
+async def prefetch(pages: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """Yield the same pages, each read while the consumer handles the one before; close `pages` at the end."""
+    following = asyncio.ensure_future(anext(pages, None))
+    try:
+        while (page := await following) is not None:
+            following = asyncio.ensure_future(anext(pages, None))
+            yield page
+    finally:
+        if not following.done():
+            following.cancel()
+            await asyncio.wait([following])
+        await pages.aclose()

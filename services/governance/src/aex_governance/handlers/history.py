@@ -1,0 +1,166 @@
+"""History of an agent and its domain: read for the rules, and extended by each record of the log."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from aex_governance.deps import Deps
+from aex_governance.repository import DOMAINS, OUTCOMES, PROFILES, RECENT, TABLES, projected_key, read_head
+from aex_governance.rules.case import RecentCounts
+from aex_governance.rules.histogram import Histogram
+from aex_governance.rules.projection_documents import (
+    DOMAIN_SHARDS,
+    PROFILE_SHARDS,
+    RECENT_SHARDS,
+    OutcomeEntry,
+    ProfileTally,
+    Projected,
+    domain_key,
+    profile_key,
+    recent_key,
+)
+from aex_governance.rules.projection_increments import Increment, apply_increment, record_increments
+from aex_governance.rules.projection_merging import sum_histograms
+from aex_governance.rules.statistical_outlier import metrics_without_history
+from aex_models.events import OutcomeVerified
+from aex_models.governance import ValidationRequest
+from aex_runtime.clock import epoch_micros
+from aex_runtime.store.port import key_of
+from aex_runtime.store.table import Stored
+from aex_runtime.unit_of_work import Unit
+
+_MINUTE = 60_000_000
+DocumentKey = tuple[type[Projected], str]
+
+
+History = tuple[Mapping[str, Histogram], Mapping[str, Histogram], RecentCounts]
+"""Histograms of the agent and of the domain, and recent counts: the last fields of a `RuleCase`."""
+
+
+async def read_history(deps: Deps, request: ValidationRequest, generation: int) -> History:
+    """Return the history for a request.
+
+    It is read before the transaction of the validation: a moment's delay does not matter.
+    """
+    histograms = _read_histograms(deps, request, generation)
+    (own, domain), recent = await asyncio.gather(histograms, _read_recent(deps, request, generation))
+    return own, domain, recent
+
+
+async def _read_histograms(
+    deps: Deps, request: ValidationRequest, generation: int
+) -> tuple[Mapping[str, Histogram], Mapping[str, Histogram]]:
+    """Return the agent's histograms, and the domain's for metrics with too few values."""
+    config = deps.rules.get("statistical_outlier")
+    if config is None or not config.enabled:
+        return {}, {}
+    agent_id, domain = request.agent.id, request.domain
+    keys = [projected_key(generation, profile_key(agent_id, domain, shard)) for shard in range(PROFILE_SHARDS)]
+    shards = await PROFILES.get_many(deps.store, keys)
+    own = _histograms((each.tally for each in shards if each), request.extracted_metrics)
+    names = metrics_without_history(request, own, config.thresholds)
+    if not names:
+        return own, {}
+    keys = [projected_key(generation, domain_key(domain, shard)) for shard in range(DOMAIN_SHARDS)]
+    common = await DOMAINS.get_many(deps.store, keys)
+    return own, _histograms((each.tally for each in common if each), names)
+
+
+def _histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> Mapping[str, Histogram]:
+    sums = sum_histograms(tallies, names)
+    return {name: Histogram.from_coarse(each.counts, each.level) for name, each in sums.items()}
+
+
+async def _read_recent(deps: Deps, request: ValidationRequest, generation: int) -> RecentCounts:
+    config = deps.rules.get("velocity")
+    if config is None or not config.enabled:
+        return RecentCounts()
+    now = deps.clock.now()
+    first = epoch_micros(now - timedelta(seconds=config.thresholds["window_s"])) // _MINUTE
+    last = epoch_micros(now) // _MINUTE
+    parties = (None, request.consumer.id)
+    keys = [
+        projected_key(generation, recent_key(request.agent.id, consumer_id, hour, shard))
+        for consumer_id in parties
+        for hour in range(first // 60, last // 60 + 1)
+        for shard in range(RECENT_SHARDS)
+    ]
+    counts = dict.fromkeys(parties, 0)
+    for shard in await RECENT.get_many(deps.store, keys):
+        if shard is not None:
+            counts[shard.consumer_id] += sum(
+                count for minute, count in shard.minutes.items() if first <= shard.hour * 60 + minute <= last
+            )
+    return RecentCounts(agent=counts[None], pair=counts[request.consumer.id])
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDocuments:
+    """The stored documents that a record adds to, by type and key."""
+
+    documents: Mapping[DocumentKey, Stored[Any] | None]
+
+    def records(self, kind: type[Projected], generation: int) -> list[Any]:
+        """Return the records of one type in one generation."""
+        start = projected_key(generation, "")
+        return [
+            stored.record
+            for (type_, key), stored in self.documents.items()
+            if stored is not None and type_ is kind and key.startswith(start)
+        ]
+
+
+async def load_increments(unit: Unit, additions: Sequence[Increment], generations: Sequence[int]) -> LoadedDocuments:
+    """Read the documents that the increments add to, all collections concurrently."""
+    keys_by_kind: dict[type[Projected], list[str]] = {}
+    for generation in generations:
+        for each in additions:
+            keys_by_kind.setdefault(each.kind, []).append(projected_key(generation, each.key))
+    found = await asyncio.gather(*(unit.get_many(TABLES[kind], keys) for kind, keys in keys_by_kind.items()))
+    pairs = zip(keys_by_kind.items(), found, strict=True)
+    return LoadedDocuments(
+        {(kind, key): stored for (kind, keys), some in pairs for key, stored in zip(keys, some, strict=True)}
+    )
+
+
+def save_increments(
+    unit: Unit, loaded: LoadedDocuments, additions: Sequence[Increment], generations: Sequence[int]
+) -> None:
+    """Write the documents with the increments in every generation, except unchanged ones."""
+    for generation in generations:
+        for each in additions:
+            key = projected_key(generation, each.key)
+            stored = loaded.documents[each.kind, key]
+            record = apply_increment(stored.record if stored else None, each)
+            if stored is None:
+                unit.create(TABLES[each.kind], key, record)
+            elif record != stored.record:
+                unit.update(TABLES[each.kind], stored, record)
+
+
+async def log_outcome(deps: Deps, event: OutcomeVerified) -> None:
+    """Append the outcome to the log and count it, once for each contract."""
+    outcome, result = event.outcome, event.outcome.verification_result
+    entry = OutcomeEntry(
+        contract_id=outcome.contract_id,
+        agent_id=outcome.agent_id,
+        consumer_id=outcome.consumer_id,
+        domain=outcome.domain,
+        final_status=outcome.final_status.value,
+        success=result is not None and result.success,
+        flags=result.governance_flags if result else (),
+        occurred_at=outcome.created_at,
+    )
+    key, additions = key_of(entry.contract_id), record_increments(entry)
+
+    async def append_once(unit: Unit) -> None:
+        if await unit.get(OUTCOMES, key) is not None:
+            return
+        generations = (await read_head(unit.transaction)).generations
+        loaded = await load_increments(unit, additions, generations)
+        unit.create(OUTCOMES, key, entry.model_copy(update={"generations": generations}))
+        save_increments(unit, loaded, additions, generations)
+
+    await deps.unit_of_work.run(append_once)

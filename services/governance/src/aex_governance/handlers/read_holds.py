@@ -1,0 +1,180 @@
+"""Reading of holds: the operators' queue, lists, and the context of one hold."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from aex_governance.deps import Deps
+from aex_governance.handlers.read_profile import ProfilePage, read_profile
+from aex_governance.repository import HOLDS, HOLDS_OF_RULES, VALIDATIONS
+from aex_governance.rules.projection_documents import ValidationRecord
+from aex_models.audiences import project
+from aex_models.governance import Hold, HoldCause, HoldStatus
+from aex_runtime.clock import epoch_micros
+from aex_runtime.errors import NotFound
+from aex_runtime.http.auth import Principal
+from aex_runtime.http.pagination import PageRequest, list_page
+from aex_runtime.store.port import Direction, Document, Query, Scalar, key_of
+
+MAX_COUNT = 200
+"""Limit of a count, which reads what it counts."""
+MAX_RELATED = 10
+PROFILE_DOMAINS = 20
+MAX_PROFILE_DOMAINS = 300
+"""Limit of the domains read for a page; an agent may have any number."""
+_WAITING = {"status": HoldStatus.WAITING.value}
+Position = tuple[Scalar, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldFilter:
+    """Filter by status, and optionally by cause and rule."""
+
+    status: HoldStatus = HoldStatus.WAITING
+    cause: HoldCause | None = None
+    rule: str | None = None
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields of the filter with their values."""
+        values = {"status": self.status, "cause": self.cause, "rule": self.rule}
+        return {name: str(value) for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """A page of holds, and the position after them; None at the end."""
+
+    holds: tuple[Hold, ...]
+    after: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCount:
+    """Number of waiting holds, up to a limit; `has_more` if the limit is exceeded."""
+
+    count: int
+    has_more: bool
+    causes: tuple[tuple[HoldCause, int], ...]
+    """The most frequent first."""
+    since: datetime | None
+    """Start of the longest wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedHolds:
+    """Other holds of a contract or agent, the newest first."""
+
+    holds: tuple[Hold, ...] = ()
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HoldContext:
+    """Records beside a hold. `record` is None for an attempt without a validation."""
+
+    record: ValidationRecord | None
+    contract: RelatedHolds
+    agent: RelatedHolds
+    profile: ProfilePage | None
+    """Profile; None for an unknown agent."""
+    next_hold: Hold | None
+    """Next hold of the queue; None if no other waits."""
+
+
+async def list_queue(deps: Deps, hold_filter: HoldFilter, after: Position | None, limit: int) -> QueuePage:
+    """Return a page of waiting holds, the longest first, or of decided holds, the latest first."""
+    is_queue = hold_filter.status is HoldStatus.WAITING
+    order = "held_at" if is_queue else "decided_at"
+    direction: Direction = "asc" if is_queue else "desc"
+    equal = hold_filter.fields()
+    if hold_filter.rule is None:
+        found = await HOLDS.find(deps.store, equal, order, direction, after=after, limit=limit + 1)
+        return _queue_page([each.record for each in found], [each.document for each in found], order, limit)
+    entries = await HOLDS_OF_RULES.find(deps.store, equal, order, direction, after=after, limit=limit + 1)
+    holds = await HOLDS.get_many(deps.store, [key_of(each.record.hold_id) for each in entries])
+    return _queue_page(holds, [each.document for each in entries], order, limit)
+
+
+async def count_waiting(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
+    """Count the waiting holds, up to the limit."""
+    found = await deps.store.query(Query(HOLDS.collection, _WAITING, "held_at", limit=limit + 1))
+    counted = found[:limit]
+    causes = Counter(HoldCause(str(each.fields["cause"])) for each in counted)
+    first = HOLDS.decode(counted[0]).record.held_at if counted else None
+    ranked = sorted(causes.items(), key=lambda each: (-each[1], each[0]))
+    return WaitingCount(len(counted), len(found) > limit, tuple(ranked), first)
+
+
+async def count_waiting_holds(deps: Deps) -> float:
+    """Return the number of waiting holds, at most `MAX_COUNT`."""
+    return (await count_waiting(deps)).count
+
+
+async def oldest_wait_s(deps: Deps) -> float:
+    """Return the longest wait of a hold in seconds; 0 if none waits."""
+    found = await HOLDS.find(deps.store, _WAITING, "held_at", limit=1)
+    return max(0.0, (deps.clock.now() - found[0].record.held_at).total_seconds()) if found else 0.0
+
+
+async def next_waiting_hold(deps: Deps, hold: Hold) -> Hold | None:
+    """Return the first hold after this one in the queue, else the first of the queue."""
+    position = (epoch_micros(hold.held_at), key_of(hold.hold_id))
+    found = await HOLDS.find(deps.store, _WAITING, "held_at", after=position, limit=1)
+    found += await HOLDS.find(deps.store, _WAITING, "held_at", limit=2)
+    return next((each.record for each in found if each.record.hold_id != hold.hold_id), None)
+
+
+async def list_holds(
+    deps: Deps, reader: Principal, paging: PageRequest, status: HoldStatus | None, contract_id: str | None = None
+) -> dict[str, Any]:
+    """Return a page of holds, newest first, optionally of one status and one contract."""
+
+    async def render(hold: Hold) -> dict[str, Any]:
+        return project(hold, reader.role)
+
+    fields = {"status": status.value if status else None, "contract_id": contract_id}
+    equal = {name: value for name, value in fields.items() if value is not None}
+    return await list_page(deps.store, HOLDS, paging, render, equal=equal, order="held_at")
+
+
+async def get_hold(deps: Deps, hold_id: str) -> Hold:
+    """Return one hold. Raises `NotFound`."""
+    stored = await HOLDS.get(deps.store, key_of(hold_id))
+    if stored is None:
+        raise NotFound("hold_not_found", "No such hold")
+    return stored.record
+
+
+async def read_context(deps: Deps, operator: Principal, hold: Hold) -> HoldContext:
+    """Return the context of a hold, read concurrently."""
+    record, contract, agent, profile, next_hold = await asyncio.gather(
+        VALIDATIONS.get(deps.store, key_of(hold.attempt_id)),
+        _related_holds(deps, hold, "contract_id", hold.contract_id),
+        _related_holds(deps, hold, "agent_id", hold.agent_id),
+        _profile(deps, operator, hold),
+        next_waiting_hold(deps, hold),
+    )
+    return HoldContext(record.record if record else None, contract, agent, profile, next_hold)
+
+
+async def _related_holds(deps: Deps, hold: Hold, field: str, value: str | None) -> RelatedHolds:
+    if value is None:
+        return RelatedHolds()
+    found = await HOLDS.find(deps.store, {field: value}, "held_at", "desc", limit=MAX_RELATED + 2)
+    others = [each.record for each in found if each.record.hold_id != hold.hold_id]
+    return RelatedHolds(tuple(others[:MAX_RELATED]), len(others) > MAX_RELATED)
+
+
+async def _profile(deps: Deps, operator: Principal, hold: Hold) -> ProfilePage | None:
+    if hold.agent_id is None:
+        return None
+    return await read_profile(deps, operator, hold.agent_id, None, PROFILE_DOMAINS, MAX_PROFILE_DOMAINS)
+
+
+def _queue_page(holds: Sequence[Hold | None], documents: Sequence[Document], order: str, limit: int) -> QueuePage:
+    last = documents[limit - 1] if len(documents) > limit else None
+    after = (last.fields[order], last.key) if last else None
+    return QueuePage(tuple(each for each in holds[:limit] if each is not None), after)

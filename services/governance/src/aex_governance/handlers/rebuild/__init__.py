@@ -1,1 +1,0 @@
-"""The projections made anew from the log, in a generation of their own beside the one that is read."""

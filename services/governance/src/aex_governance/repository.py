@@ -1,0 +1,201 @@
+"""Tables of governance: holds, the append-only log, projections in generations, marks of rebuilds.
+
+The log has validations by attempt and outcomes by contract. Each generation is built from the complete log: one is
+read, and a rebuild may write another. A mark moves in the transaction that folds the records before it.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Collection as Container
+from typing import Any
+
+from aex_governance.rules.projection_documents import (
+    BandEntry,
+    DomainShard,
+    HashEntry,
+    OutcomeEntry,
+    ProfileShard,
+    Projected,
+    RecentShard,
+    ValidationRecord,
+)
+from aex_models.canonical import sha256_hex
+from aex_models.frozen import Frozen, Instant
+from aex_models.governance import Hold, HoldCause, HoldStatus
+from aex_runtime.clock import epoch_micros
+from aex_runtime.store.port import Collection, Index, Query, Scalar, Store, key_of
+from aex_runtime.store.table import M, Reader, Stored, Table
+
+
+class HoldOfRule(Frozen):
+    """An entry for each rule with a flag on a hold: an indexed field has one value, a hold many flags."""
+
+    hold_id: str
+    rule: str
+    status: HoldStatus
+    cause: HoldCause
+    held_at: Instant
+    decided_at: Instant | None = None
+
+
+class HoldTrace(Frozen):
+    """Trace of a contract, to which the decision on its hold belongs; operators do not read it."""
+
+    traceparent: str
+    """W3C trace context of the hold's opening."""
+
+
+def hold_id_of(attempt_id: str) -> str:
+    """Return the hold id of an attempt: a repeated event opens no second hold."""
+    return f"hold_{sha256_hex(attempt_id.encode())[:32]}"
+
+
+def holds_of_rules(hold: Hold) -> dict[str, HoldOfRule]:
+    """Return the entries of a hold by key, to be written in its transaction."""
+    fields = hold.model_dump(include={"hold_id", "status", "cause", "held_at", "decided_at"})
+    rules = dict.fromkeys(flag.rule for flag in hold.flags)
+    return {key_of(f"{rule}:{hold.hold_id}"): HoldOfRule(rule=rule, **fields) for rule in rules}
+
+
+def _times(hold: Hold | HoldOfRule) -> dict[str, Any]:
+    decided_at = None if hold.decided_at is None else epoch_micros(hold.decided_at)
+    return {"held_at": epoch_micros(hold.held_at), "decided_at": decided_at}
+
+
+def _hold_index(hold: Hold) -> dict[str, Any]:
+    named = {"cause": hold.cause.value, "contract_id": hold.contract_id, "agent_id": hold.agent_id}
+    return {"status": hold.status.value, **named, **_times(hold)}
+
+
+def _rule_index(entry: HoldOfRule) -> dict[str, Any]:
+    return {"rule": entry.rule, "status": entry.status.value, "cause": entry.cause.value, **_times(entry)}
+
+
+def _queue_indexes(*equal: str) -> Iterator[Index]:
+    """Yield the indexes of waiting holds, longest first, and of decided ones, latest first."""
+    for names in ((*equal, "status"), (*equal, "status", "cause")):
+        yield Index(names, "held_at")
+        yield Index(names, "decided_at", "desc")
+
+
+HOLDS = Table(
+    Collection(
+        "governance-holds",
+        (
+            Index((), "held_at", "desc"),
+            Index(("status",), "held_at", "desc"),
+            Index(("contract_id",), "held_at", "desc"),
+            Index(("contract_id", "status"), "held_at", "desc"),
+            Index(("agent_id",), "held_at", "desc"),
+            *_queue_indexes(),
+        ),
+    ),
+    Hold,
+    _hold_index,
+)
+HOLDS_OF_RULES = Table(Collection("governance-holds-of-rules", tuple(_queue_indexes("rule"))), HoldOfRule, _rule_index)
+HOLD_TRACES = Table(Collection("governance-hold-traces"), HoldTrace)
+
+
+HEAD_KEY = "head"
+BY_KEY = (Index(),)
+"""Every store keeps documents in the order of their keys, at no cost."""
+PAGE = 100
+
+
+class ProjectionHead(Frozen):
+    """Generation that is read, and the one that a rebuild builds. Writers of the log write both."""
+
+    reading: int = 1
+    building: int | None = None
+
+    @property
+    def generations(self) -> tuple[int, ...]:
+        """Return the generations that are written."""
+        return (self.reading,) if self.building is None else (self.reading, self.building)
+
+
+HEAD = Table(Collection("governance-projection"), ProjectionHead)
+PROFILES = Table(Collection("governance-profiles", BY_KEY), ProfileShard)
+DOMAINS = Table(Collection("governance-domains", BY_KEY), DomainShard)
+RECENT = Table(Collection("governance-paces", BY_KEY), RecentShard)
+HASHES = Table(Collection("governance-hashes", BY_KEY), HashEntry)
+BANDS = Table(Collection("governance-bands", BY_KEY), BandEntry)
+TABLES: Mapping[type[Projected], Table[Any]] = {
+    ProfileShard: PROFILES,
+    DomainShard: DOMAINS,
+    RecentShard: RECENT,
+    HashEntry: HASHES,
+    BandEntry: BANDS,
+}
+"""By kind of projected document. A generation's keys begin with its number."""
+
+
+def projected_key(generation: int, key: str) -> str:
+    """Return the key of a projected document in a generation."""
+    return f"{generation}-{key}"
+
+
+async def read_head(reader: Reader) -> ProjectionHead:
+    """Return the stored head, or the initial one."""
+    found = await HEAD.get(reader, HEAD_KEY)
+    return found.record if found else ProjectionHead()
+
+
+async def documents_under(store: Store, table: Table[M], prefix: str) -> AsyncGenerator[list[Stored[M]], None]:
+    """Yield pages of the documents whose keys begin with the prefix, by key."""
+    after = prefix
+    while True:
+        page = await table.find(store, after=(None, after), limit=PAGE)
+        found = [each for each in page if each.document.key.startswith(prefix)]
+        if found:
+            yield found
+        if len(found) < PAGE:
+            return
+        after = found[-1].document.key
+
+
+_KEYS_PER_PAGE = 400
+"""A transaction takes at most 500 writes."""
+
+
+async def stale_keys(store: Store, table: Table[Any], retained: Container[int]) -> AsyncGenerator[list[str], None]:
+    """Yield pages of the keys of all other generations; the retained ones are skipped."""
+    prefixes = tuple(projected_key(generation, "") for generation in retained)
+    after: tuple[Scalar, str] | None = None
+    while True:
+        keys = [each.key for each in await store.query(Query(table.collection, after=after, limit=_KEYS_PER_PAGE))]
+        if stale := [key for key in keys if not key.startswith(prefixes)]:
+            yield stale
+        if len(keys) < _KEYS_PER_PAGE:
+            return
+        generation = keys[-1].partition("-")[0]
+        # `.` comes after `-`, and before any digit.
+        after = None, f"{generation}." if keys[-1].startswith(prefixes) else keys[-1]
+
+
+VALIDATIONS = Table(Collection("governance-validations", BY_KEY), ValidationRecord)
+OUTCOMES = Table(Collection("governance-outcomes", BY_KEY), OutcomeEntry)
+
+
+class RebuildMark(Frozen):
+    """Position of a rebuild in one log. Records that are appended meanwhile are folded by their writers."""
+
+    after: str | None = None
+    """Key of the last record read."""
+    read: int = 0
+    folded: int = 0
+    """Records that the rebuild folded; the others were folded by their writers."""
+    is_at_end: bool = False
+
+
+REBUILD_MARKS = Table(Collection("governance-rebuild-marks"), RebuildMark)
+
+
+def mark_key(generation: int, log: str) -> str:
+    """Return the key of the mark in a log, for the generation of the rebuild."""
+    return f"{generation}-{log}"
+
+
+_ALL: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, HOLDS, HOLDS_OF_RULES, HOLD_TRACES, HEAD, *TABLES.values())
+COLLECTIONS = tuple(table.collection for table in (*_ALL, REBUILD_MARKS))
+"""Every collection, for the indexes of Firestore."""

@@ -1,0 +1,57 @@
+"""Form of a decision, with its problems; invalid input is retained for correction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from aex_governance.rules.evidence import tidy_reason
+from aex_models.governance import Decision, Hold, HoldDecision
+from aex_runtime.errors import InvalidRequest
+
+
+class FormStep(StrEnum):
+    """Step that a form requests: check the decision, change it, or record it."""
+
+    CHECK = "check"
+    CHANGE = "change"
+    RECORD = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionForm:
+    """The operator's decision and reason, and problems by field."""
+
+    decision: Decision | None = None
+    reason: str = ""
+    step: FormStep = FormStep.CHANGE
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def hold_decision(self) -> HoldDecision | None:
+        """The decision; None if the form has problems."""
+        if self.decision is None or self.problems:
+            return None
+        return HoldDecision(decision=self.decision, reason=self.reason)
+
+    def is_repeat(self, hold: Hold, operator_id: str) -> bool:
+        """Return whether the hold has this decision already, as after a double click."""
+        return (hold.decided_by, hold.decision, hold.reason) == (operator_id, self.decision, self.reason)
+
+
+def parse_form(fields: Mapping[str, str]) -> DecisionForm:
+    """Return the form of its fields. Browsers end lines with two characters, of which one is counted."""
+    reason = fields.get("reason", "").replace("\r\n", "\n")
+    decision, step = fields.get("decision", ""), fields.get("step", "")
+    problems = {}
+    if decision not in set(Decision):
+        problems["decision"] = "Choose what to do with the outcome"
+    try:
+        reason = tidy_reason(reason)
+    except InvalidRequest as error:
+        problems["reason"] = error.message[:1].upper() + error.message[1:]
+    return DecisionForm(
+        decision=Decision(decision) if decision in set(Decision) else None,
+        reason=reason,
+        step=FormStep(step) if step in set(FormStep) else FormStep.CHECK,
+        problems=problems,
+    )

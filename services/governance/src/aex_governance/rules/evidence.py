@@ -1,0 +1,120 @@
+"""Bounds of records: requests, flags and reasons cut to the limits of a document."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from aex_governance.text.normalization import is_hidden
+from aex_models.canonical import json_problem
+from aex_models.governance import ScienceFindings, ValidationDecision, ValidationRequest
+from aex_models.work import Problem
+from aex_runtime.errors import InvalidRequest
+
+MAX_ENTRIES = 60
+MAX_TEXT = 500
+MAX_DEPTH = 6
+MAX_PARTS = 600
+MAX_METRICS = 200
+MAX_NAME = 200
+MAX_ATTEMPTS = 20
+MAX_REASON = 300
+LEFT_OUT = "left_out"
+"""Key of the number of parts that were removed."""
+_Number = bool | float | int
+
+
+def loggable_request(request: ValidationRequest) -> ValidationRequest:
+    """Return the request without texts, and with a bounded part of everything else."""
+    science = request.science
+    return request.model_copy(
+        update={
+            "domain": request.domain[:MAX_NAME],
+            "output_text": None,
+            "other_text": None,
+            "extracted_metrics": _storable_metrics(request.extracted_metrics),
+            "claimed_metrics": {
+                name: value for name, value in _storable_metrics(request.claimed_metrics).items() if value is not None
+            },
+            "science": None if science is None else _bounded_science(science),
+            "execution_metadata": bound_value(request.execution_metadata),
+            "previous_attempts": tuple(
+                each.model_copy(update={"metrics": _storable_metrics(each.metrics)})
+                for each in request.previous_attempts[-MAX_ATTEMPTS:]
+            ),
+        }
+    )
+
+
+def bound_decision(decision: ValidationDecision) -> ValidationDecision:
+    """Return the decision with bounded messages and evidence."""
+    flags = (
+        flag.model_copy(update={"message": flag.message[:MAX_TEXT], "evidence": bound_value(flag.evidence)})
+        for flag in decision.flags
+    )
+    return decision.model_copy(update={"flags": tuple(flags)})
+
+
+def bound_value(value: Any) -> Any:
+    """Return a JSON value with bounded parts, levels and characters; `left_out` counts the others.
+
+    Names are sorted, as the store returns them.
+    """
+    return _ValueBounds().apply(value, MAX_DEPTH)
+
+
+class _ValueBounds:
+    """Remaining number of parts: bounds of single lists bound no list of lists."""
+
+    def __init__(self) -> None:
+        self._parts = MAX_PARTS
+
+    def apply(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
+        if not isinstance(value, Mapping | list | tuple):
+            return value if json_problem(value) is None else str(value)[:MAX_TEXT]
+        limit = 0 if depth == 0 else min(MAX_ENTRIES, self._parts)
+        self._parts -= min(limit, len(value))
+        left_out = len(value) - limit
+        if isinstance(value, Mapping):
+            named = {str(key)[:MAX_NAME]: self.apply(item, depth - 1) for key, item in sorted(value.items())[:limit]}
+            return {**named, LEFT_OUT: left_out} if left_out > 0 else named
+        items = [self.apply(item, depth - 1) for item in value[:limit]]
+        return [*items, {LEFT_OUT: left_out}] if left_out > 0 else items
+
+
+def _bounded_science(science: ScienceFindings) -> ScienceFindings:
+    mismatches = [each for each in bound_value(science.mismatches) if isinstance(each, dict)]
+    return ScienceFindings(mismatches=tuple(mismatches), violations=tuple(bound_value(science.violations)))
+
+
+def _storable_metrics(metrics: Mapping[str, _Number | None]) -> dict[str, _Number | None]:
+    """Return the first metrics by name: a choice by order would depend on the sender."""
+    names = sorted(name for name in metrics if len(name) <= MAX_NAME)[:MAX_METRICS]
+    return {name: _storable_number(metrics[name]) for name in names}
+
+
+def _storable_number(value: _Number | None) -> _Number | None:
+    if value is None or isinstance(value, bool) or json_problem(value) is None:
+        return value
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def tidy_reason(reason: str) -> str:
+    """Return the reason without surrounding space. Raises `InvalidRequest` when it is blank or too long."""
+    tidied = reason.strip()
+    if all(each.isspace() or is_hidden(each) for each in tidied):
+        raise _invalid_reason("blank_reason", "say in a few words why you decide so: the reason stays on record")
+    if len(tidied) > MAX_REASON:
+        raise _invalid_reason(
+            "reason_too_long", f"a reason has at most {MAX_REASON} characters, this one {len(tidied)}"
+        )
+    return tidied
+
+
+def _invalid_reason(code: str, message: str) -> InvalidRequest:
+    return InvalidRequest(code, message, [Problem(path="/reason", code=code, message=message)])

@@ -1,0 +1,154 @@
+"""Merging of documents with one key, commutative and associative; order of sightings."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import TypeVar
+
+from aex_governance.rules.projection_documents import (
+    BandEntry,
+    Buckets,
+    DomainShard,
+    HashEntry,
+    ProfileShard,
+    ProfileTally,
+    Projected,
+    RecentShard,
+    Sighting,
+)
+from aex_models.governance import ValidationRequest
+
+K = TypeVar("K")
+T = TypeVar("T")
+MAX_COPIES = 32
+MAX_MEMBERS = 16
+MAX_METRICS = 32
+MAX_BUCKETS = 64
+MAX_COMPARED = 8
+"""Sightings of other agents; the agent's own come on top, at most one per band."""
+
+
+def merge_documents(left: Projected, right: Projected) -> Projected:
+    """Return both documents as one. Raises `TypeError` when they are not of one type."""
+    match left, right:
+        case ProfileShard(), ProfileShard():
+            return left.model_copy(update={"tally": sum_tallies((left.tally, right.tally))})
+        case DomainShard(), DomainShard():
+            return left.model_copy(update={"tally": sum_tallies((left.tally, right.tally))})
+        case RecentShard(), RecentShard():
+            return left.model_copy(update={"minutes": _sum_counts((left.minutes, right.minutes))})
+        case HashEntry(), HashEntry():
+            first = earliest_sightings(
+                (*left.sightings, *right.sightings), attrgetter("agent_id", "consumer_id"), MAX_COPIES
+            )
+            return left.model_copy(update={"sightings": first})
+        case BandEntry(), BandEntry():
+            first = earliest_sightings((*left.sightings, *right.sightings), attrgetter("agent_id"), MAX_MEMBERS)
+            return BandEntry(sightings=first)
+        case _:
+            raise TypeError(f"{type(left).__name__} and {type(right).__name__} are not merged")
+
+
+def sum_tallies(tallies: Iterable[ProfileTally]) -> ProfileTally:
+    """Return the sum, as of the shards of a profile."""
+    parts = list(tallies)
+    return ProfileTally(
+        outcomes=sum(each.outcomes for each in parts),
+        successes=sum(each.successes for each in parts),
+        final_statuses=_sum_counts(each.final_statuses for each in parts),
+        decisions=_sum_counts(each.decisions for each in parts),
+        flags=_sum_counts(each.flags for each in parts),
+        histograms=_sum_histograms([each.histograms for each in parts]),
+    )
+
+
+def sum_histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> dict[str, Buckets]:
+    """Return the histograms of these metrics alone, as `sum_tallies` has them."""
+    return _sum_histograms([each.histograms for each in tallies], names)
+
+
+def earliest_sightings(
+    sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable], limit: int
+) -> tuple[Sighting, ...]:
+    """Return the first sighting of each group, the earliest ones up to the limit."""
+    first: dict[Hashable, Sighting] = {}
+    for each in sorted(sightings, key=_order):
+        first.setdefault(group(each), each)
+    return tuple(first.values())[:limit]
+
+
+def retain_metrics(histograms: Mapping[str, T]) -> dict[str, T]:
+    """Return the first `MAX_METRICS` metrics by name, names without dots before others.
+
+    The choice depends on the names alone, hence on no order of records.
+    """
+    names = sorted(histograms, key=lambda name: ("." in name, name))
+    return {name: histograms[name] for name in names[:MAX_METRICS]}
+
+
+def sum_buckets(parts: Sequence[Buckets]) -> Buckets:
+    """Return the sum at the lowest level with at most `MAX_BUCKETS` buckets."""
+    level = max((part.level for part in parts), default=0)
+    counts = _sum_counts(_coarser(part.counts, level - part.level) for part in parts)
+    while len(counts) > MAX_BUCKETS:
+        counts = _coarser(counts, 1)
+        level += 1
+    return Buckets(level=level, counts=counts)
+
+
+def _coarser(counts: Mapping[int, int], levels: int) -> dict[int, int]:
+    return _sum_counts({bucket >> levels: count} for bucket, count in counts.items())
+
+
+def _sum_counts(parts: Iterable[Mapping[K, int]]) -> dict[K, int]:
+    total: Counter[K] = Counter()
+    for each in parts:
+        total.update(each)
+    return dict(total)
+
+
+def _sum_histograms(parts: Sequence[Mapping[str, Buckets]], names: Collection[str] | None = None) -> dict[str, Buckets]:
+    by_name: dict[str, list[Buckets]] = {}
+    for part in parts:
+        for name, buckets in part.items():
+            by_name.setdefault(name, []).append(buckets)
+    return {name: sum_buckets(by_name[name]) for name in retain_metrics(by_name) if names is None or name in names}
+
+
+def similar_sightings(request: ValidationRequest, bands: Iterable[Iterable[Sighting]]) -> list[Sighting]:
+    """Return the agent's own sightings in the bands, then those of others that share most bands.
+
+    Copies are left out: they are found by their hash.
+    """
+    shared: Counter[str] = Counter()
+    own: dict[str, Sighting] = {}
+    foreign: dict[str, Sighting] = {}
+    for sightings in bands:
+        for each in sightings:
+            shared[each.attempt_id] += 1
+            if each.agent_id == request.agent.id:
+                own[each.attempt_id] = each
+            elif each.contract_id != request.contract_id and each.output_hash != request.output_hash:
+                foreign[each.attempt_id] = each
+    ranked = sorted(foreign.values(), key=lambda each: (-shared[each.attempt_id], *_order(each)))
+    return [*sorted(own.values(), key=_order), *ranked[:MAX_COMPARED]]
+
+
+def foreign_before_own(foreign: Iterable[Sighting], own: Iterable[Sighting]) -> list[Sighting]:
+    """Return the sightings of others up to the agent's own first one, earliest first.
+
+    Later copies of an author's text must not make the author's next delivery a copy.
+    """
+    first = min(map(_order, own), default=None)
+    return sorted((each for each in foreign if first is None or _order(each) <= first), key=_order)
+
+
+def late_validation_note(request: ValidationRequest, sightings: Sequence[Sighting]) -> str:
+    """Return the suffix of a message if all sightings were received after the request, else `""`."""
+    late = all(each.seen_at > request.received_at for each in sightings)
+    return "; it was received after this one, though its validation came first" if late else ""
+
+
+def _order(sighting: Sighting) -> tuple[datetime, str]:
+    return sighting.seen_at, sighting.attempt_id

@@ -1,0 +1,1 @@
+"""Pure functions on texts: normal forms, prose and its words, layout, sketches."""

@@ -1,0 +1,42 @@
+"""Concurrent sealers: the guard of their writes, and retries when another process wrote first."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import structlog
+
+from aex_models.backoff import Backoff
+from aex_runtime.retry import Retries
+from aex_runtime.store.port import Contention, Transaction
+from aex_settlement.deps import Deps
+
+Guard = Callable[[Transaction], Awaitable[None]]
+"""Called first in each transaction of a sealer; raises `LeaseLost` when its lease has ended."""
+_MAX_ATTEMPTS = 12
+_PAUSE = Backoff(first=timedelta(milliseconds=5), cap=timedelta(milliseconds=200))
+_log = structlog.get_logger("aex_settlement.concurrency")
+
+
+async def unguarded(_: Transaction) -> None:
+    """Let a writer without a lease write; each write still compares the stored state."""
+
+
+class ConcurrentUpdate(Exception):
+    """Another process changed the state that a write was based on. Nothing was written."""
+
+
+async def retry_on_conflict(deps: Deps, event: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Run `work` until it meets no conflict, and log each conflict as `event`.
+
+    Raises `Contention` after 12 attempts.
+    """
+    retries = Retries(_PAUSE, deps.ids)
+    while retries.failures < _MAX_ATTEMPTS:
+        try:
+            return await work()
+        except ConcurrentUpdate as error:  # expected where several processes seal: no warning
+            wait_s = retries.next_delay_s()
+            _log.info(event, reason=str(error), attempt=retries.failures, max_attempts=_MAX_ATTEMPTS, retry_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+    raise Contention(f"{event}: {_MAX_ATTEMPTS} attempts met a conflict")

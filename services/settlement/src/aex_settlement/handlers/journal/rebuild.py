@@ -1,0 +1,173 @@
+"""Rebuilds of settlement's projections from the journal, each in a generation of its own."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+
+import structlog
+
+from aex_runtime.generations import DELETE_PAGE, RebuildLease, acquire_rebuild, build_generation
+from aex_runtime.store.port import Query, Store, Transaction
+from aex_runtime.store.table import Reader
+from aex_settlement.deps import Deps
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, retry_on_conflict
+from aex_settlement.handlers.journal.project import JournalReader, Watermark, advance
+from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.pages import document_pages
+from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, read_state
+from aex_settlement.rules.journal import UnreadableRecord
+from aex_settlement.rules.projections import Generation, Projection, ProjectionState
+
+_GENERATIONS = 100
+"""Generations listed at once; there are two or three."""
+_log = structlog.get_logger("aex_settlement.rebuild")
+Progress = Callable[[int, int], None]
+"""Called with the batches applied and the batches to apply, over all projections that are rebuilt."""
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltProjection:
+    """The result of one projection's rebuild."""
+
+    projection: Projection
+    generation: str
+    seq: int
+    """The last batch that it had applied when readers were switched to it."""
+    removed: int
+    """Documents of generations that are no longer read."""
+
+
+async def rebuild(deps: Deps, projections: Sequence[Projection], progress: Progress) -> tuple[RebuiltProjection, ...]:
+    """Rebuild each projection; readers keep the old generation until the new one is complete.
+
+    The sealer may go on. After a failure the old generation is still read, and the next rebuild removes the new one.
+    Raises `Conflict` (`rebuild_under_way`) when another rebuild holds the lease, `BrokenJournal` when the journal is
+    damaged, `LeaseLost`, `StoreUnavailable`.
+    """
+    async with acquire_rebuild(deps.unit_of_work.service, deps.store, deps.clock, deps.ids) as lease:
+        head = await read_head(deps.store)
+        total, done = len(projections) * (head.seq if head else 0), 0
+
+        def report_applied(batches: int) -> None:
+            nonlocal done
+            done += batches
+            progress(done, max(done, total))  # batches that are sealed meanwhile raise the total
+
+        results: list[RebuiltProjection] = []
+        for each in projections:
+            generation, removed = await build_generation(_ProjectionBuild(deps, each, lease, report_applied))
+            state = generation.state
+            result = RebuiltProjection(each, state.generation, state.seq, removed)
+            _log.info("projection_rebuilt", **asdict(result))
+            results.append(result)
+        return tuple(results)
+
+
+@dataclass(slots=True)
+class _ProjectionBuild:
+    deps: Deps
+    projection: Projection
+    lease: RebuildLease
+    report_applied: Callable[[int], None]
+
+    async def delete_stale_generations(self) -> int:
+        """Delete all generations that were begun and are not read; return the number of documents.
+
+        A generation stays listed until all of it is deleted, so that the next rebuild completes a killed one.
+        """
+        removed = 0
+        while True:
+            query = Query(GENERATIONS.collection, {"projection": self.projection.value}, limit=_GENERATIONS)
+            listed = [document.key for document in await self.deps.store.query(query)]  # the key is the generation
+            current = await _current_state(self.deps.store, self.projection)
+            stale = [generation for generation in listed if current is None or generation != current.generation]
+            for generation in stale:
+                removed += await _delete_generation(self.projection, generation, self.lease)
+            if len(listed) < _GENERATIONS or not stale:
+                return removed
+
+    async def begin(self) -> Watermark:
+        generation = self.deps.ids.new("gen")
+        state = ProjectionState(projection=self.projection, generation=generation, seq=0)
+        key = building_key(self.projection, generation)
+
+        async def write(transaction: Transaction) -> None:
+            listed = self._listed(generation)
+            transaction.create(GENERATIONS.collection, generation, *GENERATIONS.encode(listed))
+            transaction.create(STATES.collection, key, *STATES.encode(state))
+
+        await self.lease.transact(write)
+        return Watermark(key, state, stored=True)
+
+    async def fill(self, generation: Watermark) -> Watermark:
+        """Apply all that is sealed."""
+        reader = JournalReader(self.deps.store)
+        while batches := await reader.after(generation.state.seq):
+            await self.lease.handle.renew_if_due()
+            before = generation.state.seq
+            generation = await advance(self.deps, generation, batches, self.lease.handle.guard)
+            reader.forget(generation.state.seq)
+            self.report_applied(generation.state.seq - before)
+        return generation
+
+    async def switch(self, generation: Watermark) -> Watermark:
+        """Catch up with the generation that is read, which the sealer may advance meanwhile, and replace it."""
+
+        async def attempt() -> None:
+            nonlocal generation
+            generation = await self.fill(generation)
+            await self._switch(generation)
+
+        await retry_on_conflict(self.deps, "rebuild_conflicted", attempt)
+        return generation
+
+    async def _switch(self, built: Watermark) -> None:
+        """Replace the current generation. Raises `ConcurrentUpdate` when it is further: no answer may go back."""
+
+        async def write(transaction: Transaction) -> bool:
+            current = await _current_state(transaction, self.projection)
+            if current is not None and current.seq > built.state.seq:
+                return False
+            if current is not None:
+                listed = GENERATIONS.encode(self._listed(current.generation))
+                transaction.put(GENERATIONS.collection, current.generation, *listed)
+            transaction.put(STATES.collection, self.projection.value, *STATES.encode(built.state))
+            transaction.delete(STATES.collection, built.key)
+            return True
+
+        if not await self.lease.transact(write):
+            raise ConcurrentUpdate(f"{self.projection.value} went on beyond {built.state.seq}")
+
+    def _listed(self, generation: str) -> Generation:
+        return Generation(projection=self.projection, generation=generation, begun_at=self.deps.clock.now())
+
+
+async def _delete_generation(projection: Projection, generation: str, lease: RebuildLease) -> int:
+    removed = 0
+    for table in TABLES[projection]:
+        query = Query(table.collection, {"generation": generation}, limit=DELETE_PAGE)
+        removed += await lease.delete_documents(table.collection, _key_pages(lease.store, query))
+
+    async def remove_listing(transaction: Transaction) -> None:
+        transaction.delete(STATES.collection, building_key(projection, generation))
+        transaction.delete(GENERATIONS.collection, generation)
+
+    await lease.transact(remove_listing)
+    _log.info("generation_removed", projection=projection.value, generation=generation, documents=removed)
+    return removed
+
+
+async def _key_pages(store: Store, query: Query) -> AsyncGenerator[list[str], None]:
+    # Each page begins behind the one before: from the beginning, Firestore would scan the deleted documents.
+    async with aclosing(document_pages(store, query)) as pages:
+        async for page in pages:
+            yield [document.key for document in page]
+
+
+async def _current_state(reader: Reader, projection: Projection) -> ProjectionState | None:
+    """Return the state of the generation that is read; None also if unreadable, which the rebuild repairs."""
+    try:
+        return await read_state(reader, projection)
+    except UnreadableRecord as unreadable:
+        _log.warning("state_unreadable", projection=projection.value, reason=str(unreadable))
+        return None

@@ -1,0 +1,196 @@
+"""Commands that post to the ledger: settlements, reversals, deposits and adjustments."""
+
+import structlog
+
+from aex_models.corrections import ReversalRequest
+from aex_models.events import SettlementAdjusted, SettlementCompleted
+from aex_models.outcome import OutcomeRecord
+from aex_models.settlement import (
+    Cost,
+    LedgerTransaction,
+    Settlement,
+    SettlementRevision,
+    SettlementStatus,
+    TransactionKind,
+    TransactionRequest,
+)
+from aex_runtime.errors import InvalidRequest, NotFound, summarize_problems
+from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
+from aex_runtime.records import Poison
+from aex_runtime.store.port import AlreadyExists, key_of
+from aex_runtime.telemetry import step
+from aex_runtime.tracing.spans import about
+from aex_runtime.unit_of_work import Unit
+from aex_settlement.deps import Deps
+from aex_settlement.measures import REFUSED_TOTAL, SETTLEMENT_LAG_SECONDS
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, create_transactions
+from aex_settlement.rules.settlements import (
+    SettlementRefused,
+    apply_correction,
+    check_correctable,
+    check_replacement,
+    check_replay,
+    recompute_cost,
+    replacement_cost,
+    replacement_time,
+    reversal_time,
+    zero_cost,
+)
+from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction, transaction_problems
+
+FIRST_REVISION = 1
+_log = structlog.get_logger("aex_settlement.settle_outcome")
+
+
+async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
+    """Settle an outcome once; return False if it was settled before.
+
+    Raises `Poison`, with an alarm in the log, for an outcome whose cost differs from its record, and for another
+    outcome of a settled contract.
+    """
+    log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
+    try:
+        cost = recompute_cost(outcome)
+        with step("book settlement", about(outcome.contract_id, outcome.work_id)):
+            posted = await _post_once(deps, outcome, cost)
+    except SettlementRefused as refused:
+        deps.unit_of_work.measures.count(REFUSED_TOTAL)
+        log.critical("settlement_refused", alarm=True, code=refused.code, detail=refused.detail)
+        raise Poison(f"{refused.code}: {refused.detail}") from refused
+    if posted:
+        deps.notify_sealer()
+    log.info("contract_settled" if posted else "settlement_replayed", currency=cost.currency, total=str(cost.total))
+    return posted
+
+
+async def _post_once(deps: Deps, outcome: OutcomeRecord, cost: Cost) -> bool:
+    async def post(unit: Unit) -> bool:
+        return await _post(unit, outcome, cost)
+
+    try:
+        return await deps.unit_of_work.run(post)
+    except AlreadyExists:
+        # Another replica committed between this one's read and its commit: read what it wrote.
+        return await deps.unit_of_work.run(post)
+
+
+async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
+    earlier = await unit.get(SETTLEMENTS, key_of(outcome.contract_id))
+    if earlier is not None:
+        check_replay(earlier.record, outcome, cost)
+        return False
+    settlement = _settlement(unit, outcome, cost)
+    reason = f"outcome {outcome.id}"
+    create_transactions(
+        unit, settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
+    )
+    unit.create(SETTLEMENTS, key_of(settlement.contract_id), settlement)
+    completed = SettlementCompleted(contract_id=outcome.contract_id, revision=FIRST_REVISION, cost=cost)
+    unit.emit("settlement.completed", outcome.contract_id, completed, FIRST_REVISION)
+    unit.measures.observe(SETTLEMENT_LAG_SECONDS, (unit.now - outcome.created_at).total_seconds())
+    return True
+
+
+def _settlement(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> Settlement:
+    result = outcome.verification_result
+    return Settlement(
+        contract_id=outcome.contract_id,
+        work_id=outcome.work_id,
+        agent_id=outcome.agent_id,
+        consumer_id=outcome.consumer_id,
+        domain=outcome.domain,
+        success=result is not None and result.success,
+        final_status=outcome.final_status,
+        verdict=result and result.verdict,
+        status=SettlementStatus.SETTLED,
+        revision=FIRST_REVISION,
+        revisions=(SettlementRevision(revision=FIRST_REVISION, cost=cost, settled_at=unit.now),),
+        cost=cost,
+        fee_rate=outcome.terms.fee_rate,
+        disclosure=outcome.disclosure,
+        settled_at=unit.now,
+    )
+
+
+async def reverse_settlement(
+    deps: Deps, contract_id: str, request: ReversalRequest, by: str, once: IdempotentRequest
+) -> Effect:
+    """Reverse a settlement's current revision and post its replacement, if any; once per idempotency key.
+
+    Raises `InvalidRequest` for a replacement below 0, and `NotFound` for a contract that is not settled. Raises
+    `Conflict` when the requested revision is reversed already, or was corrected after the request came.
+    """
+    check_replacement(request.replacement)
+    found = await SETTLEMENTS.get(deps.store, key_of(contract_id))
+    read_revision = None if found is None else found.record.revision
+
+    async def correct(unit: Unit) -> str:
+        await _correct(unit, contract_id, request, by, read_revision)
+        return contract_id
+
+    try:
+        effect = await run_idempotent(deps.unit_of_work, once, correct)
+    except AlreadyExists as conflict:
+        if conflict.collection != TRANSACTIONS.collection.name:
+            raise
+        # Another operator committed between this one's read and its commit: read what it wrote.
+        effect = await run_idempotent(deps.unit_of_work, once, correct)
+    deps.notify_sealer()
+    _log.info(
+        "settlement_reversed",
+        contract_id=contract_id,
+        revision=read_revision,
+        replaced=request.replacement is not None,
+        replayed=effect.is_replay,
+    )
+    return effect
+
+
+async def _correct(unit: Unit, contract_id: str, request: ReversalRequest, by: str, read_revision: int | None) -> None:
+    stored = await unit.get(SETTLEMENTS, key_of(contract_id))
+    if stored is None:
+        raise NotFound("settlement_not_found", "no settlement of this contract")
+    before = stored.record
+    check_correctable(before, request.revision, read_revision)
+    cost = None if request.replacement is None else replacement_cost(before, request.replacement)
+    at = reversal_time(before, unit.now)
+    after = apply_correction(before, request, cost, by, at)
+    transactions = [reversal_transaction(before, before.revision, before.cost, at, request.reason, by)]
+    if cost is not None:
+        occurred_at = replacement_time(at)
+        transactions.append(settlement_transaction(after, after.revision, cost, occurred_at, request.reason, by))
+    create_transactions(unit, *transactions)
+    unit.update(SETTLEMENTS, stored, after)
+    adjusted = SettlementAdjusted(
+        contract_id=after.contract_id, revision=after.revision, cost=zero_cost(before) if cost is None else cost
+    )
+    # The event's cause is the reversed revision, as that happens once; the current one may appear in two events.
+    unit.emit("settlement.adjusted", after.contract_id, adjusted, before.revision)
+
+
+async def post_transaction(deps: Deps, request: TransactionRequest, by: str, once: IdempotentRequest) -> Effect:
+    """Post a deposit or an adjustment; a repeat under the same idempotency key posts nothing.
+
+    Raises `InvalidRequest` with every problem of the postings.
+    """
+    problems = transaction_problems(request)
+    if problems:
+        raise InvalidRequest("invalid_transaction", summarize_problems(problems), problems)
+    transaction_id = deps.ids.new("txn")
+
+    async def post(unit: Unit) -> str:
+        transaction = LedgerTransaction(
+            id=transaction_id,
+            kind=TransactionKind(request.kind),
+            postings=request.postings,
+            occurred_at=unit.now,
+            reason=request.reason,
+            by=by,
+        )
+        create_transactions(unit, transaction)
+        return transaction.id
+
+    effect = await run_idempotent(deps.unit_of_work, once, post)
+    deps.notify_sealer()
+    _log.info("transaction_posted", transaction_id=effect.resource_id, kind=request.kind, replayed=effect.is_replay)
+    return effect

@@ -1,1 +1,0 @@
-"""What an audit of the ledger finds. Pure."""

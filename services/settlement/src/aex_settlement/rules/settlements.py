@@ -1,0 +1,182 @@
+"""Rules of settlements: which outcomes are settled, how they are corrected, and who reads them. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel
+
+from aex_models.audiences import Audience
+from aex_models.contract import FINAL_STATUSES, ContractStatus
+from aex_models.corrections import Replacement, ReversalRequest
+from aex_models.cost import cost
+from aex_models.money import ZERO, format_amount, share
+from aex_models.outcome import BillingImpact, OutcomeRecord
+from aex_models.settlement import Breakdown, Cost, Settlement, SettlementRevision, SettlementStatus
+from aex_models.work import Problem
+from aex_runtime.errors import Conflict, InvalidRequest
+from aex_runtime.identity.principals import Principal
+from aex_settlement.rules.transactions import agent_account, consumer_account, is_account
+
+SETTLED_STATUSES = FINAL_STATUSES - {ContractStatus.CANCELLED}
+"""Statuses with an outcome: a cancelled contract has none."""
+
+
+class SettlementRefused(Exception):
+    """An outcome that cannot be settled. `code` is stable; `detail` names fields, never values."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code, self.detail = code, detail
+
+
+def recompute_cost(outcome: OutcomeRecord) -> Cost:
+    """Return the cost of an outcome from its terms and result.
+
+    Raises `SettlementRefused` when the record contradicts itself.
+    """
+    if outcome.final_status not in SETTLED_STATUSES:
+        raise SettlementRefused("outcome_not_final", f"final_status is {outcome.final_status}")
+    result = outcome.verification_result
+    if result is not None and result.contract_id != outcome.contract_id:
+        raise SettlementRefused(
+            "result_of_another_contract", "verification_result.contract_id differs from contract_id"
+        )
+    for account in (consumer_account(outcome.consumer_id), agent_account(outcome.agent_id)):
+        if not is_account(account):
+            raise SettlementRefused("unknown_account", "consumer_id or agent_id cannot name an account")
+    amounts = cost(outcome.terms, result, outcome.contract_id)
+    wrong = _differing(amounts, outcome.billing_impact, BillingImpact.model_fields)
+    if wrong:
+        raise SettlementRefused("billing_impact_disagrees", f"recomputed cost differs in {', '.join(wrong)}")
+    return amounts
+
+
+def check_replay(settlement: Settlement, outcome: OutcomeRecord, amounts: Cost) -> None:
+    """Raise `SettlementRefused` when a settled contract comes with another outcome."""
+    settled = settlement.revisions[0].cost
+    wrong = _differing(settled, amounts, (*BillingImpact.model_fields, "fee", "currency"))
+    wrong += _differing(settlement, outcome, ("work_id", "agent_id", "consumer_id"))
+    if wrong:
+        raise SettlementRefused("settled_otherwise", f"the contract is settled with another {', '.join(wrong)}")
+
+
+def _differing(one: BaseModel, other: BaseModel, names: Iterable[str]) -> list[str]:
+    return [name for name in names if getattr(one, name) != getattr(other, name)]
+
+
+_TICK = timedelta(microseconds=1)
+MAX_REVISIONS = 100
+"""Limit per contract, as one record holds them all."""
+
+
+def check_replacement(replacement: Replacement | None) -> None:
+    """Raise `InvalidRequest` for a cost below 0: no penalty is waived without notice."""
+    total = ZERO if replacement is None else replacement.base + replacement.bonus - replacement.penalty
+    if total < 0:
+        message = f"base + bonus − penalty is {format_amount(total)}: lower the penalty, a cost is never below 0"
+        problem = Problem(path="/replacement", code="negative_total", message=message)
+        raise InvalidRequest(problem.code, message, [problem])
+
+
+def check_correctable(settlement: Settlement, requested: int | None, read_revision: int | None) -> None:
+    """Raise `Conflict` when the current revision is not the `requested` one, or not the one read before.
+
+    None means any. A reversal is not reversed: a contract that costs nothing has nothing to reverse.
+    """
+    current = settlement.revision
+    if current != (requested or current) or current != (read_revision or current):
+        raise Conflict("revision_changed", f"the settlement is at revision {current} now: read it and decide again")
+    if settlement.status is SettlementStatus.REVERSED:
+        message = f"revision {settlement.revision} is reversed already, without a replacement"
+        raise Conflict("already_reversed", message)
+
+
+def replacement_cost(settlement: Settlement, replacement: Replacement) -> Cost:
+    """Return the cost that finance sets: without criteria, caps or floor, and with the fee of the terms."""
+    total = replacement.base + replacement.bonus - replacement.penalty
+    return Cost(
+        contract_id=settlement.contract_id,
+        currency=settlement.cost.currency,
+        base=replacement.base,
+        bonus=replacement.bonus,
+        penalty=replacement.penalty,
+        bonus_capped=ZERO,
+        penalty_waived=ZERO,
+        fee=share(total, settlement.fee_rate),
+        total=total,
+        breakdown=Breakdown(cpc=replacement.base, cpa_bonus=replacement.bonus, cpa_penalty=replacement.penalty),
+    )
+
+
+def zero_cost(settlement: Settlement) -> Cost:
+    """Return the cost of a contract whose settlement is reversed: zeros."""
+    return replacement_cost(settlement, Replacement(base=ZERO, bonus=ZERO, penalty=ZERO))
+
+
+def reversal_time(settlement: Settlement, now: datetime) -> datetime:
+    """Return the time of a reversal: now, and later than the settlement whatever this clock says.
+
+    It is an even microsecond, and the replacement has the odd one behind it. Days and periods (`Period`) end at even
+    ones, so that none of them holds half a correction.
+    """
+    at = max(now, settlement.revisions[-1].settled_at + _TICK)
+    return at + _TICK * (at.microsecond % 2)
+
+
+def replacement_time(reversed_at: datetime) -> datetime:
+    """Return the time of the revision that replaces one reversed then: behind it in every list."""
+    return reversed_at + _TICK
+
+
+def apply_correction(
+    settlement: Settlement, request: ReversalRequest, cost: Cost | None, by: str, at: datetime
+) -> Settlement:
+    """Return the settlement with its latest revision reversed and, with a `cost`, the next one added.
+
+    Raises `Conflict` for a revision beyond `MAX_REVISIONS`.
+    """
+    if cost is not None and settlement.revision >= MAX_REVISIONS:
+        message = f"revision {settlement.revision} is the last one of a contract: it can only be reversed"
+        raise Conflict("too_many_revisions", message)
+    *earlier, latest = settlement.revisions
+    reversed_revision = latest.model_copy(update={"reversed_at": at, "reason": request.reason, "by": by})
+    revisions = (*earlier, reversed_revision)
+    if cost is None:
+        return settlement.model_copy(update={"status": SettlementStatus.REVERSED, "revisions": revisions})
+    revision = settlement.revision + 1
+    replacement = SettlementRevision(revision=revision, cost=cost, settled_at=replacement_time(at))
+    return settlement.model_copy(update={"revision": revision, "revisions": (*revisions, replacement), "cost": cost})
+
+
+READERS = (Audience.FINANCE, Audience.CONSUMER, Audience.AGENT)
+_OWN = {Audience.CONSUMER: "consumer", Audience.AGENT: "agent"}
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementFilter:
+    """A filter of settlements: equal fields or dimensions, and UTC days, both included."""
+
+    equal: Mapping[str, str]
+    first_day: str | None = None
+    last_day: str | None = None
+
+
+def own_dimension(principal: Principal) -> dict[str, str]:
+    """Return the dimension that a reader's rollups are limited to: none for finance, itself for a party."""
+    return {} if principal.role is Audience.FINANCE else {_OWN[principal.role]: principal.id}
+
+
+def own_filter(principal: Principal) -> dict[str, str]:
+    """Return the field that a reader's settlements are limited to: none for finance, its id for a party."""
+    return {f"{name}_id": value for name, value in own_dimension(principal).items()}
+
+
+def may_read_settlement(principal: Principal, settlement: Settlement) -> bool:
+    return all(getattr(settlement, name) == value for name, value in own_filter(principal).items())
+
+
+def may_read_account(principal: Principal, account: str) -> bool:
+    """Return whether the name is an account and its reader is finance or its owner."""
+    own = f"{principal.role.value}:{principal.id}"
+    return is_account(account) and (principal.role is Audience.FINANCE or account == own)

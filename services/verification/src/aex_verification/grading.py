@@ -1,0 +1,143 @@
+"""Grades and dry runs from confined workers; custom code runs in the sandbox's own pool."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from aex_models.results import VerificationResult
+from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobFailed, JobTimeout
+from aex_outcomes.sandbox.port import SandboxUnavailable
+from aex_runtime.measures import UNMEASURED
+from aex_runtime.telemetry import describe_span, mark_failed, step
+from aex_runtime.tracing.spans import about
+from aex_verification.measures import ExtractionTimes
+from aex_verification.ports import (
+    Grade,
+    GradeRequest,
+    JobRunner,
+    SandboxRunner,
+    TrialBroken,
+    TrialLost,
+    TrialRequest,
+    TrialUnavailable,
+)
+from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_findings
+from aex_verification.rules.records import GovernanceFacts
+from aex_verification.rules.verdicts import count_custom_runs, custom_time_limit_s, lacks_sandbox
+
+JOB = "aex_outcomes.engine.job:verify_candidate"
+DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
+CHECK_REFERENCE = "aex_outcomes.reference_check:check_reference"
+WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
+"""Modules that the job would otherwise import while the first candidate waits."""
+MAX_RESULT_BYTES = 16 * 1024 * 1024
+"""Above any honest result: it echoes every threshold, and a schema may be one."""
+_DRY_RUNS = 3
+"""Runs of each piece of code: on an empty candidate, on the reference, and for the criteria on the reference."""
+
+
+class ConfinedGrader:
+    """Grader and trials in workers; each consumer has a queue for candidates and one for trials.
+
+    `timeout_s` bounds a job without custom code, `custom_timeout_ms` each run of custom code.
+    """
+
+    def __init__(
+        self,
+        pool: JobRunner,
+        sandbox: SandboxRunner,
+        config: dict[str, Any],
+        timeout_s: float,
+        custom_timeout_ms: int,
+        times: ExtractionTimes | None = None,
+    ) -> None:
+        self._pool, self._sandbox, self._config = pool, sandbox, config
+        self._timeout_s, self._custom_timeout_ms = timeout_s, custom_timeout_ms
+        self._times = times or ExtractionTimes(UNMEASURED, ())
+
+    async def grade(self, request: GradeRequest) -> Grade:
+        with step("verify candidate", about(request.contract_id, request.attempt_id)):
+            grade = await self._grade(request)
+            if grade.result is None:
+                mark_failed(grade.error or "unknown")
+            else:
+                describe_span({"aex.verdict": grade.result.verdict.value})
+        return grade
+
+    async def _grade(self, request: GradeRequest) -> Grade:
+        try:
+            answer = await self._run(request)
+        except (ConfinementError, SandboxUnavailable) as error:
+            return Grade(None, error=type(error).__name__)
+        try:
+            result = VerificationResult.model_validate(answer["result"])
+            facts = GovernanceFacts.model_validate({name: answer[name] for name in GovernanceFacts.model_fields})
+        except (ValidationError, KeyError) as error:
+            # The process touched hostile data: its text is not for the log.
+            return Grade(None, error=f"UnreadableAnswer ({type(error).__name__})")
+        self._times.record(answer.get("seconds"))
+        if lacks_sandbox(result):
+            self._sandbox.mark_unhealthy()
+        return Grade(result, facts)
+
+    async def _run(self, request: GradeRequest) -> dict[str, Any]:
+        payload = make_job_payload(request, self._config)
+        runs = count_custom_runs(request.success_criteria, request.evaluation)
+        if runs:
+            return await self._run_custom(JOB, payload, runs, request.consumer_id)
+        return await self._pool.run(JOB, payload, queue=request.consumer_id)
+
+    async def _run_custom(self, job: str, payload: dict[str, Any], runs: int, queue: str) -> dict[str, Any]:
+        timeout_s = self._timeout_s + custom_time_limit_s(runs, self._custom_timeout_ms)
+        return await self._sandbox.run(job, payload, timeout_s, queue=queue)
+
+    async def dry_run(self, request: TrialRequest) -> TrialFindings:
+        try:
+            with step("try work"):
+                answer = await self._try(request)
+            return parse_findings(answer)
+        except (JobTimeout, JobCrashed, UnreadableFindings) as error:
+            raise TrialLost(type(error).__name__) from None
+        except JobFailed as error:  # its message may quote the data
+            raise TrialBroken(error.kind) from None
+        except (ConfinementError, SandboxUnavailable) as error:
+            raise TrialUnavailable(type(error).__name__) from None
+
+    async def _try(self, request: TrialRequest) -> dict[str, Any]:
+        payload, queue = _make_trial_payload(request, self._config), f"trials of {request.consumer_id}"
+        runs = _DRY_RUNS * len(request.evaluation.custom_metrics)
+        if runs:
+            return await self._run_custom(DRY_RUN, payload, runs, queue)
+        warning = (await self._pool.run(CHECK_REFERENCE, payload, queue=queue)).get("warning")
+        return {"problems": [], "warnings": [] if warning is None else [warning]}
+
+
+def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str, Any]:
+    """Return the worker's payload as JSON: all that the verdict and the facts read."""
+    criteria = request.success_criteria
+    return {
+        "contract_id": request.contract_id,
+        "verification_id": f"ver_{request.attempt_id.removeprefix('att_')}",
+        "success_criteria": criteria.model_dump(mode="json") if criteria else None,
+        "work_input": dict(request.work_input),
+        "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
+        "output": request.output,
+        "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
+        "platform_latency_ms": request.platform_latency_ms,
+        "reasoning": request.reasoning,
+        "earlier": dict(request.earlier),
+        "science": request.science.model_dump(mode="json") if request.science else None,
+        "config": config,
+    }
+
+
+def _make_trial_payload(request: TrialRequest, config: dict[str, Any]) -> dict[str, Any]:
+    evaluation = request.evaluation.model_dump(mode="json", exclude_none=True)
+    criteria = request.success_criteria
+    return {
+        "custom_metrics": evaluation.pop("custom_metrics", []),
+        "input": dict(request.work_input),
+        "evaluation": evaluation,
+        "success_criteria": criteria.model_dump(mode="json") if criteria else None,
+        "config": config,
+    }

@@ -1,0 +1,86 @@
+"""Hold decisions of an operator: release, reject or retry a held outcome."""
+
+from aex_models.canonical import sha256_hex
+from aex_models.contract import AttemptStatus, ContractStatus
+from aex_models.events import OutcomeReviewed
+from aex_models.governance import Action, DecidedBy, Decision, GovernanceResult
+from aex_models.results import Verdict
+from aex_outcomes.lifecycle.transitions import judged, retried
+from aex_runtime.store.port import key_of
+from aex_runtime.store.table import Stored
+from aex_runtime.unit_of_work import Unit
+from aex_verification.deps import Deps
+from aex_verification.handlers.conclude import finish_contract
+from aex_verification.handlers.grade_candidate import load_inputs
+from aex_verification.handlers.save_contract import save_contract
+from aex_verification.handlers.submit_output import enqueue
+from aex_verification.repository import ATTEMPTS, CONTRACTS
+from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.verdicts import make_empty_result
+
+
+async def apply_hold_decision(deps: Deps, decision: OutcomeReviewed) -> None:
+    """Apply the decision; ignore it where its hold is no longer the current one."""
+
+    async def apply(unit: Unit) -> None:
+        stored = await unit.get(CONTRACTS, key_of(decision.contract_id))
+        attempt = await unit.get(ATTEMPTS, key_of(decision.attempt_id))
+        if stored is None or attempt is None:
+            return
+        state = stored.record.state
+        if state.status is not ContractStatus.HELD or state.current_attempt != decision.attempt_id:
+            return
+        if decision.decision is Decision.RETRY:
+            _retry(deps, unit, stored, attempt, decision)
+        else:
+            await _finish(unit, stored, attempt, decision)
+
+    await deps.unit_of_work.run(apply)
+    deps.notifier.wake(decision.attempt_id)
+    deps.subscribers.wake(decision.contract_id)
+
+
+async def _finish(
+    unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: OutcomeReviewed
+) -> None:
+    """End the contract as the operator decided.
+
+    A release keeps the engine's verdict, and counts an indeterminate one as a pass without bonus or penalty.
+    A rejection fails the contract for fraud, without its base price.
+    """
+    is_released = decision.decision is Decision.RELEASE
+    state, result = stored.record.state, attempt.record.result or make_empty_result(attempt.record, unit.now)
+    row = attempt.record.model_copy(update={"result": result})
+    action, flags = Action.ALLOW if is_released else Action.REJECT, result.governance.flags
+    governance = GovernanceResult(action=action, decided_by=DecidedBy.OPERATOR, flags=flags)
+    if is_released and row.verdict is Verdict.INDETERMINATE:
+        judged_state = judged(state, Verdict.PASSED, 0.0, unit.now)
+        counted = judged_state.verification.attempts_used > state.verification.attempts_used
+        stored = Stored(stored.record.model_copy(update={"state": judged_state}), stored.document)
+        row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
+    status = state.closing or ContractStatus.PASSED if is_released else ContractStatus.FAILED
+    inputs = await load_inputs(unit.transaction, row)
+    await finish_contract(unit, stored, Stored(row, attempt.document), inputs, status, governance)
+
+
+def _retry(
+    deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: OutcomeReviewed
+) -> None:
+    """Queue the candidate under a new attempt; its id follows from the hold, so a replay makes no other."""
+    attempt_id = f"att_{sha256_hex(decision.hold_id.encode())[:32]}"
+    row = attempt.record
+    new_row = row.model_copy(
+        update={
+            "attempt_id": attempt_id,
+            "status": AttemptStatus.QUEUED,
+            **dict.fromkeys(("verdict", "feedback", "rejected", "result", "last_error", "judged_at")),
+            "counted": False,
+            "system_retries": 0,
+            "operator_retries": row.operator_retries + 1,
+        }
+    )
+    state = retried(stored.record.state, attempt_id, row.candidate_hash, unit.now)
+    save_contract(unit, stored, state)
+    unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
+    unit.create(ATTEMPTS, key_of(attempt_id), new_row)
+    enqueue(unit, deps, row.contract_id, attempt_id)

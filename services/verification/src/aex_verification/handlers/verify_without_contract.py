@@ -1,0 +1,118 @@
+"""Verdicts without a contract: nothing is stored or charged, and governance is not called."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import structlog
+
+from aex_models.canonical import NotCanonical
+from aex_models.results import VerificationResult
+from aex_models.science import ScienceResult
+from aex_outcomes.json_values import claim_texts
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from aex_outcomes.science.confined import ExaminationLost
+from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
+from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable, Unprocessable, summarize_problems
+from aex_runtime.identity.principals import Principal
+from aex_verification.deps import Deps
+from aex_verification.handlers.examine_candidate import ExaminationInput, examine_candidate
+from aex_verification.ports import Grade, GradeRequest
+from aex_verification.rules.candidates import not_canonical, refuse_excess_claims
+
+NO_CONTRACT = "none"
+"""Contract id of the result."""
+TIME_LIMIT_S = 120.0
+"""From the request to its verdict, with the wait for a worker: no connection stays open for longer."""
+_MAX_INLINE_BYTES = 16_384
+_BUSY = ("verifier_busy", "the verifier is busy", 2)
+_UNAVAILABLE: dict[str | None, tuple[str, str, int]] = {
+    "PoolBusy": _BUSY,
+    "PoolClosed": _BUSY,
+    "WorkersUnavailable": _BUSY,
+    "SandboxUnavailable": ("sandbox_unavailable", "custom metrics are not served now", 15),
+    "JobTimeout": (
+        "verification_timed_out",
+        "the verification did not end in time; try again later, or with less output",
+        30,
+    ),
+}
+"""Code, message and seconds before a retry, by the grade's error."""
+_LOST = ("verification_lost", "the verification broke down; nothing is known of the candidate", 30)
+_log = structlog.get_logger(__name__)
+
+
+async def grade_without_contract(
+    deps: Deps, consumer: Principal, body: Any, size: int, time_limit_s: float = TIME_LIMIT_S
+) -> VerificationResult:
+    """Grade the candidate that `body`, of `size` bytes, describes, as a candidate of a contract.
+
+    The result may be indeterminate. Raises `InvalidRequest` or `Unprocessable` with all problems, and
+    `TemporarilyUnavailable` where no worker finished.
+    """
+    # Megabytes of schemas, keywords and output are checked off the loop; for few bytes a thread costs more.
+    check = partial(_check_request, deps, body)
+    request, candidate = check() if size <= _MAX_INLINE_BYTES else await asyncio.to_thread(check)
+    attempt_id = deps.ids.new("att")
+    grade = await _grade(deps, consumer, request, attempt_id, time_limit_s)
+    if grade.result is None:
+        _log.warning("verification_lost", attempt_id=attempt_id, error=grade.error)
+        code, message, retry_after_s = _UNAVAILABLE.get(grade.error, _LOST)
+        raise TemporarilyUnavailable(code, message, retry_after_s=retry_after_s)
+    return grade.result.model_copy(update={"candidate_hash": candidate, "verified_at": deps.clock.now()})
+
+
+async def _grade(
+    deps: Deps, consumer: Principal, request: VerifyRequest, attempt_id: str, time_limit_s: float
+) -> Grade:
+    try:
+        async with asyncio.timeout(time_limit_s):
+            grade_request = GradeRequest(
+                contract_id=NO_CONTRACT,
+                attempt_id=attempt_id,
+                consumer_id=consumer.id,
+                success_criteria=request.success_criteria,
+                work_input=request.input,
+                evaluation=request.evaluation,
+                output=request.output,
+                execution_metadata=request.execution_metadata,
+                platform_latency_ms=request.platform_latency_ms,
+                reasoning=request.reasoning,
+                science=await _examine(deps, consumer, request, attempt_id),
+            )
+            return await deps.grader.grade(grade_request)
+    except ExaminationLost as lost:
+        return Grade(None, error=str(lost))
+    except TimeoutError:
+        return Grade(None, error="JobTimeout")
+
+
+async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, attempt_id: str) -> ScienceResult | None:
+    if request.science is None:
+        return None
+    examination = ExaminationInput(
+        consumer_id=consumer.id,
+        attempt_id=attempt_id,
+        science=request.science,
+        domain=request.domain,
+        output=request.output,
+        claims=claim_texts(request.claimed_values),
+        reasoning=request.reasoning,
+        artifacts=request.artifacts,
+        data=request.data,
+    )
+    return await examine_candidate(deps, examination)
+
+
+def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
+    """Return the request, and the hash that an attempt with this candidate would have."""
+    checked = check_verify_request(body, deps.catalog, reviewer=deps.reviewer is not None)
+    request = checked.request
+    if request is None:
+        refusal = Unprocessable if checked.only_shape else InvalidRequest
+        raise refusal("invalid_verification", summarize_problems(checked.problems), checked.problems)
+    refuse_excess_claims(request.claimed_values)
+    try:
+        return request, candidate_hash(request)
+    except NotCanonical as error:
+        raise not_canonical(error) from error

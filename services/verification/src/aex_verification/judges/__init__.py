@@ -1,0 +1,1 @@
+"""Judges of scientific claims: language models behind OpenAI-compatible servers."""

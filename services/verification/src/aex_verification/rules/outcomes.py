@@ -1,0 +1,138 @@
+"""Outcome records, and their export as lines of JSON: records or rollouts."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+from aex_models.audiences import Audience, Disclosure, project
+from aex_models.contract import ContractStatus
+from aex_models.cost import billing_impact, cost
+from aex_models.events import ContractAwarded
+from aex_models.numbers import is_number
+from aex_models.outcome import OutcomeRecord
+from aex_models.results import VerificationResult
+from aex_models.rollout import RolloutMetrics, RolloutResponse, RolloutStep, RolloutTrajectory, correlation_id
+
+MEDIA_TYPE = "application/x-ndjson"
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""In ASCII: some readers take U+2028 and the like for the end of a line."""
+_MAX_URL = 2_048
+_DETAILS = ("contract_id", "work_id", "final_status", "attempts_used", "created_at")
+
+
+class OutcomeFormat(StrEnum):
+    """Formats of an export."""
+
+    JSONL = "jsonl"
+    """Outcome records."""
+    ROLLOUTS = "rollouts"
+    """`RolloutResponse`s."""
+
+
+def make_outcome(
+    awarded: ContractAwarded,
+    status: ContractStatus,
+    result: VerificationResult | None,
+    final_result: Any,
+    execution_metadata: dict[str, Any],
+    attempts_used: int,
+    now: datetime,
+) -> OutcomeRecord:
+    """Return the record, with its cost under the award's terms."""
+    award, work = awarded.award, awarded.work
+    return OutcomeRecord(
+        id=f"out_{award.contract_id.removeprefix('ctr_')}",
+        contract_id=award.contract_id,
+        work_id=award.work_id,
+        agent_id=award.agent_id,
+        consumer_id=award.consumer.id,
+        domain=work.domain,
+        final_status=status,
+        success_criteria=work.success_criteria,
+        verification_result=result,
+        final_result=final_result if result is not None and result.success else None,
+        attempts_used=attempts_used,
+        execution_metadata=execution_metadata,
+        terms=awarded.terms,
+        billing_impact=billing_impact(cost(awarded.terms, result, award.contract_id)),
+        disclosure=work.verification.feedback,
+        created_at=now,
+    )
+
+
+def is_paid_for(record: OutcomeRecord | None) -> bool:
+    """Return whether the consumer may read the candidate: the outcome succeeded or costs something."""
+    if record is None:
+        return False
+    result = record.verification_result
+    return record.billing_impact.total > 0 or (result is not None and result.success)
+
+
+def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
+    """Return the rollout of a rendered outcome record; None where its reader sees no score.
+
+    There is no score where nothing was judged, and for an agent whose work gives no feedback: unknown is not 0.
+    One episode has a step for each attempt. The reward, the final weighted score, is on the last step alone.
+    """
+    result = outcome.get("verification_result") or {}
+    score: Any = result.get("weighted_score")
+    if not is_number(score):
+        return None
+    attempts = max(1, outcome["attempts_used"])  # what was judged was attempted, counted or not
+    steps = [RolloutStep(obs={"attempt": number}, action={}, done=False) for number in range(1, attempts)]
+    last = RolloutStep(obs={"attempt": attempts}, action={}, reward=score, done=True)
+    return RolloutResponse(
+        run_id=outcome["id"],
+        trajectories=(
+            RolloutTrajectory(
+                env_id=outcome["domain"],
+                policy_id=outcome["agent_id"],
+                inference_url=_find_inference_url(outcome),
+                steps=(*steps, last),
+                length=attempts,
+            ),
+        ),
+        metrics=RolloutMetrics(
+            episode_returns=(score,),
+            mean_return=score,
+            num_steps=attempts,
+            num_episodes=1,
+            details={name: outcome[name] for name in _DETAILS}
+            | {name: result[name] for name in ("verdict", "success")},
+        ),
+    )
+
+
+def _find_inference_url(outcome: Mapping[str, Any]) -> str:
+    """Return the agent's web address with a correlation id, else the contract's address."""
+    contract_id = outcome["contract_id"]
+    url = outcome.get("execution_metadata", {}).get("inference_url")
+    if not isinstance(url, str) or not _is_web_address(url):
+        return f"aex://contracts/{quote(contract_id, safe='')}?{urlencode({'cid': contract_id})}"
+    if correlation_id(url) is not None:
+        return url
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode({"cid": contract_id}))))))
+
+
+def _is_web_address(text: str) -> bool:
+    if len(text) > _MAX_URL or not text.isascii() or not text.isprintable() or " " in text:
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
+
+
+def format_outcome(record: OutcomeRecord, audience: Audience, export_format: OutcomeFormat) -> bytes | None:
+    """Return the record as a line for its audience; None where a rollout would have no score."""
+    disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
+    if export_format is OutcomeFormat.JSONL:
+        return f"{_JSON(project(record, audience, disclosure))}\n".encode()
+    # No rollout holds the output, which may have megabytes.
+    rollout = make_rollout(project(record.model_copy(update={"final_result": None}), audience, disclosure))
+    return None if rollout is None else f"{_JSON(rollout.model_dump(mode='json', exclude_none=True))}\n".encode()

@@ -1,0 +1,94 @@
+"""Feedback on rejections, empty results, hold causes, and verdicts that need custom code."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from aex_models.criteria import SuccessCriteria
+from aex_models.examination import Fault
+from aex_models.governance import Action, GovernanceResult, HoldCause
+from aex_models.results import CUSTOM_METRIC_FAILED, Verdict, VerificationResult
+from aex_models.science import ReviewFailure
+from aex_models.work import Evaluation, FeedbackLevel, Work
+from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
+from aex_outcomes.lifecycle.ruling import Rejected, Ruling
+from aex_outcomes.lifecycle.state import VerificationState
+from aex_outcomes.metric_names import is_custom
+from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE
+from aex_outcomes.version import ENGINE_VERSION
+from aex_verification.rules.records import AttemptRow
+
+_MAX_CUSTOM_S = 600.0
+"""For all custom metrics of a work together, however many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionNotice:
+    """Code of a rejection, its feedback, and its summary: None where the work gives none."""
+
+    code: str
+    message: str | None
+    feedback: str
+
+
+def make_rejection_notice(
+    result: VerificationResult, ruling: Ruling | None, verification: VerificationState, work: Work
+) -> RejectionNotice:
+    """Return the notice by the named verifier's rejection, else by criteria and science gate."""
+    level = work.verification.feedback
+    rejection = ruling.rejection if isinstance(ruling, Rejected) else None
+    code = rejection.code if rejection else rejection_code(result, work.success_criteria)
+    message, metadata = (rejection.message, rejection.metadata) if rejection else (None, None)
+    attempts = {"attempt": verification.attempts_used, "max_attempts": verification.max_attempts}
+    feedback = render_feedback(result, **attempts, level=level, code=code, message=message, metadata=metadata)
+    return RejectionNotice(code, None if level is FeedbackLevel.NONE else summary_of(result, message), feedback)
+
+
+def make_empty_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
+    """Return an indeterminate result without metrics, for an attempt that the engine did not finish."""
+    return VerificationResult(
+        verification_id=f"ver_{attempt.attempt_id.removeprefix('att_')}",
+        contract_id=attempt.contract_id,
+        verdict=Verdict.INDETERMINATE,
+        success=False,
+        weighted_score=0.0,
+        governance=GovernanceResult(action=Action.HOLD),
+        candidate_hash=attempt.candidate_hash,
+        engine_version=ENGINE_VERSION,
+        verified_at=now,
+    )
+
+
+def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
+    """Return whether a verdict waits for custom code."""
+    return criteria is not None and any(is_custom(each.metric) for each in criteria.criteria)
+
+
+def count_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
+    """Return how many runs of custom code a verdict takes at most."""
+    if criteria is None or evaluation is None or not evaluation.custom_metrics:
+        return 0
+    return sum(is_custom(each.metric) for each in criteria.criteria)
+
+
+def custom_time_limit_s(runs: int, timeout_ms: int) -> float:
+    """Return the seconds that so many runs may take in all."""
+    return min(runs * timeout_ms / 1_000, _MAX_CUSTOM_S)
+
+
+def lacks_sandbox(result: VerificationResult) -> bool:
+    """Return whether a worker could run no custom code at all."""
+    return any(each.error is not None and each.error.code == SANDBOX_UNAVAILABLE for each in result.criterion_results)
+
+
+def permanent_hold_cause(result: VerificationResult) -> HoldCause | None:
+    """Return the cause of an indeterminate result that no retry changes; None where one may help.
+
+    The reviewer's adapter retries before it calls a review unparsable. An unreachable reviewer is retried later,
+    whatever else the verdict lacks.
+    """
+    failure = result.science.review_failure if result.science else None
+    if failure is ReviewFailure.UNPARSABLE:
+        return HoldCause.REVIEW_UNPARSABLE
+    errors = [each.error for each in result.criterion_results if each.error is not None]
+    codes = {error.code for error in errors if error.fault is Fault.PLATFORM}
+    return HoldCause.CUSTOM_METRIC_FAILED if failure is None and codes == {CUSTOM_METRIC_FAILED} else None

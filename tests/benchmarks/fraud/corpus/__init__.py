@@ -1,1 +1,0 @@
-"""Fraud: for each rule a file with the ways in which its example breaks it."""

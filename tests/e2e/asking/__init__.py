@@ -1,1 +1,0 @@
-"""The services, as they are, on stores that note what kinds of queries they are asked."""

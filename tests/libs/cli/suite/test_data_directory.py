@@ -1,0 +1,112 @@
+import os
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from aex_cli.suite.data_directory import open_data_directory, suite_lock
+from aex_runtime.commandline import UserError
+from tests.libs.cli.suites import eventually
+
+HOLD = """
+import fcntl, os, sys, time
+lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.flock(lock, fcntl.LOCK_EX)
+os.pwrite(lock, sys.argv[2].encode() or str(os.getpid()).encode(), 0)
+print("held", flush=True)
+time.sleep(float(sys.argv[3]))
+"""
+
+
+def hold(lock: Path, seconds: float, pid: str = "") -> "subprocess.Popen[str]":
+    """Another process that holds the lock, and wrote its own process id into it or the one that is given."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(lock), pid, str(seconds)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def dead_pid() -> str:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return str(process.pid)
+
+
+def refusal(folder: Path, drain_s: float = 0.3) -> str:
+    with pytest.raises(UserError) as refused:
+        ExitStack().enter_context(suite_lock(folder, lambda _: None, drain_s))
+    return refused.value.text()
+
+
+def test_second_suite_is_refused_at_once_with_the_process_that_holds_the_lock(tmp_path: Path) -> None:
+    with hold(tmp_path / "lock", 60) as holder:
+        begin = time.monotonic()
+        printed = refusal(tmp_path, drain_s=60)
+        assert time.monotonic() - begin < 20  # not the 60 s of a killed suite
+        for part in (f"held by process {holder.pid}", f"kill {holder.pid}", "--data-dir"):
+            assert part in printed
+        holder.kill()
+
+
+def test_lock_is_free_after_its_suite_ends_and_after_a_crash(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("4194304999\n")  # the process id of a crashed suite
+    for _ in range(2):
+        with suite_lock(tmp_path, pytest.fail):
+            assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_start_waits_for_the_services_of_a_killed_suite_up_to_a_limit(tmp_path: Path) -> None:
+    printed: list[str] = []
+    with hold(tmp_path / "lock", 0.5, pid=dead_pid()), suite_lock(tmp_path, printed.append):
+        assert len(printed) == 1
+        assert "was killed" in printed[0]
+    with hold(tmp_path / "lock", 60, pid=dead_pid()) as holder:
+        assert "have not ended" in refusal(tmp_path)
+        holder.kill()
+
+
+def test_service_that_inherits_the_lock_keeps_it(tmp_path: Path) -> None:
+    with suite_lock(tmp_path, pytest.fail) as descriptor:
+        service = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=(descriptor,))
+    assert "already running" in refusal(tmp_path)
+    service.kill()
+    service.wait()
+
+    def free() -> bool:
+        with suite_lock(tmp_path, pytest.fail):
+            return True
+
+    assert eventually(free)
+
+
+def test_new_directory_is_private_and_versioned(tmp_path: Path) -> None:
+    directory = open_data_directory(tmp_path / "deep" / ".aex")
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert (directory / "version").read_text() == "2\n"
+    assert (directory / "logs").stat().st_mode & 0o777 == 0o700
+
+
+def test_directory_of_another_release_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "version").write_text("99\n")
+    with pytest.raises(UserError, match="'99'") as refused:
+        open_data_directory(tmp_path)
+    assert "--data-dir" in refused.value.text()
+
+
+def test_folder_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("…")
+    with pytest.raises(UserError, match="other files"):
+        open_data_directory(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_file_as_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match="not a folder"):
+            open_data_directory(path)

@@ -1,0 +1,49 @@
+import threading
+from typing import Any
+
+import pytest
+
+from aex_models.frozen import Frozen
+from aex_runtime.yielding import SHORT, is_longer, run_in_thread_if_large
+
+
+class Box(Frozen):
+    inside: Any
+
+
+LONG: dict[str, object] = {
+    "a text": "x" * (SHORT + 1),
+    "bytes": b"x" * (SHORT + 1),
+    "a list": [0] * (SHORT + 1),
+    "a tuple of texts": ("x" * SHORT, "x"),
+    "names": {"x" * SHORT: 1},
+    "values": {str(number): None for number in range(SHORT)},
+    "a model's field": Box(inside={"deep": [["x" * SHORT]]}),
+    "many small ones": [Box(inside=[1])] * (SHORT // 2),
+}
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG)
+def test_long_value_is_longer_than_the_limit(value: object) -> None:
+    assert is_longer(value, SHORT)
+
+
+@pytest.mark.parametrize("value", ["x" * SHORT, [0] * (SHORT - 1), {}, None, 10**4_000, Box(inside={"a": [1.5]})])
+def test_short_value_is_not_longer(value: object) -> None:
+    assert not is_longer(value, SHORT)
+
+
+def test_search_stops_at_the_limit() -> None:
+    endless: list[object] = []
+    endless.append(endless)  # a search to its end would not return
+    assert is_longer(endless, SHORT)
+
+
+@pytest.mark.parametrize(("value", "here"), [("short", True), ("x" * (SHORT + 1), False)])
+async def test_long_value_is_handled_in_a_thread(value: str, here: bool) -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    assert (await run_in_thread_if_large(value, threading.get_ident) == threading.get_ident()) is here
+    with pytest.raises(ValueError, match="no"):
+        await run_in_thread_if_large(value, fail)

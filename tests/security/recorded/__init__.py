@@ -1,1 +1,0 @@
-"""The real services on a bus that keeps a copy of whatever is published."""

@@ -1,0 +1,111 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from aex_models.domains import Domain
+from aex_verification.api.catalog import MAX_CHARACTERS, MAX_COLUMNS
+from tests.parts.verification import VerificationBench
+from tests.services.verification.api.test_contracts import counter
+
+NAMES = ["bioinformatics/DMS", "bioinformatics/RNAseq", "molecular-dynamics", "statistics/correlation"]
+
+
+@asynccontextmanager
+async def caller(role: str = "agent") -> AsyncIterator[httpx.AsyncClient]:
+    async with counter(VerificationBench()) as client:
+        client.headers["Authorization"] = f"Bearer {role}:reader"
+        yield client
+
+
+async def inferred(body: Any, **headers: str) -> httpx.Response:
+    async with caller() as client:
+        return await client.post("/v1/domains/infer", json=body, headers=headers)
+
+
+@pytest.mark.parametrize("role", ["agent", "service"])
+async def test_any_token_reads_full_domains(role: str) -> None:
+    async with counter(VerificationBench()) as client:
+        assert (await client.get("/v1/domains")).status_code == 401
+    async with caller(role) as client:
+        page = (await client.get("/v1/domains")).json()
+        one = await client.get("/v1/domains/molecular-dynamics")
+    items = page["items"]
+    assert page == {"items": items, "next_cursor": None}
+    assert [each["name"] for each in items] == NAMES
+    assert one.json() == items[2]
+    assert one.json()["value_ranges"]["rmsd"]["unit"] == "Å"
+    assert [Domain.model_validate(each).name for each in items] == NAMES
+
+
+@pytest.mark.parametrize(
+    "name", ["bioinformatics/RNAseq", "bioinformatics%2FRNAseq", "bioinformatics%2fRNAseq", "genomics%2FRNAseq"]
+)
+async def test_name_or_alias_may_have_a_plain_or_encoded_slash(name: str) -> None:
+    async with caller() as client:
+        answer = await client.get(f"/v1/domains/{name}")
+    assert (answer.status_code, answer.json()["name"]) == (200, "bioinformatics/RNAseq")
+
+
+@pytest.mark.parametrize(
+    "name", ["bioinformatics", "bioinformatics/dms", "infer", "x%00", "..%2F..%2Fetc", "%F0%9F%A7%AC"]
+)
+async def test_unknown_domain_is_a_404_that_names_the_list(name: str) -> None:
+    async with caller() as client:
+        answer = await client.get(f"/v1/domains/{name}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "domain_not_found")
+    assert "GET /v1/domains" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "domain", "scores"),
+    [
+        ({"text": "Deep mutational fitness", "columns": ["mut_score"]}, NAMES[0], {NAMES[0]: 2.0}),
+        ({"columns": ["", "rmsd"]}, NAMES[2], {NAMES[2]: 1.0}),
+        ({"text": "traffic amber"}, None, {}),
+        ({"text": "pearson of rmsd", "columns": []}, None, {NAMES[2]: 1.0, NAMES[3]: 1.0}),
+        ({}, None, {}),
+    ],
+)
+async def test_guess_has_its_scores(body: Any, domain: str | None, scores: dict[str, float]) -> None:
+    answer = await inferred(body)
+    assert (answer.status_code, answer.json()) == (200, {"domain": domain, "scores": scores})
+
+
+async def test_input_is_bounded() -> None:
+    columns = ["c"] * MAX_COLUMNS
+    text = "rmsd " * ((MAX_CHARACTERS - MAX_COLUMNS) // 5)
+    assert (await inferred({"text": text, "columns": columns})).json()["domain"] == "molecular-dynamics"
+    for body in ({"text": f"{text}x", "columns": columns}, {"columns": ["x" * (MAX_CHARACTERS + 1)]}):
+        answer = await inferred(body)
+        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "too_long")
+    assert (await inferred({"columns": [*columns, "c"]})).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({"text": 5}, ["/text"]),
+        ({"text": None}, ["/text"]),
+        ({"columns": "rmsd"}, ["/columns"]),
+        ({"columns": ["a", 5, "", None]}, ["/columns/1", "/columns/3"]),
+        ({"title": "x"}, ["/title"]),
+        ([], [""]),
+    ],
+)
+async def test_wrong_shapes_are_refused_with_pointers(body: Any, pointers: list[str]) -> None:
+    answer = await inferred(body)
+    assert (answer.status_code, [each["path"] for each in answer.json()["errors"]]) == (422, pointers)
+
+
+async def test_document_describes_domains() -> None:
+    async with caller() as client:
+        document = (await client.get("/openapi.json")).json()
+    answers = document["paths"]["/v1/domains"]["get"]["responses"]
+    schema = answers["200"]["content"]["application/json"]["schema"]
+    assert schema["$ref"] == "#/components/schemas/DomainPage"
+    page = document["components"]["schemas"]["DomainPage"]["properties"]
+    assert page["items"]["items"] == {"$ref": "#/components/schemas/Domain"}
+    assert "success_criteria" not in answers["400"]["description"]

@@ -1,0 +1,327 @@
+import json
+import tracemalloc
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from aex_models import RolloutResponse
+from aex_models.audiences import Audience
+from aex_models.contract import ContractStatus, Terms
+from aex_models.outcome import OutcomeRecord
+from aex_models.work import BasePolicy, FeedbackLevel
+from aex_outcomes import score_rollout
+from aex_runtime.clock import epoch_micros
+from aex_runtime.errors import RateLimited, TemporarilyUnavailable
+from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_runtime.identity.principals import Principal
+from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Document, Query, StoreUnavailable, key_of
+from aex_runtime.unit_of_work import Unit
+from aex_verification.handlers.export_outcomes import OutcomeFilter, export_outcomes
+from aex_verification.repository import OUTCOMES
+from aex_verification.rules.outcomes import OutcomeFormat
+from tests.libs.models.results import a_result
+from tests.parts.verification import START, VerificationBench
+from tests.services.settlement.outcomes import an_outcome
+from tests.services.verification.api.test_contracts import counter, grade
+
+PATH = "/v1/outcomes/export"
+FINANCE, OPERATOR = Principal("fiona", Audience.FINANCE), Principal("olga", Audience.OPERATOR)
+ACME, BOT = Principal("acme", Audience.CONSUMER), Principal("bot", Audience.AGENT)
+URL = "https://inference.example/v1?cid=trace_1"
+
+
+async def write(bench: VerificationBench, *records: OutcomeRecord) -> None:
+    async def create(unit: Unit) -> None:
+        for record in records:
+            await unit.create_large(OUTCOMES, key_of(record.contract_id), record)
+
+    await bench.deps.unit_of_work.run(create)
+
+
+def ended(number: int, **changes: Any) -> OutcomeRecord:
+    return an_outcome(f"ctr_{number}", **({"created_at": START + timedelta(seconds=number)} | changes))
+
+
+async def bench_with(*records: OutcomeRecord, store: MemoryStore | None = None) -> VerificationBench:
+    bench = VerificationBench(store)
+    await write(bench, *records)
+    bench.clock.advance(timedelta(days=1))
+    return bench
+
+
+async def ask(client: httpx.AsyncClient, reader: Principal | None, path: str = PATH, **query: Any) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {reader.role.value}:{reader.id}"} if reader else {}
+    return await client.get(path, params=query, headers=headers)
+
+
+async def exported(bench: VerificationBench, reader: Principal = FINANCE, **query: Any) -> list[dict[str, Any]]:
+    async with counter(bench) as client:
+        answer = await ask(client, reader, **query)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.text == "" or answer.text.endswith("\n")
+    return [json.loads(line) for line in answer.text.split("\n")[:-1]]
+
+
+async def contracts(bench: VerificationBench, reader: Principal = FINANCE, **query: Any) -> list[str]:
+    return [row["contract_id"] for row in await exported(bench, reader, **query)]
+
+
+async def test_export_lines_equal_the_outcome_route() -> None:
+    unpaid = Terms(cpc_rate=Decimal(1), base_policy=BasePolicy.ON_SUCCESS)
+    bench = await bench_with(
+        ended(1, final_result={"text": "done\u2028\u00e9"}, execution_metadata={"duration_ms": 5}),
+        ended(
+            2,
+            terms=unpaid,
+            verification_result=a_result(success=False, verdict="rejected", weighted_score=0.25),
+            execution_metadata={"inference_url": URL},
+        ),
+        ended(3, verification_result=None, final_status=ContractStatus.EXPIRED, attempts_used=0),
+        ended(4, disclosure=FeedbackLevel.NONE),
+    )
+    for reader in (FINANCE, OPERATOR, ACME, BOT):
+        rows = await exported(bench, reader, format="jsonl")
+        async with counter(bench) as client:
+            alone = [(await ask(client, reader, f"/v1/outcomes/ctr_{number}")).json() for number in (1, 2, 3, 4)]
+        assert rows == alone
+
+
+async def test_export_has_a_file_name_and_records_by_default() -> None:
+    bench = await bench_with(ended(1))
+    async with counter(bench) as client:
+        records, rollouts = await ask(client, FINANCE), await ask(client, FINANCE, format="rollouts")
+    assert records.headers["content-disposition"] == 'attachment; filename="outcomes-20260102T000000Z.jsonl"'
+    assert rollouts.headers["content-disposition"] == 'attachment; filename="rollouts-20260102T000000Z.jsonl"'
+    assert records.json()["id"] == "out_ctr_1"
+
+
+async def test_rollout_has_a_step_for_each_attempt() -> None:
+    bench = VerificationBench()
+    await bench.award(
+        success_criteria={
+            "aggregation": "weighted",
+            "criteria": [
+                {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "weight": 3},
+                {"metric": "output_length", "metric_type": "count", "comparison": "lt", "threshold": 5, "weight": 1},
+            ],
+        }
+    )
+    async with counter(bench) as client:
+        await grade(bench, client, "one rejected")
+        await grade(bench, client, "one two three")
+    bench.clock.advance(timedelta(seconds=1))
+    (row,) = await exported(bench, BOT, format="rollouts")
+    assert row["trajectories"] == [
+        {
+            "env_id": "general",
+            "policy_id": "bot",
+            "inference_url": "aex://contracts/ctr_1?cid=ctr_1",
+            "steps": [
+                {"obs": {"attempt": 1}, "action": {}, "done": False},
+                {"obs": {"attempt": 2}, "action": {}, "reward": 0.75, "done": True},
+            ],
+            "length": 2,
+        }
+    ]
+    details = row["metrics"].pop("details")
+    assert row["metrics"] == {"episode_returns": [0.75], "mean_return": 0.75, "num_steps": 2, "num_episodes": 1}
+    assert (details["contract_id"], details["final_status"], details["success"]) == ("ctr_1", "passed", True)
+    assert score_rollout(RolloutResponse.model_validate(row)) == score_rollout(row) == 0.75
+
+
+async def test_outcome_without_a_visible_score_has_no_rollout() -> None:
+    bench = await bench_with(
+        ended(1, verification_result=None, final_status=ContractStatus.EXPIRED, attempts_used=0),
+        ended(2, disclosure=FeedbackLevel.NONE),
+        ended(3, verification_result=a_result(weighted_score=0.0, success=False)),
+    )
+    assert [row["run_id"] for row in await exported(bench, BOT, format="rollouts")] == ["out_ctr_3"]
+    for reader in (ACME, FINANCE, OPERATOR):
+        rows = await exported(bench, reader, format="rollouts")
+        assert [(row["run_id"], row["metrics"]["mean_return"]) for row in rows] == [("out_ctr_2", 1), ("out_ctr_3", 0)]
+    assert len(await exported(bench, BOT)) == 3
+
+
+async def test_inference_url_needs_access_to_execution_metadata() -> None:
+    on_success = Terms(cpc_rate=Decimal(1), base_policy=BasePolicy.ON_SUCCESS)
+    failed = a_result(success=False, verdict="rejected", weighted_score=0.5)
+    metadata = {"inference_url": URL}
+    bench = await bench_with(
+        ended(1, execution_metadata=metadata),
+        ended(2, execution_metadata=metadata, verification_result=failed, terms=on_success),
+    )
+
+    async def urls(reader: Principal) -> list[str]:
+        rows = await exported(bench, reader, format="rollouts")
+        return [row["trajectories"][0]["inference_url"] for row in rows]
+
+    own = [f"aex://contracts/ctr_{number}?cid=ctr_{number}" for number in (1, 2)]
+    assert await urls(BOT) == await urls(OPERATOR) == [URL, URL]
+    assert await urls(ACME) == [URL, own[1]]  # it does not pay for the second
+    assert await urls(FINANCE) == own
+
+
+async def test_many_pages_are_complete_and_ordered_for_any_sizes() -> None:
+    sizes = {number: 900_000 if number % 9 == 0 else 10 for number in range(1, 41)}
+    records = [
+        ended(number, final_result={"text": "x" * size}, created_at=START + timedelta(seconds=number // 7))
+        for number, size in sizes.items()
+    ]
+    bench = await bench_with(*records)
+    rows = await exported(bench)
+    assert {row["contract_id"] for row in rows} == {record.contract_id for record in records}
+    assert len(rows) == len(records)
+    times = [row["created_at"] for row in rows]
+    assert times == sorted(times)
+    texts = {row["contract_id"]: len(row["final_result"]["text"]) for row in await exported(bench, OPERATOR)}
+    assert texts == {f"ctr_{number}": size for number, size in sizes.items()}
+
+
+async def test_filters_narrow_the_lines() -> None:
+    late = START + timedelta(hours=30)
+    bench = await bench_with(
+        ended(1),
+        ended(2, agent_id="crew/two"),
+        ended(3, consumer_id="globex", domain="bioinformatics/DMS"),
+        ended(4, agent_id="crew/two", consumer_id="globex", created_at=late),
+    )
+    bench.clock.advance(timedelta(days=1))
+    assert await contracts(bench) == await contracts(bench, OPERATOR) == ["ctr_1", "ctr_2", "ctr_3", "ctr_4"]
+    assert await contracts(bench, agent_id="crew/two") == ["ctr_2", "ctr_4"]
+    assert await contracts(bench, agent_id="crew/two", consumer_id="globex") == ["ctr_4"]
+    assert await contracts(bench, domain="bioinformatics/DMS") == ["ctr_3"]
+    assert await contracts(bench, FINANCE, **{"from": "2026-01-02"}) == ["ctr_4"]
+    assert await contracts(bench, to="2026-01-01", consumer_id="globex") == ["ctr_3"]
+    assert await contracts(bench, ACME) == ["ctr_1", "ctr_2"]
+    assert await contracts(bench, ACME, agent_id="bot", consumer_id="acme") == ["ctr_1"]
+    assert await contracts(bench, BOT, domain="general") == ["ctr_1"]
+
+
+async def test_outcomes_of_others_are_not_exported() -> None:
+    bench = await bench_with(ended(1))
+    assert await contracts(bench, ACME, consumer_id="globex") == []
+    assert await contracts(bench, BOT, agent_id="crew/two") == []
+    assert await contracts(bench, Principal("acme", Audience.AGENT)) == []
+    async with counter(bench) as client:
+        assert (await ask(client, None)).status_code == 401
+        assert (await ask(client, Principal("x", Audience.SERVICE))).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ({"format": "csv"}, 422, "invalid_shape"),
+        ({"agent_id": "=x"}, 422, "invalid_shape"),
+        ({"from": "2026-01-02", "to": "2026-01-01"}, 400, "invalid_period"),
+        ({"to": "yesterday"}, 400, "invalid_day"),
+    ],
+)
+async def test_invalid_export_query_is_a_problem_and_no_file(query: dict[str, str], status: int, code: str) -> None:
+    async with counter(VerificationBench()) as client:
+        answer = await ask(client, FINANCE, **query)
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert "content-disposition" not in answer.headers
+
+
+def exporting(
+    bench: VerificationBench, limiter: ConcurrencyLimiter | None = None, reader: Principal = FINANCE
+) -> AsyncGenerator[bytes, None]:
+    gate = limiter or ConcurrencyLimiter(1, 1, "exports", "exports_busy")
+    return export_outcomes(bench.deps, reader, OutcomeFilter(), OutcomeFormat.JSONL, gate)
+
+
+class FailingStore(MemoryStore):
+    """Store that fails after `pages` pages of outcomes."""
+
+    def __init__(self, pages: int) -> None:
+        super().__init__()
+        self.pages = pages
+
+    async def query(self, query: Query) -> list[Document]:
+        if query.collection == OUTCOMES.collection:
+            if not self.pages:
+                raise StoreUnavailable("gone")
+            self.pages -= 1
+        return await super().query(query)
+
+
+async def test_store_failure_during_an_export_aborts_it() -> None:
+    bench = await bench_with(*(ended(number) for number in range(40)), store=FailingStore(pages=2))
+    limiter = ConcurrencyLimiter(1, 1, "exports", "exports_busy")
+    pieces = exporting(bench, limiter)
+    with capture_logs() as logs:
+        taken = await anext(pieces) + await anext(pieces)
+        with pytest.raises(StoreUnavailable):
+            await anext(pieces)
+    assert 0 < taken.count(b"\n") < 40
+    assert limiter.in_use == 0
+    (line,) = [line for line in logs if line["event"] == "export_aborted"]
+    assert line["rows"] == taken.count(b"\n")
+    async with counter(bench) as client:  # it fails before the first page
+        answer = await ask(client, FINANCE)
+    assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+
+
+async def test_last_export_slot_is_for_readers_that_see_all() -> None:
+    bench = await bench_with(ended(1))
+    limiter = ConcurrencyLimiter(1, 2, "exports", "exports_busy", reserved=1)
+    async with aclosing(exporting(bench, limiter, BOT)) as first:
+        await anext(first)
+        with pytest.raises(RateLimited, match="too_many_exports"):
+            await anext(exporting(bench, limiter, BOT))
+        with pytest.raises(TemporarilyUnavailable, match="exports_busy"):
+            await anext(exporting(bench, limiter, ACME))
+        async with aclosing(exporting(bench, limiter, OPERATOR)) as operators:
+            assert await anext(operators)
+    assert limiter.in_use == 0
+
+
+async def test_outcome_after_the_start_is_not_exported() -> None:
+    bench = await bench_with(*(ended(number) for number in range(40)))
+    taken = b""
+    async for piece in exporting(bench):
+        taken += piece
+        bench.clock.advance(timedelta(microseconds=1))
+        if b"ctr_late" not in taken and await OUTCOMES.get(bench.store, key_of("ctr_late")) is None:
+            await write(bench, an_outcome("ctr_late", created_at=bench.clock.now()))
+    assert taken.count(b"\n") == 40
+    assert b"ctr_late" not in taken
+
+
+class StoreOfLargeOnes(MemoryStore):
+    def __init__(self, many: int) -> None:
+        super().__init__()
+        self.many = many
+
+    async def query(self, query: Query) -> list[Document]:
+        start = 0 if query.after is None else int(str(query.after[1])) + 1
+        return [self._large(number) for number in range(start, min(start + query.limit, self.many))]
+
+    def _large(self, number: int) -> Document:
+        record = ended(number, final_result={"text": "x" * 1_000_000})
+        body, fields = OUTCOMES.encode(record)
+        return Document(f"{number:06d}", body, {**fields, "created_at": epoch_micros(record.created_at)}, 1)
+
+
+async def test_memory_of_an_export_is_bounded() -> None:
+    many = 60
+    bench = VerificationBench(StoreOfLargeOnes(many))
+    sent = largest = 0
+    tracemalloc.start()
+    try:
+        async for piece in exporting(bench, reader=OPERATOR):
+            sent, largest = sent + len(piece), max(largest, len(piece))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sent > many * 1_000_000
+    assert largest <= 262_144
+    assert peak < 40_000_000

@@ -1,0 +1,157 @@
+import asyncio
+from collections.abc import Iterator
+from itertools import chain, repeat
+
+import pytest
+from structlog.testing import capture_logs
+
+from aex_models.science import ReviewFailure
+from aex_outcomes.science.peer_review_prompt import Prompt
+from aex_runtime.ids import SeededIds
+from aex_verification.judges.model_reviewer import ModelReviewer, ReviewAnswer, ReviewBounds, Unanswered, Unreadable
+from tests.parts.reviewing import accepting
+from tests.services.verification.judges.briefs import SECRETS, brief
+
+BOUNDS = ReviewBounds(timeout_s=5, attempts=3, concurrency=2, max_input_chars=8_000)
+ANSWER = ReviewAnswer(accepting(), input_tokens=900, output_tokens=80)
+
+
+class Scripted:
+    def __init__(self, *answers: ReviewAnswer | Exception) -> None:
+        self.prompts: list[Prompt] = []
+        self.under_way = 0
+        self.most = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self._answers: Iterator[ReviewAnswer | Exception] = chain(answers, repeat(answers[-1]))
+
+    async def request_review(self, prompt: Prompt) -> ReviewAnswer:
+        self.prompts.append(prompt)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await self.may_answer.wait()
+        finally:
+            self.under_way -= 1
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Pauses:
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def reviewer(chat: Scripted, bounds: ReviewBounds = BOUNDS) -> tuple[ModelReviewer, Pauses]:
+    paused = Pauses()
+    return ModelReviewer("a-model", chat, bounds, SeededIds(1), paused), paused
+
+
+async def test_review_has_model_and_prompt_version() -> None:
+    chat = Scripted(ANSWER)
+    subject, _ = reviewer(chat)
+    reviewed = await subject.review(brief())
+    assert reviewed.review == accepting()
+    assert reviewed.failure is None
+    assert reviewed.reviewer.model == "a-model"
+    assert reviewed.reviewer.prompt_version == chat.prompts[0].version
+    await subject.review(brief())
+    assert chat.prompts[0].material != chat.prompts[1].material, "each has its own nonce"
+
+
+async def test_retries_have_growing_pauses() -> None:
+    subject, pauses = reviewer(Scripted(Unanswered("503"), Unanswered("503"), ANSWER))
+    with capture_logs() as logs:
+        reviewed = await subject.review(brief())
+    assert reviewed.review is not None
+    first, second = pauses.seconds
+    assert 0.5 <= first <= 1
+    assert 1 <= second <= 2
+    assert [each["event"] for each in logs] == ["review_retried", "review_retried", "reviewed"]
+
+
+async def test_attempts_are_bounded() -> None:
+    chat = Scripted(Unanswered("ConnectionError"))
+    subject, pauses = reviewer(chat)
+    with capture_logs() as logs:
+        reviewed = await subject.review(brief())
+    assert reviewed.failure is ReviewFailure.UNREACHABLE
+    assert reviewed.detail == "ConnectionError"
+    assert len(chat.prompts) == 3
+    assert len(pauses.seconds) == 2
+    assert (logs[-1]["event"], logs[-1]["log_level"]) == ("reviewer_unreachable", "warning")
+
+
+async def test_refusal_is_not_retried_and_names_the_setting() -> None:
+    chat = Scripted(Unanswered("401", setting="AEX_REVIEW_API_KEY"))
+    subject, _ = reviewer(chat)
+    with capture_logs() as logs:
+        reviewed = await subject.review(brief())
+    assert reviewed.failure is ReviewFailure.UNREACHABLE
+    assert len(chat.prompts) == 1
+    assert logs[-1]["log_level"] == "error"
+    assert logs[-1]["look_at"] == "AEX_REVIEW_API_KEY"
+
+
+@pytest.mark.parametrize(("after_s", "tries"), [(0.0, 3), (7.0, 3), (600.0, 1)])
+async def test_retry_after_is_kept_within_its_limit(after_s: float, tries: int) -> None:
+    chat = Scripted(Unanswered("429", after_s=after_s))
+    subject, pauses = reviewer(chat)
+    await subject.review(brief())
+    assert len(chat.prompts) == tries
+    assert all(each >= after_s for each in pauses.seconds)
+
+
+@pytest.mark.parametrize(("retryable", "calls"), [(False, 1), (True, 3)])
+async def test_unreadable_answer_is_retried_where_a_proxy_sent_it(retryable: bool, calls: int) -> None:
+    chat = Scripted(Unreadable("NotJson", retryable=retryable))
+    subject, _ = reviewer(chat)
+    assert (await subject.review(brief())).failure is ReviewFailure.UNPARSABLE
+    assert len(chat.prompts) == calls
+
+
+async def test_silent_model_is_unreachable_after_its_time() -> None:
+    chat = Scripted(ANSWER)
+    chat.may_answer.clear()
+    subject, _ = reviewer(chat, bounds=ReviewBounds(timeout_s=0.02, attempts=2, concurrency=1, max_input_chars=8_000))
+    reviewed = await subject.review(brief())
+    assert reviewed.failure is ReviewFailure.UNREACHABLE
+    assert reviewed.detail == "TimeoutError"
+    assert chat.under_way == 0
+
+
+async def test_concurrent_reviews_are_bounded() -> None:
+    chat = Scripted(ANSWER)
+    chat.may_answer.clear()
+    subject, _ = reviewer(chat)
+    async with asyncio.TaskGroup() as group:
+        under_way = [group.create_task(subject.review(brief())) for _ in range(6)]
+        await asyncio.sleep(0.01)
+        chat.may_answer.set()
+    assert chat.most == BOUNDS.concurrency
+    assert all(each.result().review for each in under_way)
+
+
+@pytest.mark.parametrize("answer", [ANSWER, Unanswered("503"), Unreadable("x")])
+async def test_logs_hold_neither_prompt_nor_answer(answer: ReviewAnswer | Exception) -> None:
+    subject, _ = reviewer(Scripted(answer))
+    with capture_logs() as logs:
+        await subject.review(brief(sees_expected=True))
+    reported = str(logs)
+    assert not [each for each in (*SECRETS, "in order") if each in reported]
+
+
+async def test_client_is_closed_with_the_reviewer() -> None:
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    async with ModelReviewer("a-model", Scripted(ANSWER), BOUNDS, SeededIds(1), close=close):
+        assert closed == []
+    assert closed == [True]
