@@ -89,14 +89,14 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         """Return the work. Its consumer also reads evaluation data, problems and warnings."""
         return project(await get_work(deps, reader, work_id), reader.role)
 
+
+def _award_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work/{work_id}/cancel", summary="Cancel before an award", responses={200: {"model": Work}})
     async def post_cancel(work_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
         effect = await cancel_work(deps, consumer, work_id, request)
         response.headers.update(effect.headers)
         return project(await get_work(deps, consumer, work_id), consumer.role)
 
-
-def _award_routes(router: APIRouter, deps: Deps) -> None:
     @router.post("/work/{work_id}/award", status_code=201, summary="Award a work", responses={201: {"model": Award}})
     async def post_award(
         work_id: str, body: AwardRequest, consumer: Consumer, request: Idempotent, response: Response
