@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import chain, repeat
 from typing import Any
 
 ACCEPTING: dict[str, Any] = {
@@ -88,15 +87,6 @@ def fails(status: int, **headers: str) -> Behaviour:
 
 def sends(body: bytes) -> Behaviour:
     return lambda _: Reply(body)
-
-
-def in_turn(*behaviours: Behaviour) -> Behaviour:
-    coming: Iterator[Behaviour] = chain(behaviours, repeat(behaviours[-1]))
-
-    def reply(request: ChatRequest) -> Reply:
-        return next(coming)(request)
-
-    return reply
 
 
 class OpenAIStub(ThreadingHTTPServer):

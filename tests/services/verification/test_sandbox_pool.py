@@ -1,35 +1,29 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from aex_models.backoff import Backoff
 from aex_outcomes.confinement.settings import JobCrashed, JobFailed, JobTimeout, WorkersUnavailable
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.ids import SeededIds
-from aex_verification.sandbox_pool import SELF_TEST, SandboxPolicy, SandboxPool
+from aex_verification.sandbox_pool import SELF_TEST, SandboxPool
+from tests.services.verification.virtual_time import in_virtual_time
 
-PROMPT = SandboxPolicy(
-    start_after=timedelta(),
-    retry_backoff=Backoff(timedelta(milliseconds=5), timedelta(milliseconds=20)),
-    start_wait=timedelta(milliseconds=500),
-    self_test_timeout=timedelta(seconds=1),
-)
 PASSES, FAILS = {"ok": True, "failures": []}, {"ok": False, "failures": ["read a file: canary"]}
 Answer = dict[str, Any] | Exception
 
 
 class Pool:
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+    def __init__(self, answer: Answer, may_start: asyncio.Event) -> None:
+        self.answer, self.may_start = answer, may_start
         self.started = self.closed = False
         self.jobs: list[str] = []
         self.fails: Exception | None = None
 
     async def start(self) -> None:
+        await self.may_start.wait()
         if isinstance(self.answer, WorkersUnavailable):
             raise self.answer
         self.started = True
@@ -56,27 +50,29 @@ class Pools:
     def __init__(self, answers: Sequence[Answer]) -> None:
         self._answers = list(answers)
         self.made: list[Pool] = []
+        self.may_start = asyncio.Event()
+        self.may_start.set()
 
     def new(self) -> Pool:
-        self.made.append(Pool(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]))
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        self.made.append(Pool(answer, self.may_start))
         return self.made[-1]
 
 
 @asynccontextmanager
-async def opened(*answers: Answer, policy: SandboxPolicy = PROMPT) -> AsyncIterator[tuple[SandboxPool, Pools]]:
+async def opened(*answers: Answer) -> AsyncIterator[tuple[SandboxPool, Pools]]:
     pools = Pools(answers)
-    async with SandboxPool(pools.new, SeededIds(1), policy) as sandbox:
+    async with SandboxPool(pools.new, SeededIds(1)) as sandbox:
         yield sandbox, pools
 
 
-async def until_up(sandbox: SandboxPool) -> None:
-    for _ in range(1_000):
-        if sandbox.missing is None:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError(sandbox.missing)
+async def wait_until_up(sandbox: SandboxPool) -> None:
+    """Let an hour pass, in which a failed pool is replaced several times."""
+    await asyncio.sleep(3_600)
+    assert sandbox.missing is None
 
 
+@in_virtual_time
 async def test_job_waits_for_the_first_self_test() -> None:
     async with opened(PASSES) as (sandbox, pools):
         before = sandbox.missing
@@ -86,13 +82,14 @@ async def test_job_waits_for_the_first_self_test() -> None:
         assert pools.made[0].jobs == [SELF_TEST, "job"]
 
 
+@in_virtual_time
 async def test_starting_does_not_wait_for_the_pool() -> None:
-    late = SandboxPolicy(start_after=timedelta(hours=1), start_wait=timedelta(milliseconds=10))
-    async with asyncio.timeout(5):
-        async with opened(PASSES, policy=late) as (sandbox, pools):
-            with pytest.raises(SandboxUnavailable, match="starting"):
-                await sandbox.run("job", {})
-            assert pools.made == []
+    async with opened(PASSES) as (sandbox, pools):
+        assert (asyncio.get_running_loop().time(), pools.made) == (0, [])
+        pools.may_start.clear()
+        with pytest.raises(SandboxUnavailable, match="starting"):
+            await sandbox.run("job", {})
+        assert asyncio.get_running_loop().time() == 10
 
 
 @pytest.mark.parametrize(
@@ -106,6 +103,7 @@ async def test_starting_does_not_wait_for_the_pool() -> None:
         (WorkersUnavailable("no such file: /secret"), "no worker can be started"),
     ],
 )
+@in_virtual_time
 async def test_no_job_runs_without_a_passed_self_test(answer: Answer, reason: str) -> None:
     async with opened(answer) as (sandbox, pools):
         with pytest.raises(SandboxUnavailable, match=reason):
@@ -114,9 +112,10 @@ async def test_no_job_runs_without_a_passed_self_test(answer: Answer, reason: st
         assert "job" not in [job for pool in pools.made for job in pool.jobs]
 
 
+@in_virtual_time
 async def test_new_pool_is_tested_after_a_failure() -> None:
     async with opened(WorkersUnavailable("none"), FAILS, PASSES) as (sandbox, pools):
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         await sandbox.run("job", {})
         assert [pool.closed for pool in pools.made] == [True, True, False]
 
@@ -128,9 +127,10 @@ async def test_new_pool_is_tested_after_a_failure() -> None:
         (WorkersUnavailable("cannot fork /secret"), "no worker can be started"),
     ],
 )
+@in_virtual_time
 async def test_unusable_pool_is_replaced_and_tested(error: Exception, reason: str) -> None:
     async with opened(PASSES, FAILS, PASSES) as (sandbox, pools):
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         pools.made[0].fails = error
         with pytest.raises(SandboxUnavailable, match=reason) as raised:
             await sandbox.run("job", {})
@@ -138,28 +138,30 @@ async def test_unusable_pool_is_replaced_and_tested(error: Exception, reason: st
         assert sandbox.missing == reason
         with pytest.raises(SandboxUnavailable):
             await sandbox.run("job", {})
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         await sandbox.run("job", {})
         assert [pool.closed for pool in pools.made] == [True, True, False]
 
 
+@in_virtual_time
 async def test_caller_may_mark_the_pool_unhealthy() -> None:
     async with opened(PASSES) as (sandbox, pools):
         sandbox.mark_unhealthy()
         assert sandbox.missing == "starting", "not tested yet anyway"
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         sandbox.mark_unhealthy()
         sandbox.mark_unhealthy()
         assert sandbox.missing == "a worker could not run any code"
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         await sandbox.run("job", {})
         assert [pool.closed for pool in pools.made] == [True, False]
 
 
 @pytest.mark.parametrize("error", [JobFailed("KeyError", "x"), JobCrashed("killed")])
+@in_virtual_time
 async def test_failed_job_keeps_the_pool(error: Exception) -> None:
     async with opened(PASSES) as (sandbox, pools):
-        await until_up(sandbox)
+        await wait_until_up(sandbox)
         pools.made[0].fails = error
         with pytest.raises(type(error)):
             await sandbox.run("job", {})
@@ -171,6 +173,7 @@ async def test_failed_job_keeps_the_pool(error: Exception) -> None:
         await sandbox.run("job", {})
 
 
+@in_virtual_time
 async def test_without_workers_custom_code_is_off() -> None:
     async with SandboxPool(None, SeededIds(1)) as sandbox:
         assert sandbox.missing == "off"

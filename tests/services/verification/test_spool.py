@@ -102,6 +102,8 @@ async def test_unprivileged_worker_reads_its_files_and_lists_none(spool: Spool, 
 
 
 async def test_files_are_removed_after_any_end(spool: Spool, blobs: Blobs, parent: Path) -> None:
+    async with spool.files([], []) as files:
+        assert (files, everything(parent)) == ((), [])
     file = await given(blobs)
     async with spool.files([file], []):
         assert len(everything(parent)) == 3
@@ -124,12 +126,6 @@ async def test_cancelled_job_leaves_nothing(spool: Spool, blobs: Blobs, parent: 
         running.cancel()
         await asyncio.wait([running])
         assert everything(parent) == []
-
-
-async def test_without_files_nothing_is_touched(spool: Spool, parent: Path) -> None:
-    async with spool.files([], []) as files:
-        assert files == ()
-    assert everything(parent) == []
 
 
 async def test_lost_file_names_its_owner(spool: Spool, blobs: Blobs, tmp_path: Path, parent: Path) -> None:
@@ -178,25 +174,25 @@ async def test_unreachable_disk_or_store_is_unavailable(
 
 
 async def test_concurrent_jobs_are_bounded(blobs: Blobs, parent: Path) -> None:
-    spool, inside, most = Spool(blobs, parent, at_once=2), 0, 0
+    spool, inside, pairs = Spool(blobs, parent, at_once=2), 0, asyncio.Barrier(2)
 
     async def job() -> None:
-        nonlocal inside, most
+        nonlocal inside
         async with spool.files([], [inline("a.csv", "x")]):
             inside += 1
-            most = max(most, inside)
+            await pairs.wait()  # passed by two at once
+            assert inside <= 2
             await asyncio.sleep(0.01)
             inside -= 1
 
-    await asyncio.gather(*(job() for _ in range(10)))
-    assert most == 2
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(job() for _ in range(10)))
 
 
 _KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from aex_models.contract import Artifact
-from aex_outcomes.science.source_files import SourceFile
 from aex_runtime.blobs.factory import open_blobs
 from aex_verification.spool import Spool
 
@@ -213,9 +209,8 @@ asyncio.run(main())
 
 @pytest.mark.slow
 async def test_leftovers_are_removed_and_folders_in_use_kept(blobs: Blobs, parent: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _KILLED, str(parent), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    command = [sys.executable, "-c", _KILLED, str(parent)]
+    process = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
     assert await process.stdout.readline() == b"written\n"

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from aex_models.governance import Party
+from tests.libs.runtime.http.sample import until
 from tests.parts.verification import VerificationBench
 from tests.services.verification.listening import application
 
@@ -58,8 +59,7 @@ async def test_wait_for_the_last_rejection_ends_with_the_contract() -> None:
         early = await post(client, "one")
         assert (early.status_code, early.json()["verdict"]) == (200, "rejected"), "who does not wait reads the verdict"
         waiting = asyncio.create_task(post(client, "one", wait_s=30))
-        await asyncio.sleep(0.1)
-        assert not waiting.done()
+        await until(lambda: len(bench.deps.notifier) == 1)
         bench.governance.down = lambda: False
         await bench.pass_time(timedelta(minutes=2))
         assert ((await waiting).status_code, (await contract(client, "agent:bot"))["status"]) == (200, "exhausted")

@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,14 +18,14 @@ from aex_verification.api.verify import MAX_PER_CONSUMER, MAX_TOTAL
 from aex_verification.handlers.read import load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.handlers.verify_without_contract import grade_without_contract
-from aex_verification.main import create_app
 from aex_verification.ports import Grade, GradeRequest
-from aex_verification.settings import Settings
 from tests.parts.verification import NO_KEY, START, VerificationBench
 from tests.services.verification.api.test_contracts import counter
+from tests.services.verification.listening import application
 
 CRITERION = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
 SECRET = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4}
+LATENCY = "platform_latency_ms"
 ACME = Principal("acme", Audience.CONSUMER)
 BODY: dict[str, Any] = {
     "success_criteria": {"criteria": [CRITERION, SECRET]},
@@ -39,9 +38,9 @@ async def verify(client: httpx.AsyncClient, body: Any, caller: str = "consumer:a
     return await client.post("/v1/verify", json=body, headers={"Authorization": f"Bearer {caller}", **headers})
 
 
-async def answered(body: Any, **headers: str) -> httpx.Response:
+async def answered(body: Any) -> httpx.Response:
     async with counter(VerificationBench()) as client:
-        return await verify(client, body, **headers)
+        return await verify(client, body)
 
 
 async def test_verdict_has_its_criteria_and_facts() -> None:
@@ -49,10 +48,7 @@ async def test_verdict_has_its_criteria_and_facts() -> None:
     assert answer.status_code == 200
     result = answer.json()
     assert (result["verdict"], result["success"], result["bonus"]) == ("passed", True, "0.05")
-    assert [(each["metric"], each["met"]) for each in result["criterion_results"]] == [
-        ("word_count", True),
-        ("rougeL", True),
-    ]
+    assert {each["metric"]: each["met"] for each in result["criterion_results"]} == {"word_count": True, "rougeL": True}
     assert result["criterion_results"][1]["value"] == pytest.approx(6 / 7)
     assert (result["governance"]["action"], result["contract_id"]) == ("skipped", "none")
     assert result["verified_at"] == START.isoformat().replace("+00:00", "Z")
@@ -103,11 +99,11 @@ async def test_verify_stores_and_sends_nothing_and_skips_governance() -> None:
 
 
 async def test_platform_latency_may_be_given_and_is_else_indeterminate() -> None:
-    criterion = {"metric": "platform_latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 100}
+    criterion = {"metric": LATENCY, "metric_type": "latency", "comparison": "lte", "threshold": 100}
     body = {"success_criteria": {"criteria": [criterion]}, "output": {}}
-    assert (await answered(body)).json()["verdict"] == "indeterminate"
-    assert (await answered({**body, "platform_latency_ms": 99})).json()["verdict"] == "passed"
-    assert (await answered({**body, "platform_latency_ms": 101})).json()["verdict"] == "rejected"
+    async with counter(VerificationBench()) as client:
+        answers = [await verify(client, body | more) for more in ({}, {LATENCY: 99}, {LATENCY: 101})]
+    assert [each.json()["verdict"] for each in answers] == ["indeterminate", "passed", "rejected"]
 
 
 @pytest.mark.parametrize(
@@ -137,11 +133,21 @@ async def test_all_problems_are_reported_together(change: dict[str, Any], status
 
 
 async def test_missing_object_or_output_is_422() -> None:
-    assert (await answered([1])).status_code == 422
     missing = {name: value for name, value in BODY.items() if name != "output"}
-    answer = await answered(missing)
-    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "/output")
-    assert (await answered({**BODY, "output": None})).status_code == 200
+    async with counter(VerificationBench()) as client:
+        assert (await verify(client, [1])).status_code == 422
+        answer = await verify(client, missing)
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "/output")
+        assert (await verify(client, {**BODY, "output": None})).status_code == 200
+
+
+class GraderThatFails:
+    def __init__(self, error: str) -> None:
+        self._error = error
+
+    async def grade(self, request: GradeRequest) -> Grade:
+        del request
+        return Grade(None, error=self._error)
 
 
 @pytest.mark.parametrize(
@@ -156,12 +162,7 @@ async def test_missing_object_or_output_is_422() -> None:
 )
 async def test_failed_grading_is_503_with_retry_after(error: str, code: str) -> None:
     bench = VerificationBench()
-
-    async def grade(request: GradeRequest) -> Grade:
-        del request
-        return Grade(None, error=error)
-
-    bench.grader.grade = grade  # type: ignore[method-assign]
+    bench.rewire(replace(bench.deps, grader=GraderThatFails(error)))
     async with counter(bench) as client:
         answer = await verify(client, BODY)
     assert (answer.status_code, answer.json()["code"]) == (503, code)
@@ -202,14 +203,14 @@ async def test_verifications_are_bounded_in_number_and_time() -> None:
     assert grader.queues[0] == "c0"
 
 
-@pytest.mark.parametrize("caller", ["agent:bot", "finance:fiona", "operator:olga", "service:settlement"])
-async def test_other_roles_are_forbidden(caller: str) -> None:
+async def test_other_roles_are_forbidden() -> None:
     async with counter(VerificationBench()) as client:
-        assert (await verify(client, BODY, caller)).status_code == 403
+        for caller in ("agent:bot", "finance:fiona", "operator:olga", "service:settlement"):
+            assert (await verify(client, BODY, caller)).status_code == 403, caller
 
 
-def test_api_document_has_body_response_and_errors(tmp_path: Path) -> None:
-    document = create_app(Settings(data_dir=tmp_path / ".aex")).openapi()
+def test_api_document_has_body_response_and_errors() -> None:
+    document = application(VerificationBench()).openapi()
     operation = document["paths"]["/v1/verify"]["post"]
     body = operation["requestBody"]["content"]["application/json"]["schema"]
     described = document["components"]["schemas"][body["$ref"].rpartition("/")[2]]

@@ -62,28 +62,14 @@ async def test_domain_of_the_work_is_the_default() -> None:
         assert [each["name"] for each in reported["domain_violations"]] == named
 
 
-async def test_claim_of_null_is_a_violation() -> None:
-    reported = (await answered(BODY | {"claimed_values": {"mean_fitness": None}})).json()
-    assert reported["verdict"] == "rejected"
-    [violation] = reported["science"]["domain_violations"]
-    assert (violation["name"], violation["value"]) == ("mean_fitness", None)
-    assert {each["code"] for each in reported["science"]["reasons"]} == {"value_mismatch", "domain_violation"}
-
-
-async def test_failed_review_is_an_indeterminate_verdict() -> None:
-    for failure in ReviewFailure:
-        bench = VerificationBench()
-        bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer(failure)))
-        answer = await answered(BODY | {"science": science(domain=DMS, checks=REVIEWED)}, bench)
-        assert (answer.status_code, answer.json()["verdict"]) == (200, "indeterminate")
-
-
-async def test_review_check_needs_a_reviewer() -> None:
+async def test_review_check_needs_a_reviewer_and_its_review_a_verdict() -> None:
     request_body = BODY | {"science": science(domain=DMS, checks=REVIEWED)}
     assert (await answered(request_body)).status_code == 400
-    bench = VerificationBench()
-    bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer()))
-    assert (await answered(request_body, bench)).json()["verdict"] == "passed"
+    bench, verdicts = VerificationBench(), []
+    for failure in (None, *ReviewFailure):
+        bench.rewire(replace(bench.deps, reviewer=ScriptedReviewer(failure)))
+        verdicts.append((await answered(request_body, bench)).json()["verdict"])
+    assert verdicts == ["passed"] + ["indeterminate"] * len(ReviewFailure)
 
 
 async def test_failed_examination_is_503() -> None:

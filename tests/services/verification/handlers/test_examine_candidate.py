@@ -6,7 +6,6 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_models.contract import AttemptStatus, ContractStatus
-from aex_models.events import OutcomeVerified, read_data
 from aex_models.governance import Decision, ValidationRequest
 from aex_models.numbers import JsonFloat
 from aex_models.results import Verdict
@@ -33,8 +32,7 @@ async def test_absurd_claim_is_rejected_with_all_criteria_met(verified: Verifica
     assert row.result is not None
     assert all(each.met for each in row.result.criterion_results)
     assert (row.verdict, row.counted, row.result.success) == (Verdict.REJECTED, True, False)
-    [mismatch] = concluded(row).value_mismatches
-    assert mismatch.severity.value == "critical"
+    assert [each.severity.value for each in concluded(row).value_mismatches] == ["critical"]
     assert [each.name for each in concluded(row).domain_violations] == ["mean_fitness"]
 
 
@@ -62,8 +60,7 @@ async def test_mismatches_and_violations_are_sent_to_governance(value: float | N
 async def test_request_without_science_has_no_science_findings() -> None:
     bench = await opened(verifier=None)
     await claim(bench, HONEST, table())
-    assert bench.governance.requests[-1].science is None
-    assert bench.examiner.requests == []
+    assert (bench.governance.requests[-1].science, bench.examiner.requests) == (None, [])
 
 
 async def test_text_of_a_claim_is_kept(verified: VerificationBench) -> None:
@@ -126,15 +123,6 @@ async def test_unreachable_reviewer_is_retried_then_held() -> None:
     assert await status(bench) is ContractStatus.FAILED
 
 
-async def test_accepting_review_passes_no_critical_mismatch() -> None:
-    bench = await reviewed_by(ScriptedReviewer())
-    row = await claim(bench, ABSURD, table())
-    assert row.verdict is Verdict.REJECTED
-    capped = concluded(row).review
-    assert capped is not None
-    assert capped.recommendation.value == "reject"
-
-
 async def test_reviewer_is_called_where_a_review_is_due(verified: VerificationBench) -> None:
     reviewer = ScriptedReviewer()
     verified.rewire(replace(verified.deps, reviewer=reviewer))
@@ -152,11 +140,7 @@ async def test_other_readers_see_no_text_of_a_review() -> None:
     bench = await reviewed_by(ScriptedReviewer(accepting(reasoning="excellent")))
     await claim(bench, HONEST, table())
     [event] = bench.emitted("outcome.verified")
-    result = read_data(event, OutcomeVerified).outcome.verification_result
-    assert result is not None
-    assert result.science is not None
-    assert result.science.review is not None
-    assert result.science.review.recommendation.value == "accept"
+    assert event.data["outcome"]["verification_result"]["science"]["review"]["recommendation"] == "accept"
     assert "excellent" not in str(event.data)
     assert SECRET not in str(bench.events)
 

@@ -51,18 +51,17 @@ async def test_outcome_event_has_no_text_of_the_candidate(bench: VerificationBen
 
 
 async def test_one_of_many_concurrent_candidates_is_verified(bench: VerificationBench) -> None:
-    answers = await asyncio.gather(*(post(bench, f"{n} x y") for n in range(50)), return_exceptions=True)
+    answers = await asyncio.gather(*(post(bench, f"{n} x y") for n in range(10)), return_exceptions=True)
     taken = [answer for answer in answers if isinstance(answer, AttemptRow)]
     refused = [answer for answer in answers if isinstance(answer, Conflict)]
-    assert (len(taken), len(refused)) == (1, 49)
+    assert (len(taken), len(refused)) == (1, 9)
     assert all(each.retry_after_s for each in refused)
 
 
 async def test_settled_contract_refuses_a_candidate_and_answers_a_replay(bench: VerificationBench) -> None:
     passed = await grade(bench, GOOD)
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Conflict, match="contract_closed"):
         await post(bench, "another one entirely")
-    assert refusal.value.code == "contract_closed"
     assert (await post(bench, GOOD)).attempt_id == passed.attempt_id
 
 
@@ -72,15 +71,14 @@ async def test_contract_of_another_party_is_not_found(bench: VerificationBench) 
 
 
 TRACE_OF_AWARD, TRACE_OF_CALLER = "1" * 32, "2" * 32
+AWARDED, CALLED = (f"00-{trace}-00f067aa0ba902b7-01" for trace in (TRACE_OF_AWARD, TRACE_OF_CALLER))
 
 
-@pytest.mark.parametrize("caller", [None, f"00-{TRACE_OF_CALLER}-00f067aa0ba902b7-01"])
+@pytest.mark.parametrize("caller", [None, CALLED])
 async def test_read_through_contract_has_the_trace_of_its_award(caller: str | None) -> None:
-    bench = VerificationBench()
-    awarded = await bench.award("ctr_elsewhere")
     fresh = VerificationBench()
-    fresh.awards.awards["ctr_elsewhere"] = awarded
-    fresh.awards.traceparent = f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01"
+    fresh.awards.awards["ctr_elsewhere"] = await VerificationBench().award("ctr_elsewhere")
+    fresh.awards.traceparent = AWARDED
     with continue_trace(caller, None, "request"):
         row = await load_contract(fresh.deps, "ctr_elsewhere")
         attempt = await submit_output(fresh.deps, BOT, "ctr_elsewhere", Candidate(output={"text": GOOD}), NO_KEY)
@@ -91,10 +89,10 @@ async def test_read_through_contract_has_the_trace_of_its_award(caller: str | No
     assert (submitted.traceparent or "").split("-")[1] == (TRACE_OF_CALLER if caller else TRACE_OF_AWARD)
 
 
-@pytest.mark.parametrize("caller", [None, f"00-{TRACE_OF_CALLER}-00f067aa0ba902b7-01"])
+@pytest.mark.parametrize("caller", [None, CALLED])
 async def test_read_of_an_overdue_contract_expires_it_in_its_own_trace(caller: str | None) -> None:
     bench = VerificationBench()
-    with continue_trace(f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01", None, "process contract.awarded"):
+    with continue_trace(AWARDED, None, "process contract.awarded"):
         await bench.award("ctr_1")
     bench.clock.advance(timedelta(days=8))
     with continue_trace(caller, None, "request"):
@@ -105,7 +103,7 @@ async def test_read_of_an_overdue_contract_expires_it_in_its_own_trace(caller: s
 
 
 async def test_trace_of_a_contract_is_never_visible(bench: VerificationBench) -> None:
-    with continue_trace(f"00-{TRACE_OF_AWARD}-00f067aa0ba902b7-01", None, "process contract.awarded"):
+    with continue_trace(AWARDED, None, "process contract.awarded"):
         await bench.award("ctr_traced")
     row = await load_contract(bench.deps, "ctr_traced")
     assert TRACE_OF_AWARD in (row.traceparent or "")
@@ -180,9 +178,8 @@ async def test_cancelling_records_no_outcome(bench: VerificationBench) -> None:
 
 async def test_cancelling_after_a_candidate_is_refused(bench: VerificationBench) -> None:
     await grade(bench, SHORT)
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Conflict, match="candidate_received"):
         await cancel_contract(bench.deps, "acme", "ctr_1", NO_KEY)
-    assert refusal.value.code == "candidate_received"
 
 
 @pytest.mark.parametrize(("judged", "total"), [(False, "0"), (True, "0.10")])
@@ -197,9 +194,8 @@ async def test_deadline_settles_a_judged_candidate(bench: VerificationBench, jud
 
 async def test_late_candidate_expires_the_contract(bench: VerificationBench) -> None:
     bench.clock.advance(timedelta(days=8))
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Conflict, match="deadline_passed"):
         await post(bench, GOOD)
-    assert refusal.value.code == "deadline_passed"
     assert (await outcome(bench)).final_status is ContractStatus.EXPIRED
 
 
@@ -212,5 +208,4 @@ async def test_concurrent_finalise_cancel_and_post_leave_one_end(bench: Verifica
     await asyncio.gather(*racing, return_exceptions=True)
     await bench.deliver("output.submitted")
     await bench.pass_time(timedelta(minutes=1))
-    ends = len(bench.emitted("outcome.verified")) + len(bench.emitted("contract.cancelled"))
-    assert ends == 1
+    assert len(bench.emitted("outcome.verified")) + len(bench.emitted("contract.cancelled")) == 1

@@ -29,11 +29,6 @@ from tests.services.verification.flow import (
 WORDS = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "bonus": "0.05", "penalty": "0.02"}
 
 
-@pytest.fixture
-async def bench() -> VerificationBench:
-    return await opened()
-
-
 async def test_revision_after_a_rejection_has_the_verifiers_result(bench: VerificationBench) -> None:
     first = await grade(bench, DULL)
     assert (first.status, first.verdict, first.counted) == (AttemptStatus.JUDGED, Verdict.REJECTED, True)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from aex_models.contract import ContractStatus
+from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.governance import Decision, ValidationDecision, ValidationRequest
+from aex_outcomes.lifecycle.ruling import Ruling
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.records import Timer
 from aex_runtime.unit_of_work import Unit
@@ -16,7 +17,7 @@ from aex_verification.handlers.save_contract import DEADLINE
 from aex_verification.handlers.submit_output import MAX_SIDE_BYTES
 from aex_verification.handlers.verify_attempt import verify_attempt
 from aex_verification.limits import InFlightAttempts
-from aex_verification.ports import FoundAward, Grade, GradeRequest
+from aex_verification.ports import FoundAward, Grade, GradeRequest, VerifierRequest
 from aex_verification.rules.records import Policy
 from aex_verification.subscriptions import timers
 from tests.parts.verification import NO_KEY, VerificationBench, event_of
@@ -25,21 +26,17 @@ from tests.services.verification.flow import BOT, GOOD, SHORT, grade, opened, ou
 WEEK = timedelta(days=7)
 
 
-async def forget_timer(bench: VerificationBench, timer: Timer) -> None:
-
-    async def forget(unit: Unit) -> None:
-        unit.cancel_timer(timer.kind, timer.subject)
-
-    await bench.deps.unit_of_work.run(forget)
-
-
 async def test_deadline_during_grading_fires_after_the_clock_was_set_back() -> None:
     bench = await opened(None)
+
+    async def forget(unit: Unit) -> None:
+        unit.cancel_timer(DEADLINE, "ctr_1")
+
     await post(bench, SHORT)
     bench.clock.advance(WEEK)
     deadline = Timer(kind=DEADLINE, subject="ctr_1", due_at=bench.clock.now())
     await timers(bench.deps)[DEADLINE](deadline)  # the candidate is under way: the deadline can do nothing
-    await forget_timer(bench, deadline)
+    await bench.deps.unit_of_work.run(forget)
     bench.clock.advance(-timedelta(hours=1))
     await bench.deliver("output.submitted")
     assert await status(bench) is ContractStatus.AWAITING_REVISION
@@ -74,14 +71,13 @@ async def test_change_after_the_deadline_expires_the_contract(is_finalised: bool
         await grade(bench, SHORT)
     bench.clock.advance(WEEK + timedelta(minutes=1))
     change = finalise_contract if is_finalised else cancel_contract
-    with pytest.raises(Conflict) as refusal:
+    with pytest.raises(Conflict, match="deadline_passed"):
         await change(bench.deps, "bot" if is_finalised else "acme", "ctr_1", NO_KEY)
-    assert refusal.value.code == "deadline_passed"
     await bench.pass_time(timedelta(minutes=1))
     assert await status(bench) is ContractStatus.EXPIRED
 
 
-async def test_retry_keeps_a_finalised_contract() -> None:
+async def test_retry_and_release_keep_a_finalised_contract() -> None:
     bench = await opened(None, consumer=BOT)  # self-dealing: whatever closes is held
     await grade(bench, SHORT)
     await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
@@ -93,6 +89,8 @@ async def test_retry_keeps_a_finalised_contract() -> None:
     await review(bench, Decision.RELEASE)
     record = await outcome(bench)
     assert (record.final_status, record.attempts_used) == (ContractStatus.FINALISED, 1)
+    assert str(record.billing_impact.base) == "0.10"
+    assert (await post(bench, SHORT)).status is AttemptStatus.JUDGED
 
 
 class RefusingAwards:
@@ -173,25 +171,32 @@ async def test_oversized_metadata_and_claims_are_refused(fields: dict[str, Any])
     assert await status(bench) is ContractStatus.AWARDED
 
 
-class GraderMeanwhile:
-    """A verifier that takes so long that another replica, which took the attempt for lost, is quicker."""
+class Overtaken:
+    """Grader and verifiers so slow that another replica takes the attempt for lost, and is quicker."""
 
     def __init__(self, bench: VerificationBench) -> None:
         self._bench = bench
 
     async def grade(self, request: GradeRequest) -> Grade:
-        grade_result = await self._bench.grader.grade(request)
+        found = await self._bench.grader.grade(request)
+        await self._verify_elsewhere(request)
+        return found
+
+    async def rule(self, request: VerifierRequest) -> Ruling:
+        found = await self._bench.verifiers.rule(request)
+        await self._verify_elsewhere(request)
+        return found
+
+    async def _verify_elsewhere(self, request: GradeRequest | VerifierRequest) -> None:
         other = replace(self._bench.deps, in_flight=InFlightAttempts())
         await verify_attempt(other, request.contract_id, request.attempt_id)
-        return grade_result
 
 
 @pytest.mark.parametrize("text", [GOOD, SHORT])
 async def test_concurrent_replicas_count_an_attempt_once(text: str) -> None:
     bench = await opened(None)
     attempt_id = (await post(bench, text)).attempt_id
-    slow = replace(bench.deps, grader=GraderMeanwhile(bench))
-    await verify_attempt(slow, "ctr_1", attempt_id)
+    await verify_attempt(replace(bench.deps, grader=Overtaken(bench)), "ctr_1", attempt_id)
     assert bench.grader.graded == 2
     assert (await state(bench)).verification.attempts_used == 1
     assert len(bench.emitted("outcome.verified")) == (text == GOOD)
@@ -202,7 +207,16 @@ async def test_concurrent_failures_use_one_system_retry() -> None:
     bench = await opened(None)
     attempt_id = (await post(bench, GOOD)).attempt_id
     bench.grader.failures = 2
-    slow = replace(bench.deps, grader=GraderMeanwhile(bench))
-    await verify_attempt(slow, "ctr_1", attempt_id)
+    await verify_attempt(replace(bench.deps, grader=Overtaken(bench)), "ctr_1", attempt_id)
     assert bench.grader.graded == 2
     assert (await state(bench)).system_retries == 1
+
+
+async def test_concurrent_replicas_record_an_invalid_output_once() -> None:
+    bench, alone = await opened(), await opened()
+    invalid = {"text": ["no", "text"]}
+    attempt_id = (await post(bench, invalid)).attempt_id
+    await verify_attempt(replace(bench.deps, verifiers=Overtaken(bench)), "ctr_1", attempt_id)
+    assert len(bench.verifiers.requests) == 2
+    await grade(alone, invalid)
+    assert (await state(bench)).state_version == (await state(alone)).state_version

@@ -29,11 +29,6 @@ from tests.services.verification.flow import (
 OWN = {"metric": "custom.mine", "metric_type": "count", "comparison": "gte", "threshold": 2, "bonus": "0.05"}
 
 
-@pytest.fixture
-async def bench() -> VerificationBench:
-    return await opened()
-
-
 async def test_crashed_verifier_is_retried_uncounted_with_backoff(bench: VerificationBench) -> None:
     bench.verifiers.failures = 3
     row = await grade(bench, GOOD)

@@ -60,9 +60,9 @@ def test_mismatches_that_a_model_names_are_secret() -> None:
     )
 
 
-@given(st.lists(st.text()), st.text(), st.integers(1, 700))
+@given(st.lists(st.text(max_size=5), max_size=5), st.text(max_size=5), st.sampled_from([1, MAX_REASONING_CHARS]))
 def test_texts_are_bounded_and_can_be_stored(issues: list[str], reasoning: str, times: int) -> None:
-    review = payload(issues=[each * times for each in issues], reasoning=reasoning * times).as_review()
+    review = payload(issues=[each * times for each in issues] * 10, reasoning=reasoning * times).as_review()
     assert len(review.issues) <= MAX_ITEMS
     assert all(len(each) <= MAX_ITEM_CHARS for each in review.issues)
     assert len(review.reasoning) <= MAX_REASONING_CHARS
