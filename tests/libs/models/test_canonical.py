@@ -62,14 +62,10 @@ def test_keys_are_ordered_by_utf_16_code_units() -> None:
 
 
 @given(JSON)
-def test_canonical_json_read_back_has_the_same_canonical_form(value: Any) -> None:
+def test_canonical_json_is_stable_and_loses_nothing(value: Any) -> None:
     written = canonical_bytes(value)
-    assert canonical_bytes(json.loads(written)) == written
-
-
-@given(JSON)
-def test_canonical_json_loses_nothing(value: Any) -> None:
-    assert json.loads(canonical_bytes(value), parse_int=float) == value
+    assert canonical_bytes(json.loads(written)) == written == canonical_bytes(shuffled(value))
+    assert json.loads(written, parse_int=float) == value
 
 
 @given(st.floats(2**53, 1e21, exclude_max=True))
@@ -77,11 +73,6 @@ def test_large_doubles_are_stable_as_integers(number: float) -> None:
     written = canonical_bytes(number)
     assert written.isdigit()
     assert canonical_bytes(int(written)) == written
-
-
-@given(JSON)
-def test_the_order_of_keys_does_not_change_the_digest(value: Any) -> None:
-    assert digest(shuffled(value)) == digest(value)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +102,16 @@ def test_value_outside_i_json_is_refused_with_its_path(value: Any, path: str) ->
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(NotCanonical, match="nested too deeply"):
-        canonical_bytes(nested(100_000))
-    assert json_problem(nested(100_000)) == ("", "nested too deeply")
+        canonical_bytes(nested(20_000))
+    assert json_problem(nested(20_000)) == ("", "nested too deeply")
 
 
-@pytest.mark.parametrize("body", [nested(100_000), b"\xff", object()])
+@pytest.mark.parametrize("body", [nested(20_000), b"\xff", object()])
 def test_model_with_values_outside_json_is_refused(body: Any) -> None:
     with pytest.raises(NotCanonical):
         canonical_bytes(Note(text="a", body=body))
+    with pytest.raises(NotCanonical, match="/body/x"):
+        canonical_bytes(Note(text="a", body={"x": math.nan}))
 
 
 def test_equal_values_have_one_canonical_form() -> None:
@@ -127,12 +120,6 @@ def test_equal_values_have_one_canonical_form() -> None:
     assert canonical_bytes(Note(text="a", body={"x": 1.0})) == b'{"body":{"x":1},"text":"a"}'
     assert digest({"b": 1, "a": 2.0}) == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
     assert sha256_hex(b"") == hashlib.sha256(b"").hexdigest()
-
-
-@pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_model_with_nan_is_refused_with_its_path(number: float) -> None:
-    with pytest.raises(NotCanonical, match="/body/x"):
-        canonical_bytes(Note(text="a", body={"x": number}))
 
 
 FAST_SCALARS = (

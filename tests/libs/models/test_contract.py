@@ -10,19 +10,10 @@ from aex_models.money import ZERO
 from aex_models.numbers import JsonFloat, text_of
 from aex_models.science import DataFile
 from aex_models.work import Budget
+from tests.libs.models.refusing import refusals
 
 DIGEST = "a" * 64
 CSV = {"name": "scores.csv", "media_type": "text/csv"}
-
-
-def codes(error: ValidationError) -> dict[str, str]:
-    return {".".join(map(str, each["loc"])): each["type"] for each in error.errors()}
-
-
-def refusals(**fields: Any) -> dict[str, str]:
-    with pytest.raises(ValidationError) as refused:
-        Candidate.model_validate({"output": None, **fields})
-    return codes(refused.value)
 
 
 def test_terms_have_the_caps_of_the_budget_and_the_rate_of_the_award() -> None:
@@ -59,7 +50,9 @@ def test_metadata_keep_unknown_fields_and_absent_values() -> None:
 
 @pytest.mark.parametrize("value", ["5", True, math.nan, math.inf, [1]])
 def test_duration_is_a_finite_number(value: Any) -> None:
-    assert refusals(execution_metadata={"duration_ms": value}) == {"execution_metadata.duration_ms": "not_a_number"}
+    assert refusals(Candidate, {"output": None, "execution_metadata": {"duration_ms": value}}) == {
+        "execution_metadata.duration_ms": "not_a_number"
+    }
 
 
 def test_claims_are_numbers_and_keep_their_text() -> None:
@@ -95,14 +88,18 @@ def test_artifact_has_one_source(source: dict[str, str]) -> None:
 
 def test_malformed_artifact_is_refused_with_its_pointer() -> None:
     for source in ({}, {"content": "a", "sha256": DIGEST}, {"content": None}):
-        assert refusals(artifacts=[{**CSV, **source}]) == {"artifacts.0": "artifact_source"}
+        assert refusals(Candidate, {"output": None, "artifacts": [{**CSV, **source}]}) == {
+            "artifacts.0": "artifact_source"
+        }
     for content in ("!!", "YQ", "YQ==\n", "é"):
-        refused = refusals(artifacts=[{**CSV, "content_base64": content}])
+        refused = refusals(Candidate, {"output": None, "artifacts": [{**CSV, "content_base64": content}]})
         assert refused == {"artifacts.0.content_base64": "invalid_base64"}
     for name in ("", "a/b", "a\\b", "a\nb", "x" * 201):
-        assert set(refusals(artifacts=[{**CSV, "name": name, "content": "x"}])) == {"artifacts.0.name"}
+        assert set(refusals(Candidate, {"output": None, "artifacts": [{**CSV, "name": name, "content": "x"}]})) == {
+            "artifacts.0.name"
+        }
     for kind in ("csv", "text/", "/csv", "text/csv\n", "text/csv; charset", 'text/csv; a="\n"', "text/csv, a/b", "é/x"):
-        refused = refusals(artifacts=[{**CSV, "media_type": kind, "content": "x"}])
+        refused = refusals(Candidate, {"output": None, "artifacts": [{**CSV, "media_type": kind, "content": "x"}]})
         assert set(refused) == {"artifacts.0.media_type"}
 
 

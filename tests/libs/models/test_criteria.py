@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from aex_models.criteria import SuccessCriteria, SuccessCriterion
 from aex_models.thresholds import COMPARISONS, MAX_TERM_LENGTH, MAX_TERMS, UNIT_TYPES, ComparisonOperator, MetricType
+from tests.libs.models.refusing import refusals
 
 ORDERED = ["gte", "gt", "lte", "lt", "eq", "neq", "in_range"]
 NUMERIC_TYPES = [t.value for t in MetricType if t not in {MetricType.BOOLEAN, MetricType.MATCHES_SCHEMA}]
@@ -18,14 +19,8 @@ def criterion(**changes: Any) -> dict[str, Any]:
     return {"metric": "m", "metric_type": "numeric", "comparison": "gte", "threshold": 1} | changes
 
 
-def codes(error: ValidationError) -> dict[str, str]:
-    return {".".join(map(str, each["loc"])): each["type"] for each in error.errors()}
-
-
-def refusals(**changes: Any) -> dict[str, str]:
-    with pytest.raises(ValidationError) as refused:
-        SuccessCriterion.model_validate(criterion(**changes))
-    return codes(refused.value)
+def refused(**changes: Any) -> dict[str, str]:
+    return refusals(SuccessCriterion, criterion(**changes))
 
 
 def accepted(**changes: Any) -> SuccessCriterion:
@@ -41,7 +36,7 @@ def test_criterion_needs_only_metric_type_comparison_and_threshold() -> None:
 ALL_TYPES = [each.value for each in MetricType]
 NO_NUMBERS = [True, "0.9", None, [1], {}, math.nan, math.inf, -math.inf, 2**53 + 1]
 BOTTOMLESS: dict[str, Any] = {}
-for _ in range(100_000):
+for _ in range(20_000):
     BOTTOMLESS = {"properties": BOTTOMLESS}
 
 
@@ -57,8 +52,8 @@ def test_metric_type_refuses_comparisons_of_other_types(
 ) -> None:
     assert set(COMPARISONS) == set(MetricType)
     for metric_type, comparison in itertools.product(metric_types, comparisons):
-        refused = refusals(metric_type=metric_type, comparison=comparison, threshold=threshold)
-        assert refused == {"comparison": "invalid_comparison"}, (metric_type, comparison)
+        found = refused(metric_type=metric_type, comparison=comparison, threshold=threshold)
+        assert found == {"comparison": "invalid_comparison"}, (metric_type, comparison)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +78,8 @@ def test_threshold_that_does_not_fit_is_refused(
     metric_types: list[str], comparison: str, thresholds: list[Any]
 ) -> None:
     for metric_type, threshold in itertools.product(metric_types, thresholds):
-        refused = refusals(metric_type=metric_type, comparison=comparison, threshold=threshold)
-        assert refused == {"threshold": "invalid_threshold"}, metric_type
+        found = refused(metric_type=metric_type, comparison=comparison, threshold=threshold)
+        assert found == {"threshold": "invalid_threshold"}, metric_type
 
 
 @pytest.mark.parametrize(
@@ -107,21 +102,21 @@ def test_threshold_that_fits_is_kept(metric_types: list[str], comparisons: list[
 
 def test_scale_is_only_for_percentages() -> None:
     assert accepted(metric_type="percentage", threshold=90, scale="percent").scale == "percent"
-    assert refusals(metric_type="accuracy", threshold=0.9, scale="fraction") == {"scale": "invalid_scale"}
+    assert refused(metric_type="accuracy", threshold=0.9, scale="fraction") == {"scale": "invalid_scale"}
 
 
 @pytest.mark.parametrize(("comparison", "threshold"), [("gte", 1.5), ("in_range", {"min": 0.5, "max": 90})])
 def test_fraction_above_1_is_refused(comparison: str, threshold: Any) -> None:
-    refused = refusals(metric_type="percentage", comparison=comparison, threshold=threshold, scale="fraction")
-    assert refused == {"scale": "invalid_threshold"}
+    found = refused(metric_type="percentage", comparison=comparison, threshold=threshold, scale="fraction")
+    assert found == {"scale": "invalid_threshold"}
 
 
 @pytest.mark.parametrize("comparison", ["contains_all", "nonsense", None])
 def test_scale_ignores_a_threshold_without_a_valid_comparison(comparison: Any) -> None:
     thresholds: tuple[Any, ...] = (None, "high", [], {"min": None}, {})
     for threshold in thresholds:
-        refused = refusals(metric_type="percentage", comparison=comparison, threshold=threshold, scale="fraction")
-        assert set(refused) == {"comparison"}
+        found = refused(metric_type="percentage", comparison=comparison, threshold=threshold, scale="fraction")
+        assert set(found) == {"comparison"}
 
 
 def test_refused_threshold_names_its_metric() -> None:
@@ -130,10 +125,10 @@ def test_refused_threshold_names_its_metric() -> None:
 
 
 def test_all_problems_of_a_criterion_are_reported_at_once() -> None:
-    refused = refusals(
+    found = refused(
         metric_type="accuracy", threshold=2, weight=0, required="yes", bonus="-1", penalty="1e3", scale="percent", x=1
     )
-    assert refused == {
+    assert found == {
         "threshold": "invalid_threshold",
         "weight": "greater_than",
         "required": "bool_type",
@@ -153,17 +148,11 @@ def test_all_problems_of_a_criterion_are_reported_at_once() -> None:
 )
 def test_weight_is_a_finite_number_above_0_and_metric_names_are_plain(name: str, values: list[Any]) -> None:
     for value in values:
-        assert set(refusals(**{name: value})) == {name}
+        assert set(refused(**{name: value})) == {name}
 
 
 def criteria(**changes: Any) -> SuccessCriteria:
     return SuccessCriteria.model_validate({"criteria": [criterion()]} | changes)
-
-
-def criteria_refusals(**changes: Any) -> dict[str, str]:
-    with pytest.raises(ValidationError) as refused:
-        criteria(**changes)
-    return codes(refused.value)
 
 
 def test_criteria_have_defaults_and_a_minimum_score_of_0_is_legal() -> None:
@@ -173,7 +162,7 @@ def test_criteria_have_defaults_and_a_minimum_score_of_0_is_legal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "refused"),
+    ("changes", "problems"),
     [
         ({"criteria": []}, {"criteria": "too_short"}),
         ({"aggregation": "most"}, {"aggregation": "enum"}),
@@ -185,8 +174,11 @@ def test_criteria_have_defaults_and_a_minimum_score_of_0_is_legal() -> None:
         ({"unknown": 1}, {"unknown": "extra_forbidden"}),
     ],
 )
-def test_malformed_criteria_are_refused(changes: dict[str, Any], refused: dict[str, str]) -> None:
-    assert criteria_refusals(**changes) == refused
+def test_malformed_criteria_are_refused(changes: dict[str, Any], problems: dict[str, str]) -> None:
+    assert refusals(SuccessCriteria, {"criteria": [criterion()]} | changes) == problems
+
+
+TERMS = {"metric_type": "contains", "comparison": "contains_all"}
 
 
 @pytest.mark.parametrize(
@@ -199,11 +191,12 @@ def test_malformed_criteria_are_refused(changes: dict[str, Any], refused: dict[s
             {"comparison": "in_range", "threshold": {"min": 0, "max": 1}},
             {"comparison": "in_range", "threshold": {"max": 1.0, "min": 0}},
         ),
+        (TERMS | {"threshold": ["a", "b"]}, TERMS | {"threshold": ["a", "b"]}),
     ],
 )
 def test_duplicate_criterion_is_refused(first: dict[str, Any], second: dict[str, Any]) -> None:
     twice = [criterion(**first), criterion(metric="other"), criterion(**second)]
-    assert criteria_refusals(criteria=twice) == {"criteria": "duplicate_criterion"}
+    assert refusals(SuccessCriteria, {"criteria": twice}) == {"criteria": "duplicate_criterion"}
 
 
 @pytest.mark.parametrize(
@@ -216,6 +209,7 @@ def test_duplicate_criterion_is_refused(first: dict[str, Any], second: dict[str,
             {"metric_type": "custom", "comparison": "eq", "threshold": 1},
             {"metric_type": "custom", "comparison": "eq", "threshold": True},
         ),
+        (TERMS | {"threshold": ["a", "b"]}, TERMS | {"threshold": ["ab"]}),
     ],
 )
 def test_criteria_with_one_difference_are_accepted(first: dict[str, Any], second: dict[str, Any]) -> None:
@@ -235,13 +229,3 @@ def test_money_sums_above_the_largest_amount_are_refused(name: str) -> None:
         SuccessCriteria.model_validate({"criteria": money})
     money[1][name] = "499999999.999999"
     assert len(SuccessCriteria.model_validate({"criteria": money}).criteria) == 2
-
-
-def test_equal_terms_make_a_duplicate_criterion() -> None:
-    def of(*terms: list[str]) -> dict[str, Any]:
-        fields = {"metric_type": "contains", "comparison": "contains_all"}
-        return {"criteria": [criterion(**fields, threshold=each) for each in terms]}
-
-    with pytest.raises(ValidationError, match="are the same"):
-        SuccessCriteria.model_validate(of(["a", "b"], ["a", "b"]))
-    assert len(SuccessCriteria.model_validate(of(["a", "b"], ["a"], ["ab"])).criteria) == 3

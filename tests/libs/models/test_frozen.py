@@ -75,13 +75,9 @@ COMMON = {each for each in models(Frozen) if each.__module__.startswith("aex_mod
 
 
 def test_descriptions_equal_those_of_pydantic() -> None:
+    of = {base: extract_docstrings_from_cls(base, use_inspect=True) for base in COMMON}
     for kind in COMMON:
-        by_pydantic = {
-            name: text
-            for base in reversed(kind.__mro__)
-            if issubclass(base, Frozen) and base is not Frozen
-            for name, text in extract_docstrings_from_cls(base, use_inspect=True).items()
-        }
+        by_pydantic = {name: text for base in reversed(kind.__mro__) for name, text in of.get(base, {}).items()}
         found = {name: text for name, text in descriptions(kind).items() if text is not None and name in by_pydantic}
         assert found == by_pydantic, kind.__name__
 
@@ -94,18 +90,15 @@ def test_instant_is_written_in_utc(text: str) -> None:
     assert INSTANT.dump_json(INSTANT.validate_python(text)) == b'"2026-05-01T12:00:00Z"'
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"])
-def test_instant_outside_the_years_of_utc_is_refused(text: str) -> None:
-    with pytest.raises(ValidationError, match="years 1 to 9999"):
-        INSTANT.validate_python(text)
-
-
-def test_instant_without_an_offset_is_refused() -> None:
-    with pytest.raises(ValidationError, match="timezone"):
-        INSTANT.validate_python("2026-05-01T12:00:00")
-
-
-@pytest.mark.parametrize("number", [0, 1_767_225_600, 1.5, "1767225600", "0", True])
-def test_number_is_refused_as_instant(number: object) -> None:
-    with pytest.raises(ValidationError, match="Expected a moment such as"):
-        INSTANT.validate_python(number)
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("0001-01-01T00:00:00+00:01", "years 1 to 9999"),
+        ("9999-12-31T23:59:59-00:01", "years 1 to 9999"),
+        ("2026-05-01T12:00:00", "timezone"),
+        *((number, "Expected a moment such as") for number in (0, 1_767_225_600, 1.5, "1767225600", "0", True)),
+    ],
+)
+def test_value_other_than_an_instant_of_utc_is_refused(value: object, problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        INSTANT.validate_python(value)

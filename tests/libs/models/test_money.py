@@ -36,15 +36,12 @@ any_micros = st.integers(-(10**15), 10**15)
 @example(-1)
 @example(10**15)
 def test_amount_survives_writing_and_reading(micros: int) -> None:
+    assert to_micros(parse_sum(format_amount(from_micros(micros * 10**13)))) == micros * 10**13
     text = format_amount(from_micros(micros))
     assert Fraction(text) == Fraction(micros, 10**6)
     assert re.fullmatch(r"-?[0-9]+\.[0-9]{2,6}", text)
+    assert re.search(TypeAdapter(SignedMoney).json_schema(mode="serialization")["pattern"], text)
     assert to_micros(parse_amount(text)) == micros
-
-
-@given(st.integers(-(10**28), 10**28))
-def test_sum_survives_writing_and_reading(micros: int) -> None:
-    assert to_micros(parse_sum(format_amount(from_micros(micros)))) == micros
 
 
 @given(st.integers(0, 10**15), st.integers(0, 10**6))
@@ -143,6 +140,7 @@ def test_rate_lies_between_0_and_1() -> None:
 def test_json_carries_money_as_a_string_and_python_as_a_decimal() -> None:
     assert money.dump_json(Decimal(10)) == b'"10.00"'
     assert money.dump_python(Decimal(10)) == Decimal(10)
+    assert {format_amount(Decimal(text)) for text in ("7.1", "7.10", "7.100000", "71E-1")} == {"7.10"}
 
 
 @given(any_micros)
@@ -175,13 +173,3 @@ def test_documented_pattern_matches_the_accepted_texts(text: str) -> None:
             taken = False
         documented = re.search(pattern.replace("$", r"\Z"), text, re.ASCII) is not None
         assert taken == documented or re.fullmatch(r"-0(\.0+)?", text)
-
-
-@given(any_micros)
-def test_written_amount_matches_the_documented_pattern(micros: int) -> None:
-    pattern = TypeAdapter(SignedMoney).json_schema(mode="serialization")["pattern"]
-    assert re.search(pattern, format_amount(from_micros(micros)))
-
-
-def test_equal_amounts_have_one_text() -> None:
-    assert {format_amount(Decimal(text)) for text in ("7.1", "7.10", "7.100000", "71E-1")} == {"7.10"}

@@ -8,7 +8,9 @@ import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
+from aex_models.governance import Extracted
 from aex_models.numbers import (
     MAX_SAFE_INTEGER,
     JsonFloat,
@@ -47,3 +49,18 @@ def test_value_without_a_number_is_no_integer(value: Any) -> None:
 
 def test_number_has_its_own_text_or_the_shortest() -> None:
     assert [text_of(each) for each in (JsonFloat("0.10"), 0.1, 5)] == ["0.10", "0.1", "5"]
+
+
+EXTRACTED: TypeAdapter[Any] = TypeAdapter(Extracted)
+
+
+def test_extracted_value_is_a_number_or_a_boolean_or_none() -> None:
+    for unknown in ("NaN", "nan", "Infinity", "-inf", "+INF", float("nan"), float("-inf"), None):
+        assert EXTRACTED.validate_python(unknown) is None
+    for value in (0, 0.5, -3, True, False):
+        kept = EXTRACTED.validate_python(value)
+        assert (kept, type(kept)) == (value, type(value))
+    malformed: tuple[Any, ...] = ("0.5", "infinite", "", [1.0], {})
+    for text in malformed:
+        with pytest.raises(ValidationError):
+            EXTRACTED.validate_python(text)

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DEFAULT_CHECKS
 from aex_models.numbers import JsonFloat
 from aex_models.science import Constraint, Science, ScientificReview
+from tests.libs.models.refusing import codes
 
 DIGEST = "c0ffee" + "0" * 58
 MEAN = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}
@@ -26,12 +26,6 @@ COMPLETE: dict[str, Any] = {
     "checks": ["value_ranges", "recompute_statistics", "peer_review", "no_extreme_outliers"],
     "strict": False,
 }
-
-
-def codes(raw: Any, model: Any = Science) -> set[str]:
-    with pytest.raises(ValidationError) as refused:
-        model.model_validate(raw)
-    return {each["type"] for each in refused.value.errors()}
 
 
 def test_default_science_checks_ranges_and_recomputes_strictly() -> None:
@@ -93,7 +87,7 @@ def test_public_science_excludes_any_expected_outcome(outcome: Any) -> None:
     ],
 )
 def test_malformed_science_is_refused(change: dict[str, Any]) -> None:
-    assert codes({**COMPLETE, **change})
+    assert codes(Science, {**COMPLETE, **change})
 
 
 @pytest.mark.parametrize("name", ["log2 FC_mean", "24h/mean", "σ₁", "n" * 300])
@@ -124,14 +118,14 @@ def test_review_requires_its_verdicts_and_nothing_else() -> None:
     only_a_reader = ("answers_original_question", "values_plausible", "values_consistent", "reasoning_sound")
     assert {getattr(review, name) for name in only_a_reader} == {None}
     for name in message:
-        assert codes({**message, name: None}, ScientificReview)
-    assert codes({**message, "confidence": 1.1}, ScientificReview) == {"less_than_equal"}
+        assert codes(ScientificReview, {**message, name: None})
+    assert codes(ScientificReview, {**message, "confidence": 1.1}) == {"less_than_equal"}
 
 
 def test_domain_is_only_data() -> None:
     raw = {"name": "physics/optics", "description": "Light.", "value_ranges": {"n": {"min": 1}}, "keywords": ["lens"]}
     domain = Domain.model_validate(raw)
     assert (domain.value_ranges["n"].max, domain.sanity_checks) == (None, ())
-    assert codes({**raw, "class": "package:Domain"}, Domain) == {"extra_forbidden"}
-    assert codes({**raw, "value_ranges": {"n": {"min": 2, "max": 1}}}, Domain) == {"invalid_range"}
-    assert codes({"min": 0, "typical_std": 0}, ValueRange) == {"greater_than"}
+    assert codes(Domain, {**raw, "class": "package:Domain"}) == {"extra_forbidden"}
+    assert codes(Domain, {**raw, "value_ranges": {"n": {"min": 2, "max": 1}}}) == {"invalid_range"}
+    assert codes(ValueRange, {"min": 0, "typical_std": 0}) == {"greater_than"}

@@ -105,7 +105,9 @@ def test_agent_sees_secret_values_only_at_level_full(
 ) -> None:
     criteria = (a_criterion(secret=True), a_criterion("output_length"))
     amounts = cost(Terms(cpc_rate=Decimal(1)), a_result(criterion_results=criteria))
-    assert ["value" in line for line in project(amounts, audience, Disclosure(level=level))["lines"]] == expected
+    lines = project(amounts, audience, Disclosure(level=level))["lines"]
+    assert ["value" in line for line in lines] == expected
+    assert [line["amount"] for line in lines] == ["0.00", "0.00"]
 
 
 @pytest.mark.parametrize("postings", [[], [{"account": "agent:a", "amount": 1, "currency": "USD"}]])

@@ -1,23 +1,20 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from aex_models.canonical import canonical_bytes
 from aex_models.numbers import JsonFloat
 from aex_models.work import Evaluation, Work, WorkSubmission
+from tests.libs.models.refusing import refusals
 
 NOW = "2026-01-01T00:00:00Z"
 
 
+SUBMISSION: dict[str, Any] = {"title": "Summarise", "budget": {"max_cpc": "0.25"}}
+
+
 def submission(**changes: Any) -> WorkSubmission:
-    return WorkSubmission.model_validate({"title": "Summarise", "budget": {"max_cpc": "0.25"}} | changes)
-
-
-def refusals(**changes: Any) -> dict[str, str]:
-    with pytest.raises(ValidationError) as refused:
-        submission(**changes)
-    return {".".join(map(str, each["loc"])): each["type"] for each in refused.value.errors()}
+    return WorkSubmission.model_validate(SUBMISSION | changes)
 
 
 def test_work_needs_only_a_title_and_a_price() -> None:
@@ -40,7 +37,7 @@ def test_work_needs_only_a_title_and_a_price() -> None:
 
 def test_money_is_plain_digits_not_below_0() -> None:
     for amount in ("-0.01", "1e3", "1_000", "0.0000001", "NaN", "", " 1", "١", True, None, JsonFloat("1e-1")):
-        assert set(refusals(budget={"max_cpc": amount})) == {"budget.max_cpc"}
+        assert set(refusals(WorkSubmission, SUBMISSION | {"budget": {"max_cpc": amount}})) == {"budget.max_cpc"}
     budget = submission(budget={"max_cpc": JsonFloat("0.10"), "max_cpa_total": "0"}).budget
     assert budget.model_dump(mode="json")["max_cpc"] == "0.10"
     assert budget.max_cpa_total == 0
@@ -68,7 +65,7 @@ def test_money_is_plain_digits_not_below_0() -> None:
     ],
 )
 def test_malformed_work_is_refused_with_the_position(changes: dict[str, Any], refused: dict[str, str]) -> None:
-    assert refusals(**changes) == refused
+    assert refusals(WorkSubmission, SUBMISSION | changes) == refused
 
 
 def test_malformed_evaluation_data_are_refused() -> None:
@@ -84,7 +81,7 @@ def test_malformed_evaluation_data_are_refused() -> None:
     }
     for name, values in bad.items():
         for value in values:
-            assert refusals(evaluation={name: value}), name
+            assert refusals(WorkSubmission, SUBMISSION | {"evaluation": {name: value}}), name
 
 
 def test_labels_keep_their_kind() -> None:
