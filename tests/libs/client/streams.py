@@ -1,3 +1,5 @@
+"""Scripted answers of a service: problems, files and streams, whole or aborted."""
+
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +17,9 @@ BEAT = ": still here\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    frames: tuple[str, ...] = ()
+    """Answer of parts, aborted after them where `broken`; from status 300 on a problem."""
+
+    parts: tuple[str | bytes, ...] = ()
     broken: bool = False
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
@@ -23,28 +27,33 @@ class Connection:
 
 
 @dataclass(slots=True)
-class Streams:
-    """The connections still to come, and what was asked so far."""
+class Script:
+    """The answers still to come, whatever is asked, and what was asked so far."""
 
-    script: list[Connection]
+    answers: list[Connection]
     requested: list[dict[str, str]] = field(default_factory=list)
+    """The headers and query parameters of each request."""
+    bodies: list[bytes] = field(default_factory=list)
 
     @property
     def last_ids(self) -> list[str | None]:
         """The `Last-Event-ID` of each request."""
         return [headers.get("last-event-id") for headers in self.requested]
 
-    async def events(self, request: Request) -> Response:
-        self.requested.append(dict(request.headers))
-        connection = self.script.pop(0)
-        if connection.status != 200:
-            body = b"" if connection.status == 204 else json.dumps({"code": "as_told", "detail": "as told"}).encode()
-            return Response(body, connection.status, connection.headers)
-        return StreamingResponse(stream(connection.frames, cut=connection.broken), media_type=connection.media_type)
+    async def answer(self, request: Request) -> Response:
+        self.requested.append(dict(request.headers) | dict(request.query_params))
+        self.bodies.append(await request.body())
+        answer = self.answers.pop(0)
+        if answer.status >= 300:
+            problem = json.dumps({"code": "as_told", "detail": "as told"})
+            return Response(problem, answer.status, answer.headers, "application/problem+json")
+        if answer.status == 204:
+            return Response(status_code=204)
+        return StreamingResponse(stream(answer.parts, cut=answer.broken), answer.status, media_type=answer.media_type)
 
     def app(self) -> Starlette:
         """The application."""
-        return Starlette(routes=[Route("/v1/contracts/ctr_1/events", self.events)])
+        return Starlette(routes=[Route("/{path:path}", self.answer, methods=["GET", "PUT"])])
 
 
 def event(seq: int, kind: str = "verification_rejected", **more: Any) -> str:
