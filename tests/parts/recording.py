@@ -21,13 +21,9 @@ class RecordingStore(PassingStore):
         if shape not in self._shapes:
             self._shapes.add(shape)
             if self._file is not None:
-                append_shape(self._file, shape)
+                with self._file.open("a") as lines:
+                    lines.write(json.dumps(asdict(shape)) + "\n")
         return await self._store.query(query)
-
-
-def append_shape(file: Path, shape: Shape) -> None:
-    with file.open("a") as lines:
-        lines.write(json.dumps(asdict(shape)) + "\n")
 
 
 def read_shapes(file: Path) -> set[Shape]:

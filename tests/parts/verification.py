@@ -33,7 +33,7 @@ from aex_runtime.records import Timer, timers_table
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.timers import TimerSweeper
-from aex_runtime.unit_of_work import Committed, UnitOfWork
+from aex_runtime.unit_of_work import UnitOfWork
 from aex_verification.deps import Deps
 from aex_verification.grading import make_job_payload
 from aex_verification.limits import InFlightAttempts
@@ -184,7 +184,7 @@ class VerificationBench:
         governance = UnitOfWork("governance", governance_store, self.clock, lambda _: None)
         self.governance = DirectGovernance(GovernanceDeps(governance, governance_store, self.clock, load_rules()))
         self.deps = Deps(
-            unit_of_work=UnitOfWork("verification", self.store, self.clock, self._committed),
+            unit_of_work=UnitOfWork("verification", self.store, self.clock, lambda by: self.events.extend(by.events)),
             store=self.store,
             blobs=self.blobs,
             clock=self.clock,
@@ -215,15 +215,44 @@ class VerificationBench:
     async def timers(self) -> list[Timer]:
         return [each.record for each in await timers_table("verification").find(self.store, order="due_at")]
 
-    def _committed(self, committed: Committed) -> None:
-        self.events.extend(committed.events)
-
     def emitted(self, event_type: str) -> list[Event]:
         return [event for event in self.events if event.type == event_type]
 
     async def award(self, contract_id: str = "ctr_1", **changes: Any) -> ContractAwarded:
-        """Award a work, whose fields the test may change, and open its contract."""
-        awarded = await awarded_work(self.deps, contract_id, **changes)
+        """Award a summarisation work with three attempts at 0.10, bonus 0.05, and open its contract.
+
+        `changes` are fields of the work, its `evaluation` and `science`, and the `terms` and `consumer` of the award.
+        """
+        ref, consumer = None, changes.pop("consumer", Party(id="acme"))
+        evaluation, science = changes.pop("evaluation", None), changes.pop("science", None)
+        terms = Terms.model_validate(changes.pop("terms", {"cpc_rate": "0.10"}))
+        if evaluation or science:
+            secrets = {"salt": "0" * 64, "evaluation": evaluation, "science": science}
+            blob = await self.deps.blobs.put("evaluation", canonical_bytes(secrets))
+            ref = EvaluationRef(digest=blob.digest, size=blob.size)
+        plain: dict[str, Any] = {
+            "work_id": f"work_{contract_id}",
+            "consumer_id": consumer.id,
+            "title": "Summarise",
+            "domain": "general",
+            "budget": Budget(max_cpc="0.10"),
+            "success_criteria": {"criteria": [WORDS]},
+            "science": Science.model_validate(science).without_secrets() if science else None,
+            "status": WorkStatus.AWARDED,
+            "created_at": START,
+        }
+        work = Work.model_validate({**plain, **changes})
+        award = Award(
+            contract_id=contract_id,
+            work_id=work.work_id,
+            consumer=consumer,
+            agent_id="bot",
+            cpc_rate=terms.cpc_rate,
+            terms=terms,
+            deadline=START + timedelta(seconds=work.verification.deadline_s),
+            awarded_at=START,
+        )
+        awarded = ContractAwarded(award=award, work=work, terms=terms, evaluation=ref)
         self.awards.awards[contract_id] = awarded
         await self.handlers["contract.awarded"](event_of("contract.awarded", contract_id, awarded))
         return awarded
@@ -247,39 +276,3 @@ class VerificationBench:
 def event_of(event_type: str, subject: str, data: Any) -> Event:
     event_id, body = f"evt_{event_type}_{subject}", data.model_dump(mode="json")
     return Event(id=event_id, type=event_type, source="/test", subject=subject, time=START, data=body)
-
-
-async def awarded_work(deps: Deps, contract_id: str, **changes: Any) -> ContractAwarded:
-    """An award of a summarisation work with three attempts at 0.10, bonus 0.05."""
-    evaluation, science = changes.pop("evaluation", None), changes.pop("science", None)
-    terms = changes.pop("terms", {"cpc_rate": "0.10"})
-    consumer = changes.pop("consumer", Party(id="acme"))
-    ref = None
-    if evaluation or science:
-        secrets = {"salt": "0" * 64, "evaluation": evaluation, "science": science}
-        blob = await deps.blobs.put("evaluation", canonical_bytes(secrets))
-        ref = EvaluationRef(digest=blob.digest, size=blob.size)
-    plain: dict[str, Any] = {
-        "work_id": f"work_{contract_id}",
-        "consumer_id": consumer.id,
-        "title": "Summarise",
-        "domain": "general",
-        "budget": Budget(max_cpc="0.10"),
-        "success_criteria": {"criteria": [WORDS]},
-        "science": Science.model_validate(science).without_secrets() if science else None,
-        "status": WorkStatus.AWARDED,
-        "created_at": START,
-    }
-    work = Work.model_validate({**plain, **changes})
-    frozen = Terms.model_validate(terms)
-    award = Award(
-        contract_id=contract_id,
-        work_id=work.work_id,
-        consumer=consumer,
-        agent_id="bot",
-        cpc_rate=frozen.cpc_rate,
-        terms=frozen,
-        deadline=START + timedelta(seconds=work.verification.deadline_s),
-        awarded_at=START,
-    )
-    return ContractAwarded(award=award, work=work, terms=frozen, evaluation=ref)

@@ -207,6 +207,8 @@ def test_only_the_consumer_reads_evaluation_data(audience: Audience) -> None:
         assert visible["title"] == "t"
     event = ContractAwarded(award=AWARD, work=work, terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1))
     assert not reports_secrets(project(event, audience))
+    assert project_event(event)["evaluation"] == {"digest": DIGEST, "size": 1}
+    assert bool(project(event, audience)) is (audience is Audience.SERVICE)
     assert "evaluation" not in ALLOWED[WorkAnswer][audience.value]
 
 
@@ -226,14 +228,6 @@ def test_consumer_sees_its_complete_evaluation_data() -> None:
     assert set(visible["evaluation"]) == EVALUATION_KEYS
     assert visible["science"]["expected_outcome"] == {"mean": "canary-expected"}
     assert visible["science"]["data"][0]["sha256"] == DATA_DIGEST
-
-
-def test_only_services_see_the_salted_digest() -> None:
-    event = ContractAwarded(
-        award=AWARD, work=Work.model_validate(WORK), terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1)
-    )
-    assert project_event(event)["evaluation"] == {"digest": DIGEST, "size": 1}
-    assert not project(event, Audience.AGENT)
 
 
 def values(visible: dict[str, Any]) -> dict[str, Any]:
@@ -283,17 +277,13 @@ def test_events_carry_no_recomputed_values() -> None:
     assert seen["recomputed"][0]["value"] == 0.777
 
 
-def test_level_none_shows_only_the_verdict() -> None:
+def test_level_none_shows_only_the_verdict_and_a_record_has_its_own_level() -> None:
     visible = project(result(), Audience.AGENT, Disclosure(level=FeedbackLevel.NONE))
     assert visible["verdict"] == "rejected"
     assert not {"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty"} & set(visible)
-
-
-def test_record_has_a_level_of_its_own() -> None:
-    visible = project(record(FeedbackLevel.NONE), Audience.AGENT)
-    assert "criterion_results" not in visible["verification_result"]
-    assert "0.123" not in json.dumps(project(attempt(), Audience.AGENT))
-    assert "0.123" in json.dumps(project(attempt(FeedbackLevel.FULL), Audience.AGENT))
+    assert "criterion_results" not in project(record(FeedbackLevel.NONE), Audience.AGENT)["verification_result"]
+    displayed = ["0.123" in json.dumps(project(attempt(level), Audience.AGENT)) for level in LEVELS]
+    assert displayed == [level is FeedbackLevel.FULL for level in LEVELS]
 
 
 @pytest.mark.parametrize("audience", NOT_CONSUMER)

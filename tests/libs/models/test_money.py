@@ -75,28 +75,17 @@ def test_amount_is_read_from_its_own_digits(given_as: Any, amount: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "value",
     [
         "", " 1", "1 ", "1\n", "+1", ".5", "1.", "1e3", "1E-2", "1_000", "1,000", "0x10", "٣", "007", "1.2345678",
         "0.2500000", "NaN", "Infinity", "--1", "1.2.3", "$1",
-    ],
-)  # fmt: skip
-def test_text_without_a_plain_amount_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="Not an amount of money"):
-        parse_amount(text)
-    with pytest.raises(ValueError, match="Not an amount of money"):
-        parse_amount(JsonFloat(text) if text in {"1e3", "1E-2", "0.2500000", "NaN", "Infinity"} else text)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
+        *map(JsonFloat, ("1e3", "1E-2", "0.2500000", "NaN", "Infinity")),
         True, None, [], {}, b"1", float("nan"), float("inf"), -float("inf"), 1e300, 1e-7, 10**400,
         Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity"), Decimal("0.0000001"), Decimal("1E+999999"),
         Decimal("1E-999999"), Decimal("1." + "0" * 40 + "1"),
     ],
 )  # fmt: skip
-def test_value_without_an_amount_is_refused(value: Any) -> None:
+def test_value_without_a_plain_amount_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="Not an amount of money"):
         parse_amount(value)
 

@@ -26,17 +26,14 @@ def spec(**fields: Any) -> StatisticSpec:
     return StatisticSpec.model_validate({"name": "it", **fields})
 
 
-def test_count_filters_rows() -> None:
+def test_needed_columns_include_those_of_filters_once() -> None:
     genes = spec(stat="count", where=[LARGE_CHANGE, {"column": "FDR", "op": "<", "value": 0.05}])
     assert [(each.op, each.abs) for each in genes.where] == [(FilterOp.GT, True), (FilterOp.LT, False)]
     assert genes.needed_columns == ("log2FC", "FDR")
-
-
-def test_needed_columns_include_those_of_filters_once() -> None:
     found = spec(stat="pearson", columns=["x", "y"], where=[{"column": "y", "op": "neq", "value": 0}])
     assert found.needed_columns == ("x", "y")
-    assert spec(stat="count", tolerance=JsonFloat("0.0010")).tolerance == 0.001
-    assert spec(stat="count").needed_columns == ()
+    bare = spec(stat="count", tolerance=JsonFloat("0.0010"))
+    assert (bare.needed_columns, bare.tolerance) == ((), 0.001)
 
 
 @pytest.mark.parametrize("stat", ONE_COLUMN)
@@ -129,15 +126,12 @@ def test_filter_text_that_no_cell_has_is_refused(op: str, value: Any, fits: bool
     assert Filter.model_validate(raw).value == value if fits else codes(Filter, raw) == {"invalid_filter"}
 
 
-@pytest.mark.parametrize("name", ["read count_mean", "24h_mean", "log2 FC_mean", "Ä/ö", "n" * 300])
-def test_derived_statistics_accept_any_claim_name(name: str) -> None:
-    assert DerivedSpec(name=name, stat=Statistic.MEAN, column="x").name == name
-    assert codes(StatisticSpec, {"name": name, "stat": "mean", "column": "x"})
-
-
-@pytest.mark.parametrize("name", ["", "n" * 301, "a\nb", "a\x00", "\u202e", "a\u200bb"])
-def test_unprintable_claim_name_is_refused(name: str) -> None:
-    assert codes(DerivedSpec, {"name": name, "stat": "mean", "column": "x"})
+def test_derived_statistics_accept_any_printable_claim_name() -> None:
+    for name in ("read count_mean", "24h_mean", "log2 FC_mean", "Ä/ö", "n" * 300):
+        assert DerivedSpec(name=name, stat=Statistic.MEAN, column="x").name == name
+        assert codes(StatisticSpec, {"name": name, "stat": "mean", "column": "x"})
+    for name in ("", "n" * 301, "a\nb", "a\x00", "\u202e", "a\u200bb"):
+        assert codes(DerivedSpec, {"name": name, "stat": "mean", "column": "x"}), name
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53) + 1, 2**53 - 1)

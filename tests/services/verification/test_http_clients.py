@@ -21,7 +21,7 @@ from aex_runtime.http.strict_json import parse_strict
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.identity.tokens import LocalIssuer, LocalServiceTokens
 from aex_runtime.ids import RandomIds
-from aex_runtime.measures import UNMEASURED
+from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.telemetry import continue_trace
 from aex_runtime.tracing.sdk import recording_tracers
 from aex_verification.http_clients import FAILURES, PAUSE_S, CircuitBreaker, HttpAwards, HttpGovernance
@@ -52,26 +52,27 @@ class NoTokens:
 
 
 class Governance:
-    def __init__(self) -> None:
+    """Client of a governance that answers `says`, or not at all."""
+
+    def __init__(self, measures: Measures = UNMEASURED) -> None:
         self.watch = Watch()
         self.says: httpx.Response | None = None
-        self.calls = 0
+        self.sent: list[bytes] = []
         client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        self.client = HttpGovernance(
-            client, "http://governance", NoTokens(), CircuitBreaker(TRY_S, self.watch), UNMEASURED
-        )
+        breaker = CircuitBreaker(TRY_S, self.watch)
+        self.client = HttpGovernance(client, "http://governance", NoTokens(), breaker, measures)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        self.calls += 1
+        self.sent.append(request.content)
         if self.says is None:
             raise httpx.ReadTimeout("no answer", request=request)
         return self.says
 
     async def makes_a_call(self) -> bool:
-        before = self.calls
+        before = len(self.sent)
         with suppress(GovernanceUnavailable, GovernanceRefused):
             await self.client.validate(REQUEST)
-        return self.calls > before
+        return len(self.sent) > before
 
 
 REQUEST = ValidationRequest.model_validate(
@@ -154,18 +155,12 @@ async def test_missing_token_is_an_unavailable_service() -> None:
 @given(number=st.integers(-(10**21), 10**21) | st.floats(allow_nan=False, allow_infinity=False))
 async def test_every_number_is_sent_readably(number: float) -> None:
     assume(is_number(number))
-    sent: list[bytes] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(request.content)
-        return httpx.Response(200, content=b'{"valid": true, "action": "allow"}')
-
-    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
-        governance = HttpGovernance(client, "http://governance", NoTokens(), CircuitBreaker(TRY_S, Watch()), UNMEASURED)
-        claims, metadata = {"accuracy": number}, {"seen": [number, {"deep": number}]}
-        stored = json.loads(canonical_bytes({"claimed_metrics": claims, "execution_metadata": metadata}))
-        await governance.validate(ValidationRequest.model_validate({**REQUEST.model_dump(), **stored}))
-    reported = ValidationRequest.model_validate(parse_strict(sent[0]))
+    governance = Governance()
+    governance.says = httpx.Response(200, content=ALLOWED)
+    claims, metadata = {"accuracy": number}, {"seen": [number, {"deep": number}]}
+    stored = json.loads(canonical_bytes({"claimed_metrics": claims, "execution_metadata": metadata}))
+    await governance.client.validate(ValidationRequest.model_validate({**REQUEST.model_dump(), **stored}))
+    reported = ValidationRequest.model_validate(parse_strict(governance.sent[0]))
     assert reported.claimed_metrics["accuracy"] == number
     assert reported.execution_metadata == metadata
 

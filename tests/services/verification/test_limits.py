@@ -1,10 +1,7 @@
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_models.contract import AttemptStatus, Candidate
 from aex_models.governance import Party
@@ -76,19 +73,6 @@ def test_clock_set_back_changes_no_tokens() -> None:
     limit.take("a", START - timedelta(hours=1))
     with pytest.raises(RateLimited):
         limit.take("a", START - timedelta(hours=1))
-
-
-@given(st.lists(st.integers(min_value=0, max_value=3_000), max_size=200))
-def test_replays_never_exceed_burst_and_rate(pauses_ms: list[int]) -> None:
-    limit, now, passed, attempts = ReplayLimit(burst=5, per_s=2.0), START, 0, 0
-    for pause in pauses_ms:
-        now += timedelta(milliseconds=pause)
-        attempts += 1
-        with suppress(RateLimited):
-            limit.take("a", now)
-            passed += 1
-    assert passed <= 5 + 2.0 * (now - START).total_seconds() + 1e-6
-    assert passed >= min(attempts, 5)
 
 
 async def test_candidates_after_an_invalid_output_are_limited() -> None:

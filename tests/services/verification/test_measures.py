@@ -1,5 +1,4 @@
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,15 +12,13 @@ from aex_outcomes.engine.job import verify_candidate
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.grading import ConfinedGrader, make_job_payload
 from aex_verification.handlers.close import cancel_contract
-from aex_verification.http_clients import CircuitBreaker, HttpGovernance
 from aex_verification.measures import ATTEMPTS_TOTAL, ExtractionTimes
-from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.rules.records import Policy
 from tests.parts.measured import Measured
 from tests.parts.verification import NO_KEY, VerificationBench
 from tests.services.verification.flow import GOOD, SHORT, grade, opened, post, review
 from tests.services.verification.test_grading import WORDS, Noting, request
-from tests.services.verification.test_http_clients import REQUEST, NoTokens
+from tests.services.verification.test_http_clients import Governance
 
 ATTEMPTS, VERDICTS, ENDED = "aex_attempts_total", "aex_verdicts_total", "aex_contracts_ended_total"
 TOOK, LAG = ("aex_verification_seconds",), ("aex_verdict_lag_seconds",)
@@ -127,7 +124,7 @@ async def test_worker_reports_extraction_times() -> None:
     assert grade_result.result is not None
     ((name, took),) = measured.observed.items()
     assert name == ("aex_extraction_seconds", "text_quality")
-    assert 0 < took[0] < 10
+    assert took[0] > 0
 
 
 @pytest.mark.parametrize(
@@ -140,14 +137,10 @@ async def test_worker_reports_extraction_times() -> None:
     ],
 )
 async def test_governance_is_timed_by_its_answer(status: int, body: ValidationDecision | None, answer: str) -> None:
-    def answered(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(status, content=body.model_dump_json() if body else b"{}")
-
     measured = Measured()
-    async with httpx.AsyncClient(transport=httpx.MockTransport(answered)) as client:
-        governance = HttpGovernance(client, "http://g", NoTokens(), CircuitBreaker(5.0, lambda: 0.0), measured)
-        with suppress(GovernanceUnavailable, GovernanceRefused):
-            await governance.validate(REQUEST)
+    governance = Governance(measured)
+    governance.says = httpx.Response(status, content=body.model_dump_json() if body else b"{}")
+    assert await governance.makes_a_call()
     ((name, took),) = measured.observed.items()
     assert name == ("aex_governance_seconds", answer)
-    assert 0 <= took[0] < 5
+    assert took[0] >= 0

@@ -97,7 +97,6 @@ async def test_first_examination_starts_a_worker_and_leaves_none(scores: str) ->
     before = len(psutil.Process().children())
     limits = OutcomeConfig().sections()["statistics"].sandbox
     async with make_science_pool(Settings(science_workers=1), limits) as pool:
-        await asyncio.sleep(0.2)
         assert len(psutil.Process().children()) == before
         file = SourceFile("scores.csv", "text/csv", scores, DataOwner.AGENT)
         request = ExaminationRequest(

@@ -40,13 +40,24 @@ async def contract(client: httpx.AsyncClient, caller: str) -> dict[str, Any]:
     return dict(one)
 
 
-async def test_wait_for_a_held_candidate_ends_with_202() -> None:
+@pytest.mark.parametrize(
+    ("award", "code", "status", "problems"),
+    [
+        ({"consumer": Party(id="bot")}, 202, "held", []),
+        ({"verification": {"verifier": "strict"}}, 200, "invalid", [("/output/title", "missing")]),
+    ],
+)
+async def test_wait_for_a_held_or_invalid_candidate_ends(
+    award: dict[str, Any], code: int, status: str, problems: list[tuple[str, str]]
+) -> None:
     bench = VerificationBench()
-    await bench.award(consumer=Party(id="bot"))
+    await bench.award(**award)
     async with counter(bench) as client:
         await grade(bench, client, "one two three")
         answer = await post(client, "one two three", wait_s=30)
-        assert (answer.status_code, answer.json()["status"], answer.json()["verdict"]) == (202, "held", None)
+    body = answer.json()
+    assert (answer.status_code, body["status"], body["verdict"], body["counted"]) == (code, status, None, False)
+    assert [(each["path"], each["code"]) for each in body["errors"]] == problems
 
 
 async def test_wait_for_the_last_rejection_ends_with_the_contract() -> None:
@@ -75,18 +86,6 @@ async def test_replay_is_not_counted() -> None:
         headers = {"Authorization": "Bearer agent:bot"}
         stored = (await client.get(f"/v1/contracts/ctr_1/attempts/{answer['attempt_id']}", headers=headers)).json()
         assert (stored["counted"], (await contract(client, "agent:bot"))["attempts_used"]) == (True, 1)
-
-
-async def test_wait_for_an_invalid_output_ends_with_its_errors() -> None:
-    bench = VerificationBench()
-    await bench.award(verification={"verifier": "strict"})
-    async with counter(bench) as client:
-        await grade(bench, client, "one two three")
-        answer = await post(client, "one two three", wait_s=30)
-    body = answer.json()
-    assert (answer.status_code, body["status"]) == (200, "invalid")
-    assert (body["verdict"], body["counted"]) == (None, False)
-    assert [(each["path"], each["code"]) for each in body["errors"]] == [("/output/title", "missing")]
 
 
 @pytest.mark.parametrize(("terms", "is_visible"), [(PAID, True), (FREE, False)])

@@ -80,19 +80,14 @@ async def test_problem_refuses_the_work_and_warning_does_not(bench: Verification
     assert checked(other)["ok"]
 
 
-async def test_repeated_event_publishes_the_first_findings(bench: VerificationBench) -> None:
-    await submit(bench)
-    bench.trials.found = TrialFindings(problems=(SLOW,))
-    await submit(bench)
-    first, second = bench.emitted("work.checked")
-    assert (first.id, first.data) == (second.id, second.data)
-    assert len(bench.trials.requests) == 1
-
-
-async def test_concurrent_trials_publish_the_first_findings(bench: VerificationBench) -> None:
+async def test_repeated_and_concurrent_events_publish_the_first_findings(bench: VerificationBench) -> None:
     event = await submitted(bench)
     await asyncio.gather(*(bench.handlers["work.submitted"](event) for _ in range(2)))
+    trials = len(bench.trials.requests)
+    bench.trials.found = TrialFindings(problems=(SLOW,))
+    await submit(bench)
     assert len({(each.id, str(each.data)) for each in bench.emitted("work.checked")}) == 1
+    assert (len(bench.trials.requests), bench.events[-1].data["problems"]) == (trials, [])
 
 
 async def test_missing_sandbox_delays_the_work_without_limit(bench: VerificationBench) -> None:

@@ -7,16 +7,14 @@ def mismatch(name: str, severity: MismatchSeverity = MismatchSeverity.MINOR) -> 
     return ValueMismatch(name=name, claimed=1.0, actual=2.0, relative_error=0.5, severity=severity, secret=True)
 
 
-def test_mismatches_have_the_names_that_rules_read() -> None:
-    found = summarize_science(ScienceResult(passed=False, value_mismatches=(mismatch("mean"),)))
+def test_findings_have_the_names_that_rules_read() -> None:
+    violation = DomainViolation(name="mean", message="above 2", value=11.17, min=-5, max=2, source="domain")
+    found = summarize_science(
+        ScienceResult(passed=False, value_mismatches=(mismatch("mean"),), domain_violations=(violation,))
+    )
     assert found.mismatches == (
         {"name": "mean", "claimed": 1.0, "recomputed": 2.0, "relative_error": 0.5, "severity": "minor"},
     )
-
-
-def test_violation_has_its_bounds() -> None:
-    violation = DomainViolation(name="mean", message="above 2", value=11.17, min=-5, max=2, source="domain")
-    found = summarize_science(ScienceResult(passed=False, domain_violations=(violation,)))
     assert found.violations == (
         {"name": "mean", "message": "above 2", "value": 11.17, "min": -5, "max": 2, "source": "domain"},
     )

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionRe
 from aex_models.science import ReviewFailure, ScienceResult
 from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_models.work import Evaluation
+from aex_outcomes.config import DATA_SANDBOX
+from aex_verification.rules.records import Policy, verification_lease
 from aex_verification.rules.verdicts import (
     count_custom_runs,
     custom_time_limit_s,
@@ -109,3 +112,9 @@ def test_time_of_all_runs_is_bounded() -> None:
 
 def test_missing_sandbox_is_recognised() -> None:
     assert [lacks_sandbox(result(code)) for code in (None, CUSTOM, LOST)] == [False, False, True]
+
+
+def test_lease_outlasts_reading_and_review() -> None:
+    reading, reviewing = timedelta(milliseconds=DATA_SANDBOX.timeout_ms), timedelta(seconds=180)
+    assert verification_lease(reading, reviewing) > 2 * reading + reviewing
+    assert verification_lease(timedelta(0), timedelta(0)) == Policy().verification_lease
