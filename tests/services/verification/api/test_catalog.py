@@ -3,7 +3,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import pytest
 
 from aex_models.domains import Domain
 from aex_verification.api.catalog import MAX_CHARACTERS, MAX_COLUMNS
@@ -19,11 +18,6 @@ async def caller(role: str = "agent") -> AsyncIterator[httpx.AsyncClient]:
     async with counter(VerificationBench()) as client:
         client.headers["Authorization"] = f"Bearer {role}:reader"
         yield client
-
-
-async def inferred(body: Any) -> httpx.Response:
-    async with caller() as client:
-        return await client.post("/v1/domains/infer", json=body)
 
 
 async def test_any_token_reads_full_domains() -> None:
@@ -61,45 +55,43 @@ async def test_unknown_domain_is_a_404_that_names_the_list() -> None:
             assert "GET /v1/domains" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("body", "domain", "scores"),
-    [
+async def infer(client: httpx.AsyncClient, body: Any) -> httpx.Response:
+    return await client.post("/v1/domains/infer", json=body)
+
+
+async def test_guess_has_its_scores() -> None:
+    guesses: list[tuple[dict[str, Any], str | None, dict[str, float]]] = [
         ({"text": "Deep mutational fitness", "columns": ["mut_score"]}, NAMES[0], {NAMES[0]: 2.0}),
         ({"columns": ["", "rmsd"]}, NAMES[2], {NAMES[2]: 1.0}),
         ({"text": "traffic amber"}, None, {}),
         ({"text": "pearson of rmsd", "columns": []}, None, {NAMES[2]: 1.0, NAMES[3]: 1.0}),
         ({}, None, {}),
-    ],
-)
-async def test_guess_has_its_scores(body: Any, domain: str | None, scores: dict[str, float]) -> None:
-    answer = await inferred(body)
-    assert (answer.status_code, answer.json()) == (200, {"domain": domain, "scores": scores})
+    ]
+    async with caller() as client:
+        for body, domain, scores in guesses:
+            answer = await infer(client, body)
+            assert (answer.status_code, answer.json()) == (200, {"domain": domain, "scores": scores})
 
 
-async def test_input_is_bounded() -> None:
-    columns = ["c"] * MAX_COLUMNS
-    text = "rmsd " * ((MAX_CHARACTERS - MAX_COLUMNS) // 5)
-    assert (await inferred({"text": text, "columns": columns})).json()["domain"] == "molecular-dynamics"
-    for body in ({"text": f"{text}x", "columns": columns}, {"columns": ["x" * (MAX_CHARACTERS + 1)]}):
-        answer = await inferred(body)
-        assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "too_long")
-    assert (await inferred({"columns": [*columns, "c"]})).status_code == 422
-
-
-@pytest.mark.parametrize(
-    ("body", "pointers"),
-    [
+async def test_wrong_shapes_and_excess_are_refused_with_pointers() -> None:
+    columns, text = ["c"] * MAX_COLUMNS, "rmsd " * ((MAX_CHARACTERS - MAX_COLUMNS) // 5)
+    wrong: list[tuple[Any, list[str]]] = [
         ({"text": 5}, ["/text"]),
         ({"text": None}, ["/text"]),
         ({"columns": "rmsd"}, ["/columns"]),
         ({"columns": ["a", 5, "", None]}, ["/columns/1", "/columns/3"]),
         ({"title": "x"}, ["/title"]),
         ([], [""]),
-    ],
-)
-async def test_wrong_shapes_are_refused_with_pointers(body: Any, pointers: list[str]) -> None:
-    answer = await inferred(body)
-    assert (answer.status_code, [each["path"] for each in answer.json()["errors"]]) == (422, pointers)
+    ]
+    async with caller() as client:
+        for body, pointers in wrong:
+            answer = await infer(client, body)
+            assert (answer.status_code, [each["path"] for each in answer.json()["errors"]]) == (422, pointers)
+        assert (await infer(client, {"text": text, "columns": columns})).json()["domain"] == "molecular-dynamics"
+        for body in ({"text": f"{text}x", "columns": columns}, {"columns": ["x" * (MAX_CHARACTERS + 1)]}):
+            answer = await infer(client, body)
+            assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "too_long")
+        assert (await infer(client, {"columns": [*columns, "c"]})).status_code == 422
 
 
 def test_document_describes_domains() -> None:

@@ -38,13 +38,9 @@ async def verify(client: httpx.AsyncClient, body: Any, caller: str = "consumer:a
     return await client.post("/v1/verify", json=body, headers={"Authorization": f"Bearer {caller}", **headers})
 
 
-async def answered(body: Any) -> httpx.Response:
-    async with counter(VerificationBench()) as client:
-        return await verify(client, body)
-
-
 async def test_verdict_has_its_criteria_and_facts() -> None:
-    answer = await answered(BODY)
+    async with counter(VerificationBench()) as client:
+        answer = await verify(client, BODY)
     assert answer.status_code == 200
     result = answer.json()
     assert (result["verdict"], result["success"], result["bonus"]) == ("passed", True, "0.05")
@@ -106,9 +102,8 @@ async def test_platform_latency_may_be_given_and_is_else_indeterminate() -> None
     assert [each.json()["verdict"] for each in answers] == ["indeterminate", "passed", "rejected"]
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "pointers"),
-    [
+async def test_all_problems_are_reported_together() -> None:
+    wrong: list[tuple[dict[str, Any], int, list[str]]] = [
         ({"success_criteria": {"criteria": []}}, 400, ["/success_criteria/criteria"]),
         ({"success_criteria": None}, 400, ["/success_criteria"]),
         ({"evaluation": None}, 400, ["/evaluation/reference"]),
@@ -123,13 +118,12 @@ async def test_platform_latency_may_be_given_and_is_else_indeterminate() -> None
             400,
             ["/input", "/success_criteria/criteria/0/bonus", "/success_criteria/criteria/0/metric"],
         ),
-    ],
-)
-async def test_all_problems_are_reported_together(change: dict[str, Any], status: int, pointers: list[str]) -> None:
-    answer = await answered({**BODY, **change})
-    assert answer.status_code == status, answer.text
-    assert sorted({each["path"] for each in answer.json()["errors"]}) == pointers
-    assert answer.json()["code"] == "invalid_verification"
+    ]
+    async with counter(VerificationBench()) as client:
+        for change, status, pointers in wrong:
+            answer = await verify(client, BODY | change)
+            assert (answer.status_code, answer.json()["code"]) == (status, "invalid_verification"), answer.text
+            assert sorted({each["path"] for each in answer.json()["errors"]}) == pointers
 
 
 async def test_missing_object_or_output_is_422() -> None:
