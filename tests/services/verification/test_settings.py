@@ -30,9 +30,11 @@ def test_both_switches_are_reported_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("urls", [{}, {"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}])
-def test_governance_may_be_switched_off_on_embedded_backends(tmp_path: Path, urls: dict[str, str]) -> None:
-    text = f"{UNGOVERNED}\nverifiers: {{good: '{OPERATORS}:obey'}}"
-    assert create_app(configured(tmp_path, text).model_copy(update=urls)).title
+@pytest.mark.parametrize("verifiers", ["", f"verifiers: {{good: '{OPERATORS}:obey'}}"])
+def test_governance_may_be_switched_off_on_embedded_backends(
+    tmp_path: Path, urls: dict[str, str], verifiers: str
+) -> None:
+    assert create_app(configured(tmp_path, f"{UNGOVERNED}\n{verifiers}").model_copy(update=urls)).title
 
 
 @pytest.mark.parametrize(
