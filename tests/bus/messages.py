@@ -11,7 +11,7 @@ CHECKED = "work.checked"
 """Topic with one subscriber: work-publisher."""
 VERIFIED = "outcome.verified"
 """Three subscribers: governance, settlement, work-publisher."""
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 """Time limit of a wait; longer than any loaded machine needs."""
 
 

@@ -1,7 +1,10 @@
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+import resource
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import wraps
+from typing import Any, ParamSpec
 
 from aex_models.events import WorkChecked
 from aex_runtime.bus.memory import MemoryBus
@@ -9,11 +12,30 @@ from aex_runtime.bus.port import BusError, BusUnavailable, Outgoing
 from aex_runtime.store.port import Collection, Document, Query, Store, StoreUnavailable, T, Transaction
 from aex_runtime.unit_of_work import Unit
 from tests.bus.messages import TIMEOUT_S, stop
+from tests.simulation.engine.interleaving import simulated
 
 SERVICE = "verification"
 TOPIC = "work.checked"
 """From verification to work-publisher."""
 START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+P = ParamSpec("P")
+
+
+def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Run a test without threads and sockets on a loop whose time passes at once."""
+
+    @wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        simulated(test(*args, **kwargs))
+
+    return run
+
+
+class LoopClock:
+    def now(self) -> datetime:
+        return START + timedelta(seconds=asyncio.get_running_loop().time())
 
 
 def emit_checked(*names: str) -> Callable[[Unit], Awaitable[None]]:
@@ -96,6 +118,17 @@ class RecordingStore(FailingStore):
 
 def lower_bound(query: Query) -> str | int | None:
     return next((bound.value for bound in query.bounds if bound.comparison == ">="), None)
+
+
+@contextmanager
+def full_disk(limit_bytes: int) -> Iterator[None]:
+    """Let no file of this process grow beyond the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @asynccontextmanager

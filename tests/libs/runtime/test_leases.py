@@ -3,13 +3,13 @@ from datetime import timedelta
 
 import pytest
 
-from aex_runtime.clock import SetClock, WallClock
+from aex_runtime.clock import SetClock
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import LeaderElection, Lease, LeaseLost, Leases
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Store, Transaction
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import SERVICE, START, FailingStore, later, running
+from tests.libs.runtime.background import SERVICE, START, FailingStore, LoopClock, in_virtual_time, later, running
 
 TTL = timedelta(seconds=10)
 SKEW = timedelta(seconds=2)
@@ -143,10 +143,11 @@ class Work:
 
 
 def election(store: Store, name: str, ttl: timedelta = timedelta(milliseconds=150)) -> LeaderElection:
-    clock = WallClock()
+    clock = LoopClock()
     return LeaderElection(Leases(SERVICE, store, clock, name, max_skew=timedelta()), clock, SeededIds(1), "outbox", ttl)
 
 
+@in_virtual_time
 async def test_work_runs_in_one_process_and_moves_on_when_that_one_stops() -> None:
     store, first, second = MemoryStore(), Work(), Work()
     async with running(election(store, "a").run(first)) as task:
@@ -161,6 +162,7 @@ async def test_work_runs_in_one_process_and_moves_on_when_that_one_stops() -> No
     assert (first.tokens, second.tokens) == ([1], [2])
 
 
+@in_virtual_time
 async def test_work_stops_while_its_lease_cannot_be_renewed_or_is_lost() -> None:
     store, work = FailingStore(MemoryStore()), Work()
     async with running(election(store, "a").run(work)):
@@ -169,12 +171,13 @@ async def test_work_stops_while_its_lease_cannot_be_renewed_or_is_lost() -> None
         await eventually(lambda: work.active == 0)
         store.down = False
         await eventually(lambda: work.active == 1)
-        ahead = Leases(SERVICE, store, SetClock(WallClock().now() + timedelta(hours=1)), "b")
+        ahead = Leases(SERVICE, store, SetClock(LoopClock().now() + timedelta(hours=1)), "b")
         await acquired(ahead, ttl=timedelta(hours=1))
         await eventually(lambda: work.active == 0)
     assert work.tokens == [1, 2]
 
 
+@in_virtual_time
 async def test_failure_of_the_work_is_raised() -> None:
     async def fail(_: Lease) -> None:
         raise RuntimeError("the work is broken")

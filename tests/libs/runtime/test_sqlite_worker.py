@@ -20,16 +20,17 @@ def worker_of(process: Process, **options: Any) -> GroupWorker[int, int]:
 
 
 async def test_requests_above_the_limit_are_refused_at_once() -> None:
-    gate = threading.Event()
+    entered, gate = threading.Event(), threading.Event()
 
     def answer(_: sqlite3.Connection, requests: Sequence[int]) -> list[int]:
+        entered.set()
         gate.wait()
         return list(requests)
 
     worker = worker_of(answer, max_waiting=3)
-    held = asyncio.create_task(worker.submit(0, 10))
-    await asyncio.sleep(0.05)
-    waiting = [asyncio.create_task(worker.submit(number, 10)) for number in range(3)]
+    held = asyncio.create_task(worker.submit(0, 60))
+    await asyncio.to_thread(entered.wait)
+    waiting = [asyncio.create_task(worker.submit(number, 60)) for number in range(3)]
     await asyncio.sleep(0)
     with pytest.raises(StoreUnavailable, match="3 requests wait already"):
         await worker.submit(9, 10)
@@ -40,7 +41,7 @@ async def test_requests_above_the_limit_are_refused_at_once() -> None:
 
 
 async def test_requests_during_the_wait_for_the_lock_share_a_group() -> None:
-    released, groups = threading.Event(), list[int]()
+    entered, released, groups = threading.Event(), threading.Event(), list[int]()
 
     def answer(_: sqlite3.Connection, requests: Sequence[int]) -> list[int]:
         groups.append(len(requests))
@@ -48,13 +49,14 @@ async def test_requests_during_the_wait_for_the_lock_share_a_group() -> None:
 
     @contextmanager
     def lock() -> Iterator[None]:
+        entered.set()
         released.wait()
         yield
 
     worker = worker_of(answer, max_group=10, lock=lock)
-    first = asyncio.create_task(worker.submit(0, 10))
-    await asyncio.sleep(0.05)
-    others = [asyncio.create_task(worker.submit(number, 10)) for number in range(1, 4)]
+    first = asyncio.create_task(worker.submit(0, 60))
+    await asyncio.to_thread(entered.wait)
+    others = [asyncio.create_task(worker.submit(number, 60)) for number in range(1, 4)]
     await asyncio.sleep(0)
     released.set()
     assert await asyncio.gather(first, *others) == [0, 1, 2, 3]

@@ -49,16 +49,12 @@ async def test_failure_is_counted_by_its_result_and_not_timed(error: Exception, 
     assert not measured.observed
 
 
-async def test_undecodable_message_is_counted_as_a_dead_letter() -> None:
-    measured = await measured_of(succeed, Delivery(TOPIC, Message({}, b"?"), 1))
-    assert measured.counted == {(DELIVERIES, TOPIC, "dead_letter"): 1}
-
-
-async def test_unwritten_dead_letter_is_counted_as_waiting() -> None:
-    store = FailingStore(MemoryStore())
-    store.down = True
-    measured = await measured_of(failing(Poison("never")), delivery(event()), store=store)
-    assert measured.counted == {(DELIVERIES, TOPIC, "waiting"): 1}
+async def test_undecodable_message_is_a_dead_letter_once_that_is_written() -> None:
+    store, unreadable = FailingStore(MemoryStore()), Delivery(TOPIC, Message({}, b"?"), 1)
+    for down, result in ((True, "waiting"), (False, "dead_letter")):
+        store.down = down
+        measured = await measured_of(succeed, unreadable, store=store)
+        assert measured.counted == {(DELIVERIES, TOPIC, result): 1}
 
 
 async def test_embedded_queue_reports_the_age_of_its_oldest_event(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -16,12 +17,37 @@ from aex_runtime.bus.pubsub_queue import PubSubQueue
 from aex_runtime.bus.pubsub_stream import FlowControl, Subscription
 from aex_runtime.ids import SeededIds
 from tests.bus.contract import IMPATIENT
-from tests.bus.messages import CHECKED, Recorder, eventually, outgoing, stop
+from tests.bus.messages import CHECKED, TIMEOUT_S, Recorder, eventually, outgoing, stop
 from tests.libs.runtime.bus.pubsub_peer import PubSubPeer, listening
 
 SERVICE = "work-publisher"
-LEASE = timedelta(milliseconds=200)
+LEASE = timedelta(seconds=10)
 AT_ONCE = Retry(timedelta())
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """Event loop whose time can be moved forward."""
+
+    skipped_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.skipped_s
+
+
+def on_skipping_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+            runner.run(test())
+
+    return run
+
+
+async def skip(by: timedelta) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SkippingLoop)
+    loop.skipped_s += by.total_seconds()
+    await asyncio.sleep(0.02)  # what is due now runs
 
 
 class Harness:
@@ -45,7 +71,7 @@ class Harness:
             await self.queue.resolve(await self.lease(), AT_ONCE)
 
     async def expire(self) -> None:
-        await asyncio.sleep(LEASE.total_seconds() + 0.01)
+        await skip(LEASE + timedelta(milliseconds=10))
 
     async def _republish(self, messages: Sequence[tuple[Outgoing, int]], _: float) -> None:
         self.republished += messages
@@ -59,8 +85,9 @@ async def harness(lease: timedelta = LEASE) -> AsyncIterator[Harness]:
         await connection.close()
 
 
+@on_skipping_loop
 async def test_attempts_of_many_waiting_messages_are_counted() -> None:
-    async with harness(timedelta(seconds=10)) as h:
+    async with harness() as h:
         for number in range(50):
             h.deliver(str(number), f"ack-{number}")
         for attempt in range(1, 9):
@@ -74,6 +101,7 @@ async def test_attempts_of_many_waiting_messages_are_counted() -> None:
         assert [attempts for _, attempts in h.republished] == [8] * 50
 
 
+@on_skipping_loop
 async def test_redelivered_message_keeps_its_attempts() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
@@ -89,6 +117,7 @@ async def test_redelivered_message_keeps_its_attempts() -> None:
         assert h.republished == []
 
 
+@on_skipping_loop
 async def test_message_with_an_expired_lease_is_released_and_forgotten() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
@@ -97,13 +126,15 @@ async def test_message_with_an_expired_lease_is_released_and_forgotten() -> None
         assert (await h.queue.lease(1)).messages == []
         extending = asyncio.create_task(h.queue.extend_leases())
         await eventually(lambda: h.peer.modified == [("ack-1", 0)])
-        await asyncio.sleep(7 * LEASE.total_seconds())
+        for _ in range(7):
+            await skip(LEASE)
         assert h.peer.modified == [("ack-1", 0)]
         await stop(extending)
         h.deliver("a", "ack-2", attempt=3)
         assert (await h.lease()).delivery.attempt == 3
 
 
+@on_skipping_loop
 async def test_message_with_an_expired_lease_is_not_republished() -> None:
     async with harness() as h:
         h.deliver("a", "ack-1")
@@ -114,6 +145,7 @@ async def test_message_with_an_expired_lease_is_not_republished() -> None:
         assert h.peer.acked == []
 
 
+@on_skipping_loop
 async def test_handled_message_with_an_expired_lease_has_one_handler() -> None:
     async with harness() as h:
         h.peer.down = True
@@ -122,22 +154,24 @@ async def test_handled_message_with_an_expired_lease_has_one_handler() -> None:
         extending = asyncio.create_task(h.queue.extend_leases())
         await h.expire()
         h.peer.down = False
-        await eventually(lambda: h.peer.modified.count(("ack-1", 1)) >= 2)
+        await eventually(lambda: h.peer.modified.count(("ack-1", 10)) >= 2)
         h.deliver("a", "ack-2", attempt=2)
         assert (await h.queue.lease(1)).messages == []
-        await eventually(lambda: ("ack-2", 1) in h.peer.modified)
+        await eventually(lambda: ("ack-2", 10) in h.peer.modified)
         await stop(extending)
         await h.queue.resolve(message, Ack())
         await h.queue.release_all()
         assert h.peer.acked == ["ack-2"]
 
 
+@on_skipping_loop
 async def test_message_that_takes_its_time_is_confirmed_soon_after_it_came() -> None:
-    async with harness(timedelta(seconds=10)) as h:
+    async with harness(timedelta(seconds=600)) as h:
         extending = asyncio.create_task(h.queue.extend_leases())
         h.deliver("a", "ack-1")
-        async with asyncio.timeout(3):
-            await eventually(lambda: h.peer.modified == [("ack-1", 10)])
+        await asyncio.sleep(0)
+        await skip(timedelta(seconds=61))  # a tenth of the lease
+        await eventually(lambda: h.peer.modified == [("ack-1", 600)])
         await stop(extending)
 
 
@@ -153,14 +187,15 @@ async def test_consumer_raises_the_error_of_its_lease_extension() -> None:
         consumer = asyncio.create_task(bus.consume(SERVICE, [CHECKED], recorder, 1))
         await bus.publish([outgoing("a")])
         with pytest.raises(ExceptionGroup) as failure:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(TIMEOUT_S):
                 await consumer
         assert failure.group_contains(RuntimeError, match="no jitter")
         await bus.close()
 
 
+@on_skipping_loop
 async def test_suspects_are_leased_alone() -> None:
-    async with harness(timedelta(seconds=10)) as h:
+    async with harness() as h:
         for number in range(3):
             h.deliver(f"suspect-{number}", f"ack-{number}", attempt=4)
         h.deliver("good", "ack-good", attempt=3)

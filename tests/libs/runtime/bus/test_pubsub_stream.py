@@ -18,30 +18,17 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def test_next_stream_adds_waiting_messages_to_its_window() -> None:
+async def test_waiting_messages_widen_the_window_of_the_next_stream() -> None:
     window = FlowControl(8)
     assert window.open() == 8
     for _ in range(5):
-        window.wait_until(now() + 60)
-    assert window.open() == 13
-
-
-async def test_due_messages_do_not_widen_the_window() -> None:
-    window = FlowControl(8)
-    for _ in range(5):
-        window.wait_until(now() - 1)
-    window.wait_until(now() + 60)
-    assert window.open() == 9
-
-
-async def test_window_is_outgrown_below_half_of_its_work_limit() -> None:
-    window = FlowControl(8)
+        window.wait_until(now() - 1)  # due at once
     for _ in range(4):
         window.wait_until(now() + 60)
     assert not window.outgrown.is_set()
     window.wait_until(now() + 60)
-    assert window.outgrown.is_set()
-    window.open()
+    assert window.outgrown.is_set()  # less than half is left for work
+    assert window.open() == 13
     assert not window.outgrown.is_set()
 
 
@@ -103,13 +90,10 @@ async def test_outage_does_not_draw_the_backlog_into_one_consumer() -> None:
     assert len(peer.streams) == 1
 
 
-async def test_failures_retry_at_once_above_the_total_limit() -> None:
-    window, far = FlowControl(8, total_limit=20), now() + 60
-    assert [window.wait_until(far) for _ in range(12)] == [far] * 12
+async def test_failures_retry_at_once_above_the_total_limit_unless_the_window_is_fixed() -> None:
+    far = now() + 60
+    window, fixed = FlowControl(8, total_limit=20), FlowControl(8, total_limit=8)
+    for each in (window, fixed):
+        assert [each.wait_until(far) for _ in range(12)] == [far] * 12
     assert window.wait_until(far) < now() + 1
     assert window.wait_until(now() - 1) < now()
-
-
-async def test_fixed_window_keeps_the_delays() -> None:
-    window, far = FlowControl(8, total_limit=8), now() + 60
-    assert [window.wait_until(far) for _ in range(12)] == [far] * 12

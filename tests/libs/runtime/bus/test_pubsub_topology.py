@@ -34,10 +34,6 @@ def test_invalid_count_is_no_attempt(count: str) -> None:
     assert split_bus_attributes(attributes, PLAIN.data) == (PLAIN, "settlement", 0)
 
 
-def test_topics_end_with_the_dead_letters() -> None:
-    assert topic_ids(TOPICS) == (*TOPICS, DEAD_LETTERS)
-
-
 def test_each_subscriber_has_a_subscription() -> None:
     specs = list(subscription_specs(TOPICS))
     declared = {(topic.name, service) for topic in TOPICS.values() for service in topic.subscribers}

@@ -4,16 +4,26 @@ from datetime import timedelta
 
 import pytest
 
-from aex_runtime.bus.port import Outgoing
+from aex_runtime.bus.port import BusUnavailable, Outgoing
 from aex_runtime.bus.wire import decode
+from aex_runtime.clock import epoch_micros
 from aex_runtime.leases import Leases
+from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
 from aex_runtime.records import outbox_table
 from aex_runtime.store.port import Transaction
 from aex_runtime.store.table import RecordOfNewerVersion
-from tests.libs.runtime.background import SERVICE, RecordingBus, eventually_async, running
+from tests.libs.runtime.background import (
+    SERVICE,
+    START,
+    RecordingBus,
+    RecordingStore,
+    eventually_async,
+    lower_bound,
+    running,
+)
 from tests.libs.runtime.outbox.process import GRACE, Outbox
 
-MS = timedelta(milliseconds=1)
+MS, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
 
 
 async def test_published_message_is_the_emitted_event(outbox: Outbox) -> None:
@@ -94,3 +104,48 @@ async def test_event_of_a_newer_version_ends_the_sweeper_and_its_lease(outbox: O
         await outbox.process("c").pump.run()
     assert await Leases(SERVICE, store, outbox.clock, "b").acquire("outbox", timedelta(seconds=1)) is not None
     assert await outbox.rows() == 1
+
+
+async def test_sweep_begins_at_the_end_of_the_last_one(outbox: Outbox) -> None:
+    outbox.store = store = RecordingStore(outbox.store)
+    other, sweeper = outbox.process(), outbox.process("b").pump
+    for seconds in range(20):
+        await other.emit(*(f"work_{seconds}_{number}" for number in range(4)))
+        outbox.clock.advance(SECOND)
+        await sweeper.sweep()
+        start = None if seconds == 0 else epoch_micros(outbox.clock.now() - SECOND - MARGIN)
+        assert set(map(lower_bound, store.take_queries())) == {start}
+    assert len(outbox.bus.published) == 19 * 4  # the others are younger than the grace
+
+
+async def test_sweep_continues_after_an_outage(outbox: Outbox) -> None:
+    outbox.store = store = RecordingStore(outbox.store)
+    sweeper, names = outbox.process("b").pump, [f"work_{number}" for number in range(9)]
+    await outbox.emit_each(outbox.process(), names, SECOND)
+    outbox.clock.advance(MARGIN)
+    outbox.bus.down_after = 2
+    with pytest.raises(BusUnavailable):
+        await sweeper.sweep()
+    store.take_queries()
+    outbox.bus.down_after = None
+    assert await sweeper.sweep() == 3
+    assert lower_bound(store.take_queries()[0]) == epoch_micros(START + 5 * SECOND)
+    assert outbox.bus.published == names
+
+
+async def test_very_late_commit_is_swept_within_a_minute(outbox: Outbox) -> None:
+    sweeper = outbox.process("b").pump
+    await sweeper.sweep()
+    await outbox.process_behind(timedelta(hours=1)).emit("work_1")
+    assert await sweeper.sweep() == 0
+    outbox.clock.advance(FULL_SCAN_INTERVAL)
+    assert await sweeper.sweep() == 1
+
+
+async def test_new_leader_sweeps_from_the_beginning(outbox: Outbox) -> None:
+    pump = outbox.process("b").pump
+    await pump.sweep()
+    await outbox.process_behind(timedelta(hours=1)).emit("work_1")
+    async with running(pump.run()):
+        await eventually_async(outbox.is_empty)
+    assert outbox.bus.published == ["work_1"]

@@ -18,7 +18,7 @@ from tests.libs.runtime.process.sample import HANGS, LOSES
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[4]
-TIMEOUT_S = 30
+TIMEOUT_S = 100
 
 
 @dataclass
@@ -70,14 +70,6 @@ def served(**environment: str) -> Iterator[Served]:
                 running.close_pipe()
 
 
-def test_service_ends_when_the_parents_pipe_closes() -> None:
-    with served() as service:
-        service.until_ready()
-        service.close_pipe()
-        code, out, _ = service.ended()
-        assert (code, out) == (0, "")
-
-
 def test_service_ends_with_its_parent_during_a_hanging_start() -> None:
     with served(**{HANGS: "at the start"}) as service:
         assert service.process.stderr is not None
@@ -85,16 +77,6 @@ def test_service_ends_with_its_parent_during_a_hanging_start() -> None:
         service.close_pipe()
         code, _, err = service.ended()
         assert (code, err) == (0, "")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_stops_the_service(number: signal.Signals) -> None:
-    with served() as service:
-        service.until_ready()
-        service.process.send_signal(number)
-        code, out, err = service.ended()
-        assert (code, out) == (0, "")
-        assert {json.loads(line)["service"] for line in err.splitlines()} == {"tests"}
 
 
 def test_service_without_a_vital_part_ends_with_3() -> None:
@@ -116,19 +98,18 @@ def test_event_streams_end_at_once_at_a_stop() -> None:
             assert next(pieces) == b": begins\n\n"
             service.process.send_signal(signal.SIGTERM)
             assert list(pieces) == []  # to its proper end: the drain would cut it after a second
-        code, _, err = service.ended()
-        assert code == 0
+        code, out, err = service.ended()
+        assert (code, out) == (0, "")
+        assert {json.loads(line)["service"] for line in err.splitlines()} == {"tests"}
         assert "Cancel" not in err
 
 
 def test_hanging_stop_ends_with_the_stacks_of_all_threads() -> None:
     with served(**{HANGS: "at the end"}) as service:
         service.until_ready()
-        begin = time.monotonic()
         service.close_pipe()
         code, _, err = service.ended()
         assert code == 1
-        assert time.monotonic() - begin < 20
         assert "in _lifespan" in err
 
 

@@ -1,28 +1,30 @@
 import asyncio
 from datetime import timedelta
+from functools import partial
 
-import pytest
 from structlog.testing import capture_logs
 
 from aex_models.events import ContractCancelled, Event
 from aex_runtime.background import Background
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Message, Outgoing
-from aex_runtime.clock import SetClock, WallClock
+from aex_runtime.clock import SetClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.records import Timer
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.unit_of_work import Unit, UnitOfWork
-from tests.libs.runtime.http.sample import until
+from tests.bus.messages import eventually
+from tests.libs.runtime.background import LoopClock, eventually_async, in_virtual_time
 from tests.parts.measured import Measured
 
 SERVICE = "work-publisher"
 
 
 class Service:
-    def __init__(self, bus: MemoryBus | None = None) -> None:
-        self.store, self.bus, self.clock = MemoryStore(), bus or MemoryBus(), WallClock()
+    def __init__(self) -> None:
+        self.store, self.clock = MemoryStore(), LoopClock()
+        self.bus = MemoryBus(self.clock)
         self.measured = Measured()
         self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds(), measures=self.measured)
         self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.committed)
@@ -41,12 +43,11 @@ class Service:
         (spec,) = (each for each in self.work.gauges() if each.name == name)
         return await spec.read()
 
-    async def until_positive(self, name: str) -> None:
-        async with asyncio.timeout(10):
-            while not await self.gauge(name):  # noqa: ASYNC110 a gauge reports no change
-                await asyncio.sleep(0.01)
+    async def is_positive(self, name: str) -> bool:
+        return await self.gauge(name) > 0
 
 
+@in_virtual_time
 async def test_crashed_task_is_restarted_counted_and_ends_with_the_others() -> None:
     service = Service()
     lives: list[str] = []
@@ -62,13 +63,14 @@ async def test_crashed_task_is_restarted_counted_and_ends_with_the_others() -> N
 
     with capture_logs() as lines:
         async with service.work.running({}, {}, tasks={"sealer": piece}):
-            await until(lambda: len(lives) == 2)
+            await eventually(lambda: len(lives) == 2)
             assert service.measured.counted["aex_background_restarts_total",] == 1
     assert lives == ["began", "began", "ended"]
     assert [line["piece"] for line in lines if line["event"] == "background_crashed"] == ["sealer"]
     assert "CANARY" not in str(lines)
 
 
+@in_virtual_time
 async def test_timer_set_by_an_event_fires() -> None:
     service = Service()
     fired: list[Timer] = []
@@ -84,10 +86,11 @@ async def test_timer_set_by_an_event_fires() -> None:
 
     async with service.work.running({"contract.cancelled": sets}, {"remind": fires}):
         await service.emit("ctr_1")
-        await until(lambda: bool(fired))
+        await eventually(lambda: bool(fired))
     assert [timer.subject for timer in fired] == ["ctr_1"]
 
 
+@in_virtual_time
 async def test_events_of_a_stopping_handler_are_published() -> None:
     service = Service()
     inside = asyncio.Event()
@@ -101,16 +104,14 @@ async def test_events_of_a_stopping_handler_are_published() -> None:
         await service.emit("ctr_1")
         await inside.wait()
     async with service.work.running({"contract.cancelled": service.handle}, {}):
-        await until(lambda: service.seen == ["ctr_1-follows"])
+        await eventually(lambda: service.seen == ["ctr_1-follows"])
 
 
-@pytest.mark.parametrize("name", ["aex_outbox_oldest_seconds", "aex_timers_overdue_seconds", "aex_dead_letters"])
-async def test_idle_service_has_no_backlog(name: str) -> None:
-    assert await Service().gauge(name) == 0
-
-
+@in_virtual_time
 async def test_gauges_measure_waiting_timers_and_events() -> None:
     service = Service()
+    for name in ("aex_outbox_oldest_seconds", "aex_timers_overdue_seconds", "aex_dead_letters"):
+        assert await service.gauge(name) == 0
     a_minute_ago = SetClock(service.clock.now() - timedelta(minutes=1))
 
     async def fn(unit: Unit) -> None:
@@ -118,10 +119,12 @@ async def test_gauges_measure_waiting_timers_and_events() -> None:
 
     await UnitOfWork(SERVICE, service.store, a_minute_ago, service.work.committed).run(fn)
     await service.emit("ctr_1")
-    assert 60 <= await service.gauge("aex_timers_overdue_seconds") < 120
-    assert 0 < await service.gauge("aex_outbox_oldest_seconds") < 60
+    await asyncio.sleep(5)
+    assert await service.gauge("aex_timers_overdue_seconds") == 65
+    assert await service.gauge("aex_outbox_oldest_seconds") == 5
 
 
+@in_virtual_time
 async def test_failing_events_are_measured_until_one_is_handled() -> None:
     service = Service()
     away = True
@@ -134,17 +137,18 @@ async def test_failing_events_are_measured_until_one_is_handled() -> None:
     async with service.work.running({"contract.cancelled": handle}, {}):
         assert await service.gauge("aex_events_failing_seconds") == 0
         await service.emit("ctr_1")
-        await service.until_positive("aex_events_failing_seconds")
+        await eventually_async(partial(service.is_positive, "aex_events_failing_seconds"))
         away = False
-        await until(lambda: service.seen == ["ctr_1"])
+        await eventually(lambda: service.seen == ["ctr_1"])
         await asyncio.sleep(0)
         assert await service.gauge("aex_events_failing_seconds") == 0
 
 
+@in_virtual_time
 async def test_dead_letter_is_counted_and_fails_no_longer() -> None:
     service = Service()
     async with service.work.running({"contract.cancelled": service.handle}, {}):
         await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
-        await service.until_positive("aex_dead_letters")
+        await eventually_async(partial(service.is_positive, "aex_dead_letters"))
         assert await service.gauge("aex_events_failing_seconds") == 0
     assert await service.gauge("aex_dead_letters") == 1

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -69,35 +67,3 @@ async def test_databases_of_one_project_are_apart(emulators: Emulators) -> None:
     assert await named.get(WORKS, "w1") is None
     await default.close()
     await named.close()
-
-
-def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-
-
-def test_missing_google_libraries_name_the_extra() -> None:
-    ran = run("""
-import sys
-sys.modules |= {"grpc": None, "google.pubsub_v1": None}
-from aex_runtime.bus.factory import open_bus
-from aex_runtime.store.factory import open_store
-open_store("memory:")
-for opened, url in ((open_bus, "pubsub://a-project"), (open_store, "firestore://my-project")):
-    try:
-        opened(url)
-    except ValueError as error:
-        print(error)
-""")
-    needs = "needs Google's libraries: pip install 'aex-runtime[google]'"
-    assert ran.stdout.splitlines() == [f"a Pub/Sub bus {needs}", f"a Firestore store {needs}"]
-
-
-def test_embedded_backends_load_none_of_googles_libraries() -> None:
-    ran = run("""
-import sys
-import aex_runtime.bus.factory
-from aex_runtime.store.factory import open_store
-open_store("sqlite:///unused.sqlite3")
-sys.exit(sorted(name for name in sys.modules if name.partition(".")[0] in {"google", "grpc"}) or 0)
-""")
-    assert (ran.returncode, ran.stderr) == (0, "")

@@ -77,18 +77,6 @@ async def test_body_that_looks_like_a_marker_is_still_a_body(store: SpillingStor
         assert (await read(store, "w1")).body == body
 
 
-async def test_large_body_is_updated(store: SpillingStore) -> None:
-    await write(store, "w1", LARGE)
-
-    async def fn(transaction: Transaction) -> None:
-        seen = await transaction.get(WORKS, "w1")
-        assert seen is not None
-        transaction.update(WORKS, seen, seen.body[:-1] + b'y"', {})
-
-    await store.transact(fn)
-    assert (await read(store, "w1")).body == LARGE[:-1] + b'y"'
-
-
 async def test_unavailable_blobs_prevent_the_commit(
     store: SpillingStore, inner: MemoryStore, blobs: FailingBlobs
 ) -> None:

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from aex_runtime.clock import SetClock, WallClock
+from aex_runtime.clock import SetClock
 from aex_runtime.low_watermark import MARGIN
 from aex_runtime.records import Poison, RetryLater, Timer
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store, StoreUnavailable, T, Transaction
 from aex_runtime.store.transactions import BufferedTransaction
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import START, FailingStore, later, running
+from tests.libs.runtime.background import START, FailingStore, LoopClock, in_virtual_time, later, running
 from tests.libs.runtime.timers.process import KIND, POLICY, RARE_POLL, Firings, Process, fail_with
 
 
@@ -61,26 +61,8 @@ async def test_error_decides_the_wait_of_its_timer(store: Store, error: Exceptio
     assert timer.due_at == START + delay
 
 
-async def test_timer_that_was_not_deleted_fires_twice(each_store: Store) -> None:
-    store = FailingStore(each_store)
-
-    async def cut_off(_: Timer) -> None:
-        store.down = len(firings.fired) == 1
-
-    firings = Firings(cut_off)
-    process = Process(store, SetClock(START), firings)
-    await process.set("ctr_1", START)
-    await process.sweeper.fire_due(START)
-    with pytest.raises(StoreUnavailable):
-        await process.sweeper.fire_due(START)
-    store.down = False
-    await process.sweeper.fire_due(START)
-    assert firings.subjects == ["ctr_1", "ctr_1"]
-    assert await process.sweeper.fire_due(later(days=1)) == 0
-
-
-async def test_timer_that_cannot_be_deleted_fires_until_it_is(store: Store) -> None:
-    failing, clock = FailingStore(store), SetClock(START)
+async def test_timer_that_cannot_be_deleted_fires_until_it_is(each_store: Store) -> None:
+    failing, clock = FailingStore(each_store), SetClock(START)
 
     async def cut_off(_: Timer) -> None:
         failing.down = len(firings.fired) < 3
@@ -91,6 +73,9 @@ async def test_timer_that_cannot_be_deleted_fires_until_it_is(store: Store) -> N
     for fired in (1, 2, 3):
         assert await process.sweeper.fire_due(clock.now()) == 1
         assert len(firings.fired) == fired
+        if failing.down:
+            with pytest.raises(StoreUnavailable):
+                await process.sweeper.fire_due(clock.now())
         failing.down = False
         clock.advance(MARGIN + timedelta(seconds=5))
     assert await process.sweeper.fire_due(clock.now()) == 0
@@ -110,6 +95,7 @@ class ReadOnlyTimers(FailingStore):
         return await super().transact(attempt)
 
 
+@in_virtual_time
 async def test_timer_with_an_unsaved_result_waits_before_its_retry() -> None:
     fired_at: list[float] = []
 
@@ -117,7 +103,7 @@ async def test_timer_with_an_unsaved_result_waits_before_its_retry() -> None:
         fired_at.append(asyncio.get_running_loop().time())
 
     store = ReadOnlyTimers(MemoryStore())
-    process = Process(store, WallClock(), handler, policy=RARE_POLL)
+    process = Process(store, LoopClock(), handler, policy=RARE_POLL)
     await process.set("ctr_1", START)
     store.refuses = True
     async with running(process.sweeper.run()):

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from aex_runtime.clock import SetClock, WallClock, epoch_micros
+from aex_runtime.clock import SetClock, epoch_micros
 from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
 from aex_runtime.records import Timer
 from aex_runtime.store.memory import MemoryStore
@@ -12,12 +12,21 @@ from aex_runtime.store.port import Store
 from aex_runtime.timers import TimerPolicy
 from aex_runtime.unit_of_work import Unit
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import START, FailingStore, RecordingStore, lower_bound, running
+from tests.libs.runtime.background import (
+    START,
+    FailingStore,
+    LoopClock,
+    RecordingStore,
+    in_virtual_time,
+    lower_bound,
+    running,
+)
 from tests.libs.runtime.timers.process import KIND, Firings, Process
 
 
+@in_virtual_time
 async def test_query_begins_at_the_end_of_the_last_one() -> None:
-    store, clock, firings = RecordingStore(MemoryStore()), WallClock(), Firings()
+    store, clock, firings = RecordingStore(MemoryStore()), LoopClock(), Firings()
     process = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=20)))
     async with running(process.sweeper.run()):
         for number in range(3):
@@ -87,6 +96,7 @@ async def test_timer_for_the_past_or_after_a_clock_change_fires_at_once(
         clock.advance(timedelta(seconds=10))
 
 
+@in_virtual_time
 async def test_watermark_does_not_pass_a_firing_timer() -> None:
     store, clock, gate = FailingStore(MemoryStore()), SetClock(START), asyncio.Event()
 
@@ -111,6 +121,7 @@ async def test_watermark_does_not_pass_a_firing_timer() -> None:
         await eventually(lambda: firings.subjects.count("slow") == 2)
 
 
+@in_virtual_time
 async def test_new_leader_queries_from_the_beginning(store: Store) -> None:
     clock, firings = SetClock(START), Firings()
     process = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=10)))

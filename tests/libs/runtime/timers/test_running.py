@@ -3,21 +3,21 @@ from datetime import timedelta
 
 import pytest
 
-from aex_runtime.clock import WallClock
 from aex_runtime.leases import Leases
 from aex_runtime.records import Timer, timer_key, timers_table
 from aex_runtime.store.memory import MemoryStore
-from aex_runtime.store.port import Store, Transaction
+from aex_runtime.store.port import Transaction
 from aex_runtime.store.table import RecordOfNewerVersion
 from aex_runtime.timers import TimerPolicy
 from tests.bus.messages import eventually
-from tests.libs.runtime.background import SERVICE, FailingStore, running
+from tests.libs.runtime.background import SERVICE, FailingStore, LoopClock, in_virtual_time, running
 from tests.libs.runtime.timers.process import KIND, RARE_POLL, Firings, Process
 
 
-async def test_running_sweeper_wakes_for_a_notified_timer(each_store: Store) -> None:
-    clock, firings = WallClock(), Firings()
-    process = Process(each_store, clock, firings, policy=RARE_POLL)
+@in_virtual_time
+async def test_running_sweeper_wakes_for_a_notified_timer() -> None:
+    clock, firings = LoopClock(), Firings()
+    process = Process(MemoryStore(), clock, firings, policy=RARE_POLL)
     async with running(process.sweeper.run()):
         await asyncio.sleep(0.05)
         await process.set("ctr_2", clock.now() + timedelta(milliseconds=150))
@@ -26,8 +26,9 @@ async def test_running_sweeper_wakes_for_a_notified_timer(each_store: Store) -> 
     assert [timer.failures for timer in firings.fired] == [0, 0]
 
 
-async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll(store: Store) -> None:
-    clock, firings = WallClock(), Firings()
+@in_virtual_time
+async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll() -> None:
+    store, clock, firings = MemoryStore(), LoopClock(), Firings()
     sweeping = Process(store, clock, firings, policy=TimerPolicy(poll=timedelta(milliseconds=50)))
     other = Process(store, clock, Firings(), "b")
     async with running(sweeping.sweeper.run()):
@@ -36,8 +37,9 @@ async def test_running_sweeper_finds_timers_of_other_processes_by_its_poll(store
         await eventually(lambda: firings.subjects == ["ctr_1"])
 
 
-async def test_only_one_of_two_running_sweepers_fires(store: Store) -> None:
-    clock, first, second = WallClock(), Firings(), Firings()
+@in_virtual_time
+async def test_only_one_of_two_running_sweepers_fires() -> None:
+    store, clock, first, second = MemoryStore(), LoopClock(), Firings(), Firings()
     processes = Process(store, clock, first, "a"), Process(store, clock, second, "b")
     async with running(processes[0].sweeper.run()), running(processes[1].sweeper.run()):
         for number in range(20):
@@ -47,8 +49,9 @@ async def test_only_one_of_two_running_sweepers_fires(store: Store) -> None:
     assert sorted([len(first.fired), len(second.fired)]) == [0, 20]
 
 
+@in_virtual_time
 async def test_slow_timer_delays_no_other_and_fires_once() -> None:
-    clock, gate = WallClock(), asyncio.Event()
+    clock, gate = LoopClock(), asyncio.Event()
 
     async def wait_for_gate(timer: Timer) -> None:
         if timer.subject == "slow":
@@ -68,8 +71,9 @@ async def test_slow_timer_delays_no_other_and_fires_once() -> None:
     assert len(set(firings.subjects)) == 31
 
 
+@in_virtual_time
 async def test_no_more_than_the_allowed_number_fires_at_once() -> None:
-    clock, firings = WallClock(), Firings(lambda _: asyncio.sleep(0.01))
+    clock, firings = LoopClock(), Firings(lambda _: asyncio.sleep(0.01))
     process = Process(MemoryStore(), clock, firings, policy=TimerPolicy(concurrency=3))
     for number in range(12):
         await process.set(str(number), clock.now())
@@ -78,8 +82,9 @@ async def test_no_more_than_the_allowed_number_fires_at_once() -> None:
     assert firings.most_running == 3
 
 
+@in_virtual_time
 async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
-    clock, firings, store = WallClock(), Firings(), FailingStore(MemoryStore())
+    clock, firings, store = LoopClock(), Firings(), FailingStore(MemoryStore())
     process = Process(store, clock, firings)
     async with running(process.sweeper.run()):
         await asyncio.sleep(0.05)
@@ -91,8 +96,9 @@ async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
         await eventually(lambda: firings.subjects == ["ctr_1"])
 
 
+@in_virtual_time
 async def test_timer_of_a_newer_version_ends_the_sweeper_and_its_lease() -> None:
-    store, clock, firings = MemoryStore(), WallClock(), Firings()
+    store, clock, firings = MemoryStore(), LoopClock(), Firings()
     older, newer = Process(store, clock, firings), Leases(SERVICE, store, clock, "b")
     await older.set("ctr_1", clock.now())
     table, key = timers_table(SERVICE), timer_key(KIND, "ctr_1")

@@ -1,11 +1,9 @@
 import json
 import re
-import resource
-import subprocess
-import sys
 import threading
-import time
+from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from aex_runtime.telemetry import Attributes, continue_trace, current_trace, des
 from aex_runtime.tracing.exporters import open_tracers
 from aex_runtime.tracing.google_otlp import google_cloud
 from aex_runtime.tracing.sdk import BatchExporter, BatchPolicy, recording_tracers
+from tests.libs.runtime.background import full_disk
 from tests.libs.runtime.tracing.collector import collecting
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -37,15 +36,6 @@ def opened(url: str, **values: Any) -> TracerProvider:
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-def test_missing_url_loads_no_sdk() -> None:
-    code = (
-        "import sys; from aex_runtime.settings import RuntimeSettings; from aex_runtime.tracing.exporters import *\n"
-        "print(open_tracers(RuntimeSettings(), 'settlement'), 'opentelemetry.sdk' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "None False\n"
 
 
 @pytest.mark.parametrize(
@@ -97,40 +87,33 @@ def test_span_is_one_line_without_the_text_of_its_error(tmp_path: Path) -> None:
     }
 
 
-def test_processes_that_share_a_file_write_complete_lines(tmp_path: Path) -> None:
-    file, many = tmp_path / "spans.jsonl", 500
-    code = (
-        "import sys; from aex_runtime.settings import RuntimeSettings\n"
-        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.exporters import open_tracers\n"
-        "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), sys.argv[2])\n"
-        f"for number in range({many}):\n"
-        "    with continue_trace(None, None, f'span {number} ' + 'x' * 500, tracers): pass\n"
-        "tracers.shutdown()\n"
-    )
-    names = ("work-publisher", "verification", "governance")
-    running = [subprocess.Popen([sys.executable, "-c", code, f"file:///{file}", name]) for name in names]
-    assert [each.wait(60) for each in running] == [0, 0, 0]
-    lines = lines_of(file)
-    for name in names:
-        assert len({line["span_id"] for line in lines if line["service"] == f"aex-{name}"}) == many
+def test_exporters_that_share_a_file_write_complete_lines(tmp_path: Path) -> None:
+    file, many = tmp_path / "spans.jsonl", 300
+
+    def record(number: int) -> None:
+        tracers = opened(f"file:///{file}")
+        for _ in range(many):
+            with continue_trace(None, None, f"{number} " + "x" * 500, tracers):
+                pass
+        tracers.shutdown()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(record, range(3)))
+    names = Counter(line["name"].partition(" ")[0] for line in lines_of(file))
+    assert names == {"0": many, "1": many, "2": many}
 
 
 def test_full_disk_loses_complete_lines(tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
-    code = (
-        "import resource, signal, sys; from aex_runtime.settings import RuntimeSettings\n"
-        "from aex_runtime.telemetry import continue_trace; from aex_runtime.tracing.exporters import open_tracers\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))\n"
-        "tracers = open_tracers(RuntimeSettings(traces_url=sys.argv[1]), 'settlement')\n"
-        "for size in (1, 10_000, 1):\n"
-        "    with continue_trace(None, None, 'x' * size, tracers): pass\n"
-        "    tracers.force_flush()\n"
-        "tracers.shutdown()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, f"file:///{file}"], capture_output=True, text=True, check=True)
+    tracers = opened(f"file:///{file}")
+    with capture_logs() as logs, full_disk(4_000):
+        for size in (1, 10_000, 1):
+            with continue_trace(None, None, "x" * size, tracers):
+                pass
+            tracers.force_flush()
+        tracers.shutdown()
     assert [line["name"] for line in lines_of(file)] == ["x", "x"]
-    assert "spans_lost" in done.stdout + done.stderr
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY  # of this process
+    assert "spans_lost" in {line["event"] for line in logs}
 
 
 def test_refused_spans_are_logged_as_lost() -> None:
@@ -208,29 +191,25 @@ class Hanging(SpanExporter):
         self.released, self.took = threading.Event(), 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.released.wait(30)
+        self.released.wait()
         self.took += len(spans)
         return SpanExportResult.SUCCESS
 
 
-def end_spans(number: int, batches: BatchExporter) -> float:
-    tracers, longest = recording_tracers("settlement", [batches]), 0.0
+def end_spans(number: int, batches: BatchExporter) -> None:
+    tracers = recording_tracers("settlement", [batches])
     for _ in range(number):
-        started = time.perf_counter()
         with continue_trace(CALLER, None, "work", tracers):
             pass
-        longest = max(longest, time.perf_counter() - started)
-    return longest
 
 
 def test_hanging_exporter_delays_no_work_and_loses_spans_above_the_limit() -> None:
     exporter = Hanging()
     batches = BatchExporter(exporter, BatchPolicy(batch=10, max_waiting=100, stop_s=0.2))
     with capture_logs() as lines:
-        assert end_spans(1_000, batches) < 1
-        started = time.perf_counter()
+        end_spans(1_000, batches)
         batches.shutdown()
-        assert time.perf_counter() - started < 5
+        assert exporter.took == 0
         exporter.released.set()
         batches.force_flush()
     lost = sum(line["spans"] for line in lines if line["event"] == "spans_lost")
