@@ -4,7 +4,6 @@ import pytest
 
 from aex_runtime.commandline import (
     CommandFailed,
-    UserError,
     has_store,
     open_service_backends,
     read_settings,
@@ -12,13 +11,6 @@ from aex_runtime.commandline import (
     write_rows,
 )
 from tests.store.contract import WORKS
-
-
-def test_missing_data_directory_is_a_user_error(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no data directory") as raised:
-        read_suite_settings(tmp_path / "nowhere")
-    assert "--data-dir" in raised.value.text()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_store_url_needs_no_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

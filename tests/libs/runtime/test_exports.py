@@ -1,13 +1,11 @@
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from datetime import datetime, timedelta, timezone
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
 from aex_models.audiences import Audience
-from aex_runtime.exports import PIECE_BYTES, ExportFile, combine_parties, export_filename, stream_export
+from aex_runtime.exports import PIECE_BYTES, ExportFile, combine_parties, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 
@@ -41,13 +39,6 @@ async def test_head_precedes_the_rows_in_bounded_pieces(pages: list[list[str]], 
     assert [(line["event"], line["rows"]) for line in logs] == [("rows_exported", rows)]
 
 
-async def test_closed_export_is_logged_as_aborted() -> None:
-    with capture_logs() as logs:
-        async with aclosing(export(b"", ["a"], ["b"], ["c"])) as pieces:
-            assert [await anext(pieces), await anext(pieces)] == [b"a", b"b"]
-    assert [(line["event"], line["rows"]) for line in logs] == [("export_aborted", 1)]
-
-
 @pytest.mark.parametrize(
     ("own", "requested", "combined"),
     [
@@ -61,8 +52,3 @@ def test_reader_narrows_its_own_rows_alone(
     own: dict[str, str], requested: dict[str, str | None], combined: dict[str, str] | None
 ) -> None:
     assert combine_parties(own, requested) == combined
-
-
-def test_filename_has_the_utc_time() -> None:
-    now = datetime(2026, 1, 2, 1, tzinfo=timezone(timedelta(hours=2)))
-    assert export_filename("outcomes", now, "jsonl") == "outcomes-20260101T230000Z.jsonl"

@@ -61,9 +61,3 @@ def test_new_file_has_its_bytes_and_mode(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         files.open_new(tmp_path / "a", b"second", 0o600)
     assert (tmp_path / "a").read_bytes() == b"bytes"
-
-
-def test_file_is_no_folder_to_sync(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    with pytest.raises(NotADirectoryError):
-        files.sync_folder(tmp_path / "a")

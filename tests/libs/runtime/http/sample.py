@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
+import uvicorn
 from fastapi import APIRouter, Body, Depends, FastAPI, Response
 from opentelemetry.trace import TracerProvider
 
@@ -22,6 +23,7 @@ from aex_runtime.clock import Clock, WallClock, epoch_micros
 from aex_runtime.errors import NotFound
 from aex_runtime.http.app import build_app
 from aex_runtime.http.auth import ANYONE, Allow, Principal
+from aex_runtime.http.connections import AbortableProtocol
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request, run_idempotent
 from aex_runtime.http.pagination import PageRequest, list_page, page_request
 from aex_runtime.http.routing import service_router
@@ -33,8 +35,10 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Index
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
+from tests.bus.messages import eventually
 
 SERVICE = "work-publisher"
+until = eventually
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Reader = Annotated[Principal, Depends(Allow("consumer", "operator"))]
 Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
@@ -122,10 +126,18 @@ async def alive(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 the condition has no event
-            await asyncio.sleep(0.01)
+@asynccontextmanager
+async def serving(app: Any, **options: Any) -> AsyncIterator[tuple[uvicorn.Server, int]]:
+    """Run the app behind a real server; yield it with its port."""
+    fixed: dict[str, Any] = {"port": 0, "log_config": None, "access_log": False, "http": AbortableProtocol}
+    server = uvicorn.Server(uvicorn.Config(app, **(fixed | options)))
+    running = asyncio.create_task(server.serve())
+    await until(lambda: server.started or running.done())
+    try:
+        yield server, server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        await running
 
 
 def _routes(made: Sample) -> APIRouter:

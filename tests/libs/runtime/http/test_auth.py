@@ -4,39 +4,10 @@ import pytest
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from aex_models.audiences import Audience
 from aex_runtime.http.app import UnguardedRoute
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.routing import Public, find_dependency, service_router
 from tests.libs.runtime.http.sample import Sample, sample
-
-OPEN = {"/healthz", "/readyz", "/metrics", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/openapi.json"}
-
-
-async def test_only_public_routes_answer_without_a_token(shared: Sample) -> None:
-    async with shared.client(role=None) as client:
-        for context in iter_route_contexts(shared.app.routes):
-            path = (context.path or "").replace("{note_id}", "x").replace("{contract_id}", "x")
-            for method in context.methods or ():
-                status = (await client.request(method, path)).status_code
-                is_open = path in OPEN or path.startswith("/docs/")
-                assert status == (200 if is_open else 401), (method, path)
-
-
-@pytest.mark.parametrize("role", list(Audience))
-async def test_each_role_reaches_only_its_routes(shared: Sample, role: Audience) -> None:
-    async with shared.client(role) as client:
-        for context in iter_route_contexts(shared.app.routes):
-            route = context.original_route
-            if not isinstance(route, APIRoute) or (allow := find_dependency(route, Allow)) is None:
-                continue
-            path = (context.path or "").replace("{note_id}", "x").replace("{contract_id}", "x")
-            for method in context.methods or ():
-                answer = await client.request(method, path)
-                forbidden = answer.status_code == 403
-                assert forbidden == (role not in allow.roles), (method, path, role)
-                if forbidden:
-                    assert answer.json()["code"] == "forbidden_role"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +92,8 @@ async def test_guard_of_a_nested_dependency_applies(tmp_path: Any) -> None:
     made = sample(tmp_path / "data", extra=extra)
     async with made.client("finance", "fin") as finance, made.client("agent") as agent:
         assert (await finance.get("/v1/books")).json() == {"owner": "fin"}
-        assert (await agent.get("/v1/books")).status_code == 403
+        refused = await agent.get("/v1/books")
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden_role")
 
 
 def test_guard_without_known_roles_is_refused() -> None:

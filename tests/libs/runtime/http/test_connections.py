@@ -1,17 +1,17 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, closing
 from typing import Any
 
 import pytest
 import uvicorn
 
 from aex_runtime.http.connections import ConnectionBounds, connection_bounds, protocol_with_bounds
-from tests.libs.runtime.http.sample import until
+from tests.bus.messages import TIMEOUT_S
+from tests.libs.runtime.http.sample import serving, until
 
-TIMEOUT_S = 10.0
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 LONG_ANSWER = 30_000_000
@@ -26,18 +26,9 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-@asynccontextmanager
-async def serving(bounds: ConnectionBounds, keep_alive_s: int = 5) -> AsyncIterator[tuple[uvicorn.Server, int]]:
-    http = protocol_with_bounds(bounds)
-    times: Any = {"timeout_keep_alive": keep_alive_s, "timeout_graceful_shutdown": 1}
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, lifespan="off", log_config=None, **times))
-    task = asyncio.create_task(server.serve())
-    await until(lambda: server.started)
-    try:
-        yield server, server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        await task
+def bounded(bounds: ConnectionBounds, keep_alive_s: int = 5) -> AbstractAsyncContextManager[tuple[uvicorn.Server, int]]:
+    times = {"timeout_keep_alive": keep_alive_s, "timeout_graceful_shutdown": 1}
+    return serving(app, http=protocol_with_bounds(bounds), lifespan="off", **times)
 
 
 async def opened(port: int, sent: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -59,7 +50,7 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def test_connection_above_the_limit_is_refused() -> None:
-    async with serving(ConnectionBounds(max_connections=3)) as (server, port):
+    async with bounded(ConnectionBounds(max_connections=3)) as (server, port):
         kept = [await opened(port) for _ in range(3)]
         await until(lambda: len(server.server_state.connections) == 3)
         reader, writer = await opened(port)
@@ -90,7 +81,7 @@ FIELD = b"X-A: " + b"a" * 1_000 + b"\r\n"
     ids=["fields", "one field", "address", "trailers", "chunk extension"],
 )
 async def test_endless_heads_are_refused(begin: bytes, piece: bytes) -> None:
-    async with serving(ConnectionBounds()) as (server, port):
+    async with bounded(ConnectionBounds()) as (server, port):
         reader, writer = await opened(port, begin)
         answer = asyncio.create_task(rest_of(reader))
         sent = 0
@@ -110,7 +101,7 @@ async def test_endless_heads_are_refused(begin: bytes, piece: bytes) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:", GET + b"GET / HT", GET + b"\r\n"])
 async def test_slow_head_is_disconnected(sent: bytes) -> None:
-    async with serving(ConnectionBounds(head_s=0.2), keep_alive_s=60) as (_, port):
+    async with bounded(ConnectionBounds(head_s=1), keep_alive_s=60) as (_, port):
         reader, writer = await opened(port, sent[: len(GET)])
         if len(sent) > len(GET):  # what follows comes once the first request was answered
             await reader.readuntil(b"ok")
@@ -120,7 +111,7 @@ async def test_slow_head_is_disconnected(sent: bytes) -> None:
 
 
 async def test_pipelined_requests_are_answered_up_to_a_number() -> None:
-    async with serving(ConnectionBounds(max_pipelined=30)) as (server, port):
+    async with bounded(ConnectionBounds(max_pipelined=30)) as (server, port):
         reader, writer = await opened(port, GET * 30)
         for _ in range(30):
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
@@ -133,7 +124,7 @@ async def test_pipelined_requests_are_answered_up_to_a_number() -> None:
 
 
 async def test_reading_pauses_while_pipelined_requests_wait() -> None:
-    async with serving(ConnectionBounds(max_pipelined=2)) as (_, port):
+    async with bounded(ConnectionBounds(max_pipelined=2)) as (_, port):
         reader, writer = await opened(port, GET)
         for _ in range(200):  # never more than two wait, though the client waits for nothing
             writer.write(GET * 2)
@@ -156,7 +147,7 @@ async def test_reading_pauses_while_pipelined_requests_wait() -> None:
     ids=["words", "TLS", "field", "method", "address", "length"],
 )
 async def test_malformed_request_gets_a_problem_document(sent: bytes) -> None:
-    async with serving(ConnectionBounds()) as (_, port):
+    async with bounded(ConnectionBounds()) as (_, port):
         reader, writer = await opened(port, sent)
         head, _, body = (await rest_of(reader)).partition(b"\r\n\r\n")
         writer.close()
@@ -166,10 +157,10 @@ async def test_malformed_request_gets_a_problem_document(sent: bytes) -> None:
 
 
 async def test_idle_connection_is_kept_and_a_long_head_is_accepted() -> None:
-    async with serving(ConnectionBounds(head_s=0.2)) as (_, port):
+    async with bounded(ConnectionBounds(head_s=1)) as (_, port):
         reader, writer = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n" + FIELD * 50 + b"\r\n")
         await reader.readuntil(b"ok")
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.5)
         writer.write(GET)
         await reader.readuntil(b"ok")
         writer.close()
@@ -177,7 +168,7 @@ async def test_idle_connection_is_kept_and_a_long_head_is_accepted() -> None:
 
 @pytest.mark.parametrize(("unread_s", "keep_alive_s"), [(0.2, 600), (600.0, 1)], ids=["unread", "kept alive"])
 async def test_reader_without_progress_is_disconnected(unread_s: float, keep_alive_s: int) -> None:
-    async with serving(ConnectionBounds(unread_s=unread_s), keep_alive_s) as (server, port):
+    async with bounded(ConnectionBounds(unread_s=unread_s), keep_alive_s) as (server, port):
         with closing(socket.create_connection(("127.0.0.1", port))) as deaf:
             deaf.sendall(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
             await until(lambda: bool(server.server_state.connections))
@@ -185,13 +176,14 @@ async def test_reader_without_progress_is_disconnected(unread_s: float, keep_ali
 
 
 async def test_slow_reader_with_progress_gets_the_complete_response() -> None:
-    async with serving(ConnectionBounds(unread_s=0.2)) as (_, port):
+    unread_s, clock = 1.5, asyncio.get_running_loop().time
+    async with bounded(ConnectionBounds(unread_s=unread_s, unread_bytes=1)) as (_, port):
         reader, writer = await opened(port, b"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        got = 0
-        async with asyncio.timeout(TIMEOUT_S):
-            while piece := await reader.read(500_000):
-                got += len(piece)
-                await asyncio.sleep(0.01)
+        begun, got = clock(), 0
+        while piece := await reader.read(200_000):
+            got += len(piece)
+            if clock() - begun < 2 * unread_s:  # reading lasts longer than the interval of the checks
+                await asyncio.sleep(0.02)
         assert got > LONG_ANSWER
         writer.close()
 

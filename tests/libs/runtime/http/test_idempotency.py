@@ -79,27 +79,20 @@ async def test_key_has_1_to_255_printable_characters(made: Sample) -> None:
         assert (await post(client, "x" * 255)).headers["idempotent-replayed"] == "true"
 
 
-async def test_fifty_concurrent_requests_with_one_key_have_one_effect(made: Sample) -> None:
-    async with made.client() as client:
-        answers = await asyncio.gather(*(post(client) for _ in range(50)))
-        for answer in answers:
-            if answer.status_code == 409:
-                assert answer.json()["code"] == "idempotency_in_flight"
-                assert answer.headers["retry-after"] == "1"
-        made_notes = {answer.json()["note_id"] for answer in answers if answer.status_code == 201}
-        assert len(made_notes) == 1
-        assert {answer.status_code for answer in answers} <= {201, 409}
-        assert (await post(client)).json()["note_id"] in made_notes
-    assert await count(made) == 1
-
-
 async def test_two_processes_racing_on_one_key_have_one_effect(tmp_path: Path) -> None:
     backends = memory_backends()
     first, second = (sample(tmp_path / "data", backends) for _ in range(2))
     async with first.client() as one, second.client() as two:
-        answers = await asyncio.gather(*(post(client) for _ in range(20) for client in (one, two)))
-    assert {answer.status_code for answer in answers} <= {201, 409}
-    assert len({answer.json()["note_id"] for answer in answers if answer.status_code == 201}) == 1
+        answers = await asyncio.gather(*(post(client) for _ in range(10) for client in (one, two)))
+        made_notes = {answer.json()["note_id"] for answer in answers if answer.status_code == 201}
+        assert (await post(one)).json()["note_id"] in made_notes
+    refused = {
+        (answer.status_code, answer.json()["code"], answer.headers["retry-after"])
+        for answer in answers
+        if answer.status_code != 201
+    }
+    assert refused <= {(409, "idempotency_in_flight", "1")}
+    assert len(made_notes) == 1
     assert await count(first) == 1
 
 
@@ -200,13 +193,13 @@ async def test_keys_are_kept_for_32_days_and_then_removed() -> None:
     store, clock = MemoryStore(), SetClock(NOW)
     uow = unit_of_work(store, clock)
     purge = IdempotencyPurge(SERVICE, store, clock, RandomIds(), Leases(SERVICE, store, clock, "test"))
-    for number in range(120):
+    for number in range(20):
         await run_idempotent(uow, request(f"k{number}"), creates(f"n{number}"))
     clock.advance(timedelta(days=32))
     assert await purge.purge() == 0
     assert (await run_idempotent(uow, request("k7"), creates("again"))).resource_id == "n7"
     clock.advance(timedelta(days=2))
-    assert await purge.purge() == 120
+    assert await purge.purge() == 20
     assert await idempotency_table(SERVICE).find(store, order="expires_at") == []
 
 

@@ -71,14 +71,6 @@ def test_position_round_trips(value: Any, key: str) -> None:
     assert CODEC.decode(CODEC.encode((value, key))) == (value, key)
 
 
-@given(st.integers(), st.text(), st.integers(0, 10_000), st.integers(1, 255))
-def test_altered_cursor_is_refused(value: int, key: str, position: int, change: int) -> None:
-    sealed = bytearray(base64.urlsafe_b64decode(CODEC.encode((value, key)) + "=="))
-    sealed[position % len(sealed)] ^= change
-    with pytest.raises(InvalidRequest):
-        CODEC.decode(base64.urlsafe_b64encode(sealed).decode().rstrip("="))
-
-
 def test_cursor_of_another_installation_is_refused() -> None:
     with pytest.raises(InvalidRequest):
         CODEC.decode(CursorCodec(b"other" * 8, "query").encode((1, "a")))

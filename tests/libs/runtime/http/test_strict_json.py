@@ -36,16 +36,6 @@ def test_clean_document_equals_the_standard_parse(document: Any) -> None:
         assert parse_strict(raw) == json.loads(raw)
 
 
-@given(st.binary(max_size=200) | TEXT.map(lambda text: text.encode()))
-def test_any_bytes_are_parsed_or_refused(raw: bytes) -> None:
-    try:
-        value = parse_strict(raw)
-    except InvalidRequest as refused:
-        assert refused.errors  # noqa: PT017 either of the two may happen
-    else:
-        assert value == json.loads(raw.decode())
-
-
 def test_floats_keep_their_text() -> None:
     value = parse_strict(b'{"rate": 0.10, "many": [1e2, 5]}')
     assert isinstance(value["rate"], JsonFloat)

@@ -9,6 +9,7 @@ from starlette.types import Message
 from aex_runtime.errors import DomainError, InvalidRequest, TooLarge
 from aex_runtime.http.streaming import TransferRate
 from aex_runtime.http.upload import check_upload_headers, stream_body
+from tests.libs.runtime.background import in_virtual_time
 
 
 def make_request(
@@ -50,12 +51,7 @@ def test_headers_are_checked_before_the_body(headers: dict[str, str], kind: type
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize("media_type", ["text/csv", "application/json", "application/x-www-form-urlencoded", "", "??"])
-def test_other_media_types_are_accepted(media_type: str) -> None:
-    check_upload_headers(make_request(headers={"content-type": media_type, "content-length": "1000"}), 1_000)
-    check_upload_headers(make_request(headers={"transfer-encoding": "chunked"}), 1_000)
-
-
+@in_virtual_time
 async def test_body_is_streamed_unchanged() -> None:
     assert await read_body(make_request([(0, b"ab"), (0.01, b""), (0, b"c")])) == b"abc"
     assert await read_body(make_request()) == b""
@@ -66,16 +62,16 @@ async def test_disconnected_sender_raises() -> None:
         await read_body(make_request([(0, b"ab")], ends=False))
 
 
+@in_virtual_time
 async def test_stalled_sender_is_disconnected() -> None:
     with pytest.raises(ClientDisconnect):
         await read_body(make_request([(0, b"x"), (60, b"y")]), TransferRate(grace_s=0.05))
 
 
+@in_virtual_time
 async def test_sender_below_the_minimum_rate_is_disconnected() -> None:
     trickle = [(0.02, b"x")] * 100
     with pytest.raises(ClientDisconnect):
         await read_body(make_request(trickle), TransferRate(grace_s=0.2, min_bytes_per_s=1_000))
-    assert (
-        await read_body(make_request([(0.02, b"x" * 100)] * 20), TransferRate(grace_s=0.2, min_bytes_per_s=1_000))
-        == b"x" * 2_000
-    )
+    enough = make_request([(0.09, b"x" * 100)] * 20)
+    assert len(await read_body(enough, TransferRate(grace_s=0.2, min_bytes_per_s=1_000))) == 2_000

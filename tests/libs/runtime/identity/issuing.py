@@ -1,7 +1,6 @@
 """Keys of foreign issuers, and tokens signed with them, well formed or not."""
 
 import base64
-import hmac
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +9,6 @@ from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -59,13 +57,6 @@ def part(value: Any) -> str:
 
 def base64url(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
-
-
-def sign_with_public_key(of: Signer, claims: str) -> str:
-    """Return a token whose HMAC secret is the public key."""
-    raw = of.private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    text = f"{part({'alg': 'HS256', 'kid': of.kid})}.{claims}"
-    return f"{text}.{base64url(hmac.digest(raw, text.encode(), 'sha256'))}"
 
 
 def signer(kind: str = "EdDSA", kid: str = "k1") -> Signer:

@@ -4,10 +4,8 @@ from typing import Any
 import pytest
 
 from aex_models.audiences import Audience
-from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.identity.google import GoogleServiceTokens
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer, open_service_tokens, trusted_issuers
@@ -84,12 +82,3 @@ async def test_google_tokens_leave_other_issuers_checked(
         with pytest.raises(Unauthenticated) as caught:
             await verifier.verify(partner.sign(**{"aud": "governance", **times, **claims, **change}))
         assert caught.value.code == code
-
-
-def test_every_service_can_use_google_tokens(google: Google, tmp_path: Path) -> None:
-    ids = RandomIds()
-    issuer = LocalIssuer(local_key(tmp_path), WallClock(), ids)
-    for service in SERVICES:
-        tokens = open_service_tokens(chosen(google, "google"), service, issuer, WallClock(), ids)
-        assert isinstance(tokens, GoogleServiceTokens)
-    assert google.audiences == []

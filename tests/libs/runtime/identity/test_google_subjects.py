@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import jwt
@@ -11,7 +10,7 @@ from aex_runtime.errors import TemporarilyUnavailable, Unauthenticated
 from aex_runtime.identity.issuers import google_issuer
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.verifier import TokenVerifier
-from tests.libs.runtime.identity.issuing import NOW, Signer, part, sign_with_public_key, signer
+from tests.libs.runtime.identity.issuing import NOW
 from tests.parts.google import ACCOUNTS, LIFETIME_S, Google
 
 END = int(NOW.timestamp()) + LIFETIME_S
@@ -70,35 +69,12 @@ async def test_claimed_role_and_organisation_are_ignored(google: Google) -> None
     assert (principal.id, principal.role, principal.org) == ("service:verification", Audience.SERVICE, None)
 
 
-def _resigned(google: Google, algorithm: str = "RS256", kid: str = "g1", by: Signer | None = None) -> str:
+async def test_token_in_another_algorithm_is_refused(google: Google) -> None:
     claims = jwt.decode(google.id_token("aex:governance"), options={"verify_signature": False})
-    return jwt.encode(claims, (by or google.keys).private, algorithm, headers={"kid": kid})
-
-
-def _claims(google: Google) -> str:
-    return google.id_token("aex:governance").split(".")[1]
-
-
-FORGERIES: dict[str, tuple[Callable[[Google], str], str]] = {
-    "public key as secret": (lambda google: sign_with_public_key(google.keys, _claims(google)), "wrong_algorithm"),
-    "unsigned": (lambda google: f"{part({'alg': 'none', 'kid': 'g1'})}.{_claims(google)}.", "wrong_algorithm"),
-    "signature removed": (
-        lambda google: f"{google.id_token('aex:governance').rpartition('.')[0]}.SIGNATURE_REMOVED_BY_GOOGLE",
-        "invalid_token",
-    ),
-    "unknown kid": (lambda google: _resigned(google, kid="g2"), "unknown_key"),
-    "other key of that name": (lambda google: _resigned(google, by=signer("RS256")), "invalid_token"),
-    "other algorithm": (lambda google: _resigned(google, "RS512"), "wrong_algorithm"),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-async def test_forged_token_is_refused(google: Google, forgery: str) -> None:
-    (forge, code), verifier = FORGERIES[forgery], verifier_of(google)
-    await verifier.verify(google.id_token("aex:governance"))
+    forged = jwt.encode(claims, google.keys.private, "RS512", headers={"kid": google.keys.kid})
     with pytest.raises(Unauthenticated) as caught:
-        await verifier.verify(forge(google))
-    assert caught.value.code == code
+        await verifier_of(google).verify(forged)
+    assert caught.value.code == "wrong_algorithm"
 
 
 async def test_missing_google_keys_are_temporary(google: Google) -> None:

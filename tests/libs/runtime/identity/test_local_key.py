@@ -1,7 +1,7 @@
 import json
-import multiprocessing
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,23 +14,9 @@ from aex_runtime.identity.local_key import UnsafeKey, configured_key, local_key
 _OTHER_UID = 65_534
 
 
-def _make(folder: str, go: "multiprocessing.synchronize.Event", kids: "multiprocessing.Queue[str]") -> None:
-    go.wait()
-    kids.put(local_key(Path(folder)).kid)
-
-
-@pytest.mark.slow
-def test_processes_that_start_together_share_one_key(tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    go, kids = spawn.Event(), spawn.Queue()
-    started = [spawn.Process(target=_make, args=(str(tmp_path), go, kids)) for _ in range(4)]
-    for process in started:
-        process.start()
-    go.set()
-    found = {kids.get(timeout=60) for _ in started}
-    for process in started:
-        process.join()
-    assert len(found) == 1
+def test_callers_that_start_together_share_one_key(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert len({key.kid for key in pool.map(lambda _: local_key(tmp_path), range(16))}) == 1
     assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["local-issuer.jwks.json", "local-issuer.pem"]
 
 

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,7 @@ from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.identity.verifier import LEEWAY, MAX_TOKENS, TRUSTED_FOR, TokenCache, TokenVerifier
 from aex_runtime.ids import SeededIds
 from aex_runtime.setting_types import IssuerSettings
-from tests.libs.runtime.identity.issuing import (
-    CLAIMS,
-    NOW,
-    Signer,
-    base64url,
-    part,
-    sign_with_public_key,
-    signer,
-    write_jwks,
-)
+from tests.libs.runtime.identity.issuing import CLAIMS, NOW, Signer, base64url, part, signer, write_jwks
 
 Claims = dict[str, Any]
 
@@ -51,15 +41,6 @@ async def test_token_of_each_algorithm_names_its_principal(tmp_path: Path, clock
     verifier = trusting(tmp_path, signing, clock=clock)
     assert await verifier.verify(signing.sign(org="acme-group")) == Principal("acme", Audience.CONSUMER, "acme-group")
     assert await verifier.verify(signing.sign(aud="settlement")) == Principal("acme", Audience.CONSUMER, None)
-
-
-async def test_principal_has_the_end_of_its_token(tmp_path: Path, clock: SetClock) -> None:
-    signing = signer("EdDSA")
-    verifier = trusting(tmp_path, signing, clock=clock)
-    token = signing.sign(exp=int((NOW + timedelta(seconds=300)).timestamp()))
-    for _ in range(2):
-        assert (await verifier.verify(token)).expires_at == NOW.replace(microsecond=0) + timedelta(seconds=300) + LEEWAY
-        clock.advance(timedelta(seconds=5))
 
 
 SECONDS = int(NOW.timestamp())
@@ -99,50 +80,22 @@ async def test_leeway_covers_clock_differences(tmp_path: Path, clock: SetClock) 
     await verifier.verify(signing.sign(exp=int(NOW.timestamp()) - 29, iat=int(NOW.timestamp()) + 29))
 
 
-Forge = Callable[[Signer, Signer], str]
-FORGERIES: dict[str, Forge] = {
-    "unsigned": lambda own, _: f"{part({'alg': 'none', 'kid': own.kid})}.{part(CLAIMS)}.",
-    "none, signed": lambda own, _: f"{part({'alg': 'none', 'kid': own.kid})}.{part(CLAIMS)}.{base64url(b'x' * 64)}",
-    "public key as secret": lambda own, _: sign_with_public_key(own, part(CLAIMS)),
-    "foreign key": lambda _, foreign: foreign.sign(),
-    "key in header": lambda _, foreign: foreign.sign(headers={"jwk": foreign.jwk(), "jku": "https://evil.test/jwks"}),
-    "unknown kid": lambda own, _: own.sign(headers={"kid": "other"}),
-    "no kid": lambda own, _: jwt.encode(CLAIMS, own.private, "EdDSA"),
-    "other claims": lambda own, _: own.sign().replace(own.sign().split(".")[1], part({**CLAIMS, "sub": "operator"})),
-    "cut": lambda own, _: own.sign()[:-10],
-    "critical extension": lambda own, _: own.sign(headers={"crit": ["exp"]}),
-}
+DEEP = base64url(b'{"a":' + b"[" * 2_000 + b"]" * 2_000 + b"}")
 
 
-@pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
-async def test_forged_token_is_refused(tmp_path: Path, clock: SetClock, forge: Forge) -> None:
-    signing = signer()
-    verifier = trusting(tmp_path, signing, clock=clock)
-    await verifier.verify(signing.sign())
-    forged = forge(signing, signer())
-    assert forged != signing.sign()
-    with pytest.raises(Unauthenticated):
-        await verifier.verify(forged)
-
-
-NESTED = base64url(b'{"a":' + b"[" * 2_000 + b"]" * 2_000 + b"}")
-GARBAGE = [
-    "",
-    ".",
-    "..",
-    "a.b.c",
-    "é.é.é",
-    "x" * 9_000,
-    "[" * 500,
-    f"{part([])}.{part({})}.x",
-    f"{part({})}.{part([])}.x",
-]
-
-
-@pytest.mark.parametrize("token", [*GARBAGE, f"{part({'alg': 'EdDSA'})}.{NESTED}.x"])
+@pytest.mark.parametrize("token", ["", "é.é.é", "x" * 9_000, f"{part({})}.{part([])}.x", f"{part([])}.{DEEP}.x"])
 async def test_malformed_token_is_refused(tmp_path: Path, clock: SetClock, token: str) -> None:
     with pytest.raises(Unauthenticated):
         await trusting(tmp_path, signer(), clock=clock).verify(token)
+
+
+async def test_token_without_its_key_is_refused(tmp_path: Path, clock: SetClock) -> None:
+    signing = signer()
+    verifier = trusting(tmp_path, signing, clock=clock)
+    await verifier.verify(signing.sign())
+    for forged in (signer().sign(), jwt.encode(CLAIMS, signing.private, "EdDSA")):
+        with pytest.raises(Unauthenticated):
+            await verifier.verify(forged)
 
 
 @pytest.mark.parametrize("kind", ["RS256-short", "ES256-p384"])

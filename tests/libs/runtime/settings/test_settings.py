@@ -23,6 +23,9 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_defaults_are_embedded_and_on_loopback(tmp_path: Path) -> None:
     settings = RuntimeSettings()
     assert settings.host == "127.0.0.1"
+    assert settings.firestore_emulator_host is None
+    assert (settings.service_tokens, settings.service_accounts) == ("local", {})
+    assert settings.google_jwks == "https://www.googleapis.com/oauth2/v3/certs"
     assert settings.store_url_of("settlement") == "sqlite:///.aex/settlement/store.sqlite3"
     assert settings.bus_url_of() == "embedded:///.aex/bus"
     assert settings.blobs_url_of() == "file:///.aex/blobs"
@@ -41,6 +44,12 @@ def test_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         "AEX_PARENT_FD": "3",
         "AEX_LOG_LEVEL": "",
         "AEX_ISSUERS": json.dumps([ISSUER]),
+        "FIRESTORE_EMULATOR_HOST": "127.0.0.1:8080",
+        "PUBSUB_EMULATOR_HOST": "localhost:8085",
+        "STORAGE_EMULATOR_HOST": "http://localhost:9199",
+        "AEX_SERVICE_TOKENS": "google",
+        "AEX_SERVICE_ACCOUNTS": json.dumps(ACCOUNTS),
+        "GCE_METADATA_HOST": "127.0.0.1:8099",
     }
     for name, value in values.items():
         monkeypatch.setenv(name, value)
@@ -51,6 +60,10 @@ def test_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(settings.fee_rate) == "0.05"
     assert (settings.parent_fd, settings.log_level) == (3, "info")
     assert settings.issuers[0].roles == frozenset({Audience.CONSUMER})
+    emulators = (settings.firestore_emulator_host, settings.pubsub_emulator_host, settings.storage_emulator_host)
+    assert emulators == ("127.0.0.1:8080", "localhost:8085", "http://localhost:9199")
+    assert (settings.service_tokens, settings.service_accounts) == ("google", ACCOUNTS)
+    assert settings.metadata_host == "127.0.0.1:8099"
 
 
 @pytest.mark.parametrize(
@@ -72,10 +85,11 @@ def test_unknown_scheme_is_refused_without_its_secrets(name: str, url: str) -> N
     assert "CANARY" not in message
 
 
-@pytest.mark.parametrize("text", ["{", "CANARY", "[5]", '"text"'])
-def test_malformed_issuers_are_refused_unquoted(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("AEX_ISSUERS", text)
-    with pytest.raises(ValidationError) as caught:
+@pytest.mark.parametrize("name", ["AEX_ISSUERS", "AEX_SERVICE_ACCOUNTS"])
+@pytest.mark.parametrize("text", ["{", "CANARY", "[5]", '"text"', '{"verification": 7}'])
+def test_malformed_json_is_refused_unquoted(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ValidationError, match=name.removeprefix("AEX_").lower()) as caught:
         RuntimeSettings()
     assert "CANARY" not in str(caught.value.errors(include_input=False, include_context=False))
 
@@ -120,17 +134,6 @@ def test_invalid_values_are_refused(name: str, values: list[Any]) -> None:
             RuntimeSettings.model_validate({name: value})
 
 
-def test_emulators_use_the_variables_of_google_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert RuntimeSettings().firestore_emulator_host is None
-    monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080")
-    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "localhost:8085")
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://localhost:9199")
-    settings = RuntimeSettings()
-    assert settings.firestore_emulator_host == "127.0.0.1:8080"
-    assert settings.pubsub_emulator_host == "localhost:8085"
-    assert settings.storage_emulator_host == "http://localhost:9199"
-
-
 @pytest.mark.parametrize("host", ["http://localhost:8080", "localhost", "localhost:port", ":8080", "h:99999"])
 def test_invalid_emulator_host_is_refused(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", host)
@@ -153,17 +156,6 @@ def test_invalid_emulator_host_is_refused(monkeypatch: pytest.MonkeyPatch, host:
 )
 def test_google_project_comes_from_setting_or_url(given: dict[str, str], project: str | None) -> None:
     assert RuntimeSettings.model_validate(given).google_project_of() == project
-
-
-def test_service_tokens_are_local_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (RuntimeSettings().service_tokens, RuntimeSettings().service_accounts) == ("local", {})
-    monkeypatch.setenv("AEX_SERVICE_TOKENS", "google")
-    monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(ACCOUNTS))
-    monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:8099")
-    settings = RuntimeSettings()
-    assert (settings.service_tokens, settings.service_accounts) == ("google", ACCOUNTS)
-    assert settings.metadata_host == "127.0.0.1:8099"
-    assert settings.google_jwks == "https://www.googleapis.com/oauth2/v3/certs"
 
 
 VERIFICATIONS = ACCOUNTS["verification"]
@@ -192,13 +184,6 @@ def test_invalid_accounts_are_refused_with_the_fix(
     if accounts is not None:
         monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(accounts))
     with pytest.raises(ValidationError, match=f"AEX_SERVICE_ACCOUNTS: .*{words}"):
-        RuntimeSettings()
-
-
-@pytest.mark.parametrize("text", ["{", "verification=x", "[1]", "7", '{"verification": 7}'])
-def test_malformed_accounts_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", text)
-    with pytest.raises(ValidationError, match="service_accounts"):
         RuntimeSettings()
 
 
