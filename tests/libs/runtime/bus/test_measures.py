@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from aex_runtime.background import Background
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Delivery, Message, ReportsQueueAge, Retry
 from aex_runtime.bus.pubsub import PubSubBus
 from aex_runtime.clock import SetClock
+from aex_runtime.ids import SeededIds
 from aex_runtime.records import EventHandler, Poison
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store, StoreUnavailable
@@ -70,7 +72,8 @@ async def test_embedded_queue_reports_the_age_of_its_oldest_event(tmp_path: Path
     recorder = Recorder(Retry(timedelta(hours=1)))
     async with consuming(bus, SERVICE, recorder):
         await recorder.got(2)
-    assert await bus.oldest_unhandled_s(SERVICE) == 35  # delayed, not handled
+    gauges = {each.name: each for each in Background(SERVICE, MemoryStore(), bus, clock, SeededIds(1)).gauges()}
+    assert await gauges["aex_queue_oldest_seconds"].read() == 35  # delayed, not handled
     clock.advance(timedelta(hours=2))
     async with consuming(bus, SERVICE, recorder):
         await recorder.got(3)

@@ -1,3 +1,5 @@
+import pytest
+
 from aex_runtime.bus.port import Outgoing
 from aex_runtime.bus.pubsub import publish_requests
 from tests.bus.messages import CHECKED, VERIFIED, outgoing
@@ -17,21 +19,19 @@ def test_messages_of_a_topic_share_a_request() -> None:
     assert [message.attributes["ce-id"] for message in requests[0].messages] == ["a", "c"]
 
 
-def test_request_holds_a_thousand_messages_at_most() -> None:
-    requests = publish_requests("p", _plain([outgoing(str(number)) for number in range(2_001)]))
-    assert [len(request.messages) for request in requests] == [1_000, 1_000, 1]
-
-
-def test_request_stays_below_the_limit_of_its_size() -> None:
-    requests = publish_requests("p", _plain([outgoing(str(number), data=b"x" * 400) for number in range(9)]), 1_000)
-    assert [len(request.messages) for request in requests] == [2, 2, 2, 2, 1]
-    assert all(type(request).pb(request).ByteSize() <= 1_000 + 100 for request in requests)
-
-
-def test_message_larger_than_a_request_has_one_to_itself() -> None:
-    messages = [outgoing("a"), outgoing("b", data=b"x" * 2_000), outgoing("c")]
-    assert [len(request.messages) for request in publish_requests("p", _plain(messages), 1_000)] == [1, 1, 1]
-
-
-def test_nothing_to_publish_needs_no_request() -> None:
-    assert publish_requests("p", []) == []
+@pytest.mark.parametrize(
+    ("bytes_of", "limit", "messages"),
+    [
+        ([2] * 2_001, 9_000_000, [1_000, 1_000, 1]),
+        ([400] * 9, 1_000, [2, 2, 2, 2, 1]),
+        ([2, 2_000, 2], 1_000, [1, 1, 1]),
+        ([], 1_000, []),
+    ],
+    ids=["number", "size", "larger than a request", "nothing"],
+)
+def test_requests_are_bounded_in_number_and_size(bytes_of: list[int], limit: int, messages: list[int]) -> None:
+    sent = [outgoing(str(number), data=b"x" * size) for number, size in enumerate(bytes_of)]
+    requests = publish_requests("p", _plain(sent), limit)
+    assert [len(request.messages) for request in requests] == messages
+    for request in requests:
+        assert len(request.messages) == 1 or type(request).pb(request).ByteSize() <= limit + 100

@@ -61,14 +61,6 @@ async def test_key_with_another_body_is_refused_and_no_key_repeats_the_effect(ma
     assert await count(made) == 3
 
 
-@pytest.mark.parametrize("other", ["other", "acme:2"])
-async def test_key_belongs_to_its_principal(shared: Sample, other: str) -> None:
-    async with shared.client() as client, shared.client(sub=other) as stranger:
-        own, other_answer = await post(client), await post(stranger)
-    assert "idempotent-replayed" not in other_answer.headers
-    assert own.json()["note_id"] != other_answer.json()["note_id"]
-
-
 async def test_key_has_1_to_255_printable_characters(made: Sample) -> None:
     async with made.client() as client:
         for key in ("", "x" * 256, "tab\there"):

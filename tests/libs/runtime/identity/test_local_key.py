@@ -20,23 +20,21 @@ def test_callers_that_start_together_share_one_key(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["local-issuer.jwks.json", "local-issuer.pem"]
 
 
-def test_key_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    local_key(tmp_path)
-    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "keys" / "local-issuer.pem").stat().st_mode) == 0o600
-
-
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
 def test_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
     local_key(tmp_path)
     (tmp_path / "keys" / "local-issuer.pem").chmod(mode)
     with pytest.raises(UnsafeKey, match="chmod 600"):
         local_key(tmp_path)
+    with pytest.raises(UnsafeKey, match="can be read by others"):
+        configured_key(tmp_path / "keys" / "local-issuer.pem")
 
 
-def test_key_is_kept_and_its_public_half_is_published(tmp_path: Path) -> None:
-    key, restarted = local_key(tmp_path), local_key(tmp_path)
-    assert (key.kid, key.derive_secret("cursors")) == (restarted.kid, restarted.derive_secret("cursors"))
+def test_key_is_private_and_kept_and_its_public_half_is_published(tmp_path: Path) -> None:
+    key, path = local_key(tmp_path), tmp_path / "keys" / "local-issuer.pem"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path.parent, path)] == [0o700, 0o600]
+    for same in (local_key(tmp_path), configured_key(path)):
+        assert (key.kid, key.derive_secret("cursors")) == (same.kid, same.derive_secret("cursors"))
     assert key.derive_secret("cursors") != key.derive_secret("other")
     (published,) = json.loads((tmp_path / "keys" / "local-issuer.jwks.json").read_text())["keys"]
     assert published == key.jwk()
@@ -54,27 +52,10 @@ def test_file_without_an_ed25519_key_is_refused(tmp_path: Path, content: bytes |
         local_key(tmp_path)
 
 
-def test_configured_key_equals_its_source(tmp_path: Path) -> None:
-    made = local_key(tmp_path)
-    mounted = tmp_path / "secret.pem"
-    mounted.write_bytes((tmp_path / "keys" / "local-issuer.pem").read_bytes())
-    mounted.chmod(0o400)
-    assert configured_key(mounted).kid == made.kid
-    assert configured_key(mounted).derive_secret("cursors") == made.derive_secret("cursors")
-
-
 def test_missing_configured_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsafeKey, match=r"secret\.pem cannot be read: No such file"):
         configured_key(tmp_path / "secret.pem")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_readable_configured_key_is_refused(tmp_path: Path) -> None:
-    local_key(tmp_path)
-    mounted = tmp_path / "keys" / "local-issuer.pem"
-    mounted.chmod(0o644)
-    with pytest.raises(UnsafeKey, match="can be read by others"):
-        configured_key(mounted)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away and switch users")

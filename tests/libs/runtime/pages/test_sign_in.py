@@ -79,6 +79,14 @@ async def test_unusable_token_is_refused(
     assert session_cookie(notes.site) not in notes.client.cookies
 
 
+async def test_signing_out_ends_the_session(notes: Visited) -> None:
+    await notes.sign_in()
+    page = await notes.client.get("/notes")
+    out = await notes.post("/notes/sign-out", {"csrf": csrf_in(page.text)})
+    assert (out.status_code, out.headers["location"]) == (303, "/notes/sign-in")
+    assert (await notes.client.get("/notes")).status_code == 303
+
+
 async def test_cross_site_link_is_reloaded_and_bearer_token_is_enough(notes: Visited) -> None:
     answer = await notes.client.get("/notes", headers={"Authorization": f"Bearer {notes.token()}"})
     assert answer.status_code == 200

@@ -187,19 +187,15 @@ def test_invalid_accounts_are_refused_with_the_fix(
         RuntimeSettings()
 
 
-@pytest.mark.parametrize(
-    "email",
-    [
-        "aex-governance@my-project.iam.gserviceaccount.com",
-        "gov@my-project.example.com.iam.gserviceaccount.com",
-        "123456789012-compute@developer.gserviceaccount.com",
-        "my-project@appspot.gserviceaccount.com",
-    ],
-)
-def test_all_service_account_addresses_are_accepted(email: str) -> None:
-    accounts = {**ACCOUNTS, "governance": email}
+def test_all_service_account_addresses_are_accepted() -> None:
+    accounts = {
+        "work-publisher": "aex-governance@my-project.iam.gserviceaccount.com",
+        "verification": "gov@my-project.example.com.iam.gserviceaccount.com",
+        "governance": "123456789012-compute@developer.gserviceaccount.com",
+        "settlement": "my-project@appspot.gserviceaccount.com",
+    }
     given = {"service_tokens": "google", "service_accounts": accounts}
-    assert RuntimeSettings.model_validate(given).service_accounts["governance"] == email
+    assert RuntimeSettings.model_validate(given).service_accounts == accounts
 
 
 def test_google_is_not_trusted_twice() -> None:

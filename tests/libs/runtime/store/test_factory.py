@@ -1,3 +1,5 @@
+import asyncio
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
+from aex_runtime.store.port import Transaction
 from tests.emulators.emulators import Emulators, new_project
 from tests.store.contract import WORKS, read, write
 
@@ -67,3 +70,26 @@ async def test_databases_of_one_project_are_apart(emulators: Emulators) -> None:
     assert await named.get(WORKS, "w1") is None
     await default.close()
     await named.close()
+
+
+@pytest.mark.emulator
+async def test_skew_of_two_documents_is_never_written(emulators: Emulators) -> None:
+    async def leave(transaction: Transaction, own: str, other: str) -> None:
+        found = [await transaction.get(WORKS, key) for key in (own, other)]
+        await asyncio.sleep(0)
+        if all(found):
+            transaction.delete(WORKS, own)
+
+    project, host = new_project(), emulators.firestore.host
+    first, second = FirestoreStore(project, emulator=host), FirestoreStore(project, emulator=host)
+    for number in range(5):
+        keys = f"a{number}", f"b{number}"
+        for key in keys:
+            await write(first, key)
+        await asyncio.gather(
+            first.transact(partial(leave, own=keys[0], other=keys[1])),
+            second.transact(partial(leave, own=keys[1], other=keys[0])),
+        )
+        assert sum(document is not None for document in await first.get_many(WORKS, keys)) == 1
+    await first.close()
+    await second.close()

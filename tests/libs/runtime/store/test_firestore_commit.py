@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_runtime.store.firestore_documents import CommitPlan, DocumentStep, plan_commit, required_versions
+from aex_runtime.store.firestore_documents import DocumentStep, plan_commit, required_versions
 from aex_runtime.store.port import Collection, DocumentKey, Write
 
 WORKS = Collection("works")
@@ -38,19 +38,6 @@ def test_writes_of_a_document_become_the_last_on_the_first_condition(
     assert plan.steps == (DocumentStep(A, writes[-1], condition),)
     assert plan.existing is None
     assert plan.created == ((A,) if version is None and kinds[0] == "create" else ())
-
-
-@pytest.mark.parametrize(
-    ("version", "kinds"),
-    [
-        (7, ["update", "create"]),
-        (None, ["put", "create"]),
-        (None, ["delete", "create", "create"]),
-    ],
-)
-def test_create_of_a_known_document_is_no_commit(version: int | None, kinds: list[str]) -> None:
-    plan = plan_commit({} if version is None else {A: version}, [write(kind) for kind in kinds])
-    assert plan == CommitPlan((), (), A)
 
 
 def test_unwritten_reads_are_checked() -> None:

@@ -40,6 +40,13 @@ def test_several_fields_make_a_composite_index() -> None:
     ]
 
 
+def test_equal_fields_are_indexed_in_both_directions() -> None:
+    both = ["ASCENDING", "DESCENDING"]
+    assert [each["order"] for each in content(Index(("state",)))["fieldOverrides"][1]["indexes"]] == both
+    assert [each["fields"][-1]["order"] for each in content(Index(("state", "owner")))["indexes"]] == both
+    assert content(Index()) == content()
+
+
 def test_order_of_collections_does_not_change_the_file() -> None:
     one, other = Collection("a", (Index(order="due"),)), Collection("b", (Index(("x",), "due"),))
     assert index_file([one, other]) == index_file([other, one])

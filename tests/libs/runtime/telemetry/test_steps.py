@@ -1,6 +1,8 @@
+import re
 from collections.abc import Iterator
 
 import pytest
+from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -185,3 +187,29 @@ def test_span_has_valid_ids_alone() -> None:
     nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
     expected = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
     assert about_message("ctr_1", nested) == expected
+
+
+@pytest.mark.parametrize("flags", ["00", "01"])
+def test_trace_continues_with_its_state_and_sampling(flags: str) -> None:
+    with continue_trace(f"00-{OWN}-{SPAN}-{flags}", "vendor=1", "work"):
+        found = current_trace()
+        assert re.fullmatch(rf"00-{OWN}-(?!{SPAN})[0-9a-f]{{16}}-{flags}", found["traceparent"])
+        assert found["tracestate"] == "vendor=1"
+    assert current_trace() == {}
+
+
+@pytest.mark.parametrize(
+    "bad", [None, "", "nonsense", f"ff-{OWN}-{SPAN}-01", f"00-{'0' * 32}-{SPAN}-01", f"00-{OWN}-{SPAN}-01-x"]
+)
+def test_invalid_parent_begins_a_trace(bad: str | None) -> None:
+    with continue_trace(bad, "vendor=1", "work"):
+        first = current_trace()
+    with continue_trace(bad, None, "work"):
+        assert current_trace()["traceparent"] != first["traceparent"]
+    assert OWN not in first["traceparent"]
+    assert "tracestate" not in first
+
+
+def test_no_provider_is_made_global() -> None:
+    recording_tracers("settlement", [])
+    assert type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider"
