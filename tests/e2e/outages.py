@@ -12,7 +12,6 @@ from aex_cli.suite.service_spec import MODULES
 from tests.e2e.backend import EMBEDDED, EMULATED
 from tests.e2e.live import Live
 from tests.emulators.emulator import OwnEmulator
-from tests.emulators.emulators import OwnEmulators
 
 _OUR_TURN_S = 30.0
 """For which the test itself waits for a lock."""
@@ -58,25 +57,12 @@ def _disk_full(live: Live) -> Iterator[None]:
             each.rlimit(psutil.RLIMIT_FSIZE, before)
 
 
-def _paused(*choose: Callable[[OwnEmulators], OwnEmulator]) -> Callable[[Live], AbstractContextManager[None]]:
-    @contextmanager
-    def begin(live: Live) -> Iterator[None]:
-        pair = live.backend.emulators
-        assert isinstance(pair, OwnEmulators)
-        with ExitStack() as paused:
-            for chosen in choose:
-                paused.enter_context(chosen(pair).paused())
-            yield
+def _paused(emulator: str) -> Callable[[Live], AbstractContextManager[None]]:
+    def begin(live: Live) -> AbstractContextManager[None]:
+        chosen: OwnEmulator = getattr(live.backend.emulators, emulator)
+        return chosen.paused()
 
     return begin
-
-
-def _firestore(pair: OwnEmulators) -> OwnEmulator:
-    return pair.firestore
-
-
-def _pubsub(pair: OwnEmulators) -> OwnEmulator:
-    return pair.pubsub
 
 
 OUTAGES: Mapping[str, Mapping[str, Outage]] = {
@@ -86,9 +72,8 @@ OUTAGES: Mapping[str, Mapping[str, Outage]] = {
         "disk full": Outage(_disk_full, 4),
     },
     EMULATED: {
-        "firestore": Outage(_paused(_firestore), 12),
-        "pubsub": Outage(_paused(_pubsub), 12),
-        "both": Outage(_paused(_firestore, _pubsub), 12),
+        "firestore": Outage(_paused("firestore"), 12),
+        "pubsub": Outage(_paused("pubsub"), 12),
     },
 }
 """By backend and name."""

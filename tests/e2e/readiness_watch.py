@@ -1,53 +1,61 @@
-"""Polling of `/readyz` of every service, with the times of each red and green."""
+"""Repeated requests to services beside the test, with the times of each red and green of `/readyz`."""
 
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http import HTTPStatus
 
 import httpx
 
 from aex_cli.suite.service_spec import MODULES
 from tests.e2e.jobs import eventually
 from tests.e2e.live import Live
-from tests.e2e.polling import Ask, polling
 
+Ask = Callable[[httpx.Client], None]
+"""Asks once, and notes the answer; raises nothing."""
 _EVERY_S = 0.1
-_RED = HTTPStatus.SERVICE_UNAVAILABLE
 
 
-@dataclass
+@contextmanager
+def polling(every_s: float, *asks: Ask) -> Iterator[None]:
+    """Each in a thread and with a client of its own, until the block ends."""
+    over = threading.Event()
+
+    def poll(ask: Ask) -> None:
+        with httpx.Client(timeout=10, trust_env=False) as client:
+            while not over.wait(every_s):
+                ask(client)
+
+    threads = [threading.Thread(target=poll, args=(ask,)) for ask in asks]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
 class ReadinessWatch:
     """The status of each answer, with the monotonic time at which it came; 0 where none came."""
 
-    answers: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: {service: [] for service in MODULES})
-    slowest_s: float = 0.0
-    """Longest time until a service was ready: a measure of the machine's speed."""
+    def __init__(self) -> None:
+        self.answers: dict[str, list[tuple[float, int]]] = {service: [] for service in MODULES}
 
-    def turned(self, status: int, since: float) -> Mapping[str, float]:
-        """After how many seconds each service first answered with this status, of those that have."""
-        found: dict[str, float] = {}
-        for service, answers in self.answers.items():
-            first = next((at - since for at, seen in list(answers) if at >= since and seen == status), None)
-            if first is not None:
-                found[service] = first
-        return found
+    def until(self, status: int, since: float) -> Mapping[str, float]:
+        """Return after how many seconds each service first answered with this status, once all have."""
 
-    def until_red(self, since: float, within_s: float) -> Mapping[str, float]:
-        """The same for red, once all services are."""
-        return self._until(_RED, since, within_s)
-
-    def until_green(self, since: float, within_s: float) -> Mapping[str, float]:
-        """The same for green, once all services are."""
-        return self._until(HTTPStatus.OK, since, within_s)
-
-    def _until(self, status: int, since: float, within_s: float) -> Mapping[str, float]:
         def look() -> Mapping[str, float] | None:
-            found = self.turned(status, since)
-            return found if len(found) == len(MODULES) else None
+            found: dict[str, float] = {}
+            for service, answers in self.answers.items():
+                first = next((at - since for at, seen in list(answers) if at >= since and seen == status), None)
+                if first is None:
+                    return None
+                found[service] = first
+            return found
 
-        return eventually(look, within_s, f"{status} of every /readyz")
+        return eventually(look, what=f"an answer of {status} of every /readyz")
 
 
 @contextmanager
@@ -56,18 +64,12 @@ def watched_readiness(live: Live) -> Iterator[ReadinessWatch]:
     seen = ReadinessWatch()
 
     def asking(service: str) -> Ask:
-        url = live.url(service, "/readyz")
-
         def ask(client: httpx.Client) -> None:
-            begin = time.monotonic()
             try:
-                status = client.get(url).status_code
+                status = client.get(live.url(service, "/readyz")).status_code
             except httpx.HTTPError:
                 status = 0
-            end = time.monotonic()
-            seen.answers[service].append((end, status))
-            if status == HTTPStatus.OK:
-                seen.slowest_s = max(seen.slowest_s, end - begin)
+            seen.answers[service].append((time.monotonic(), status))
 
         return ask
 

@@ -1,7 +1,7 @@
 """The spans that a suite wrote into its file: read, put in order, and shown as a tree."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,17 +75,6 @@ class Trace:
             waited_for = span.kind in {"client", "internal"} and parent.kind == "consumer" and _is_step(span)
             found += [f"{span} ends after {parent}"] if waited_for and span.end > parent.end else []
         return found
-
-    def tree(self) -> str:
-        """For people."""
-        return "\n".join(self._below(None))
-
-    def _below(self, parent: str | None, depth: int = 0) -> Iterator[str]:
-        for span in self.spans:
-            above = span.parent_span_id if span.parent_span_id in self.by_id else None
-            if above == parent:
-                yield f"{'  ' * depth}{span} ({span.kind})"
-                yield from self._below(span.span_id, depth + 1)
 
     def _above(self, span: Span) -> str:
         parent = self.by_id.get(span.parent_span_id or "")

@@ -88,6 +88,20 @@ def until_dealt_with(live: Live, topic: str) -> None:
     eventually(lambda: True if with_backends(live, "verification", left) == 0 else None, what="an empty queue")
 
 
+def until_handled(live: Live, topic: str, event_id: str, times: int = 1) -> None:
+    """Wait until each subscriber has handled the event that often, or made it a dead letter.
+
+    The suite must log at level debug.
+    """
+
+    def count(service: str) -> int:
+        ends = [line for line in live.log(service) if line["event"] in {"event_handled", "dead_letter"}]
+        return sum(line.get("event_id") == event_id for line in ends)
+
+    subscribers = TOPICS[topic].subscribers
+    eventually(lambda: all(count(each) >= times for each in subscribers) or None, what=f"the end of {topic} {event_id}")
+
+
 def transactions_of(live: Live, contract_id: str) -> list[LedgerTransaction]:
     """Every transaction in the ledger that names the contract."""
     return transactions_by_contract(live).get(contract_id, [])

@@ -16,11 +16,10 @@ from aex_cli.suite.service_spec import MODULES
 from aex_models.events import TOPICS
 from aex_runtime.bus.port import Message
 from tests.e2e.counts import object_counts
-from tests.e2e.handled import until_handled
 from tests.e2e.jobs import GOOD, contract, deliver, eventually, until_settled
 from tests.e2e.live import Live, clean_environment
 from tests.e2e.parties import Parties
-from tests.e2e.stores import publish_messages
+from tests.e2e.stores import publish_messages, until_handled
 
 pytestmark = pytest.mark.e2e
 CANARY = "canary-in-a-dead-message"

@@ -9,7 +9,6 @@ from tests.e2e.jobs import (
     award,
     contract,
     deliver,
-    eventually,
     publish,
     until_settled,
     until_status,
@@ -67,13 +66,3 @@ def test_a_contract_that_expires_with_nothing_judged_costs_nothing(parties: Part
     until_work(parties.consumer, work_id, "completed")
     late = parties.agent.post("verification", f"/v1/contracts/{contract_id}/outputs", {"output": {"text": GOOD}})
     assert late.status_code == 409
-
-
-def test_a_contract_that_expires_after_a_rejection_settles_on_that_candidate(parties: Parties) -> None:
-    contract_id = contract(parties, verification={"deadline_s": 4})
-    assert deliver(parties, contract_id, POOR)["verdict"] == "rejected"
-    assert until_status(parties.agent, contract_id, "expired", "verifying")["attempts_used"] == 1
-    settled = until_settled(parties.finance, contract_id)
-    assert amounts(settled["cost"]) == ("0.40", "0.00", "0.06", "0.34")
-    outcome = eventually(lambda: parties.consumer.read("verification", f"/v1/outcomes/{contract_id}") or None)
-    assert outcome["final_status"] == "expired"

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +20,10 @@ UNKNOWN = "/v1/contracts/ctr_unknown/outputs"
 """Verification asks work-publisher whether there is such an award."""
 
 
-@contextmanager
-def with_google(folder: Path) -> Iterator[tuple[Live, Google]]:
+@pytest.fixture(scope="module")
+def with_google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live, Google]]:
     """Start a suite whose settings select Google's tokens."""
+    folder = tmp_path_factory.mktemp("google")
     with run_google(folder) as google:
         environment = {
             "AEX_LOG_LEVEL": "debug",
@@ -38,50 +37,48 @@ def with_google(folder: Path) -> Iterator[tuple[Live, Google]]:
             assert live.breakdowns() == []
 
 
-def test_verification_calls_the_others_with_googles_tokens_and_no_other_token_makes_a_service(tmp_path: Path) -> None:
-    with with_google(tmp_path) as (live, google):
-        parties = parties_of(live)
-        contract_id = contract(parties)
-        assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
-        until_settled(parties.finance, contract_id)
-        refused(parties.agent.post("verification", UNKNOWN, candidate(GOOD)), 404)  # work-publisher was asked
-        assert set(google.audiences) == {"aex:governance", "aex:work-publisher"}
-        assert len(google.audiences) == 2
-
-        def knock(token: str) -> tuple[int, str | None]:
-            answer = Caller(live, "x", token).get(
-                "work-publisher", TOKEN_REQUESTS["work-publisher"].format(contract_id)
-            )
-            return answer.status_code, None if answer.is_success else answer.json()["code"]
-
-        assert knock(google.id_token("aex:work-publisher")) == (200, None)
-        assert knock(google.id_token("aex:governance")) == (401, "wrong_audience")
-        assert knock(google.id_token("aex:work-publisher", email_verified="true")) == (401, "unverified_account")
-        stranger = "other@their-project.iam.gserviceaccount.com"
-        assert knock(google.id_token("aex:work-publisher", email=stranger)) == (401, "unknown_account")
-        stolen = caller(live, Audience.SERVICE, "service:verification")
-        for service, path in TOKEN_REQUESTS.items():
-            refused(stolen.get(service, path.format(contract_id)), 401, "role_not_granted")
+def test_outcome_waits_unpaid_while_google_issues_no_token(with_google: tuple[Live, Google]) -> None:
+    live, google = with_google
+    google.canned, google.repeats_last = [CannedResponse(503)], True
+    refused(parties_of(live).agent.post("verification", UNKNOWN, candidate(GOOD)), 503, "work_publisher_unreachable")
+    parties = parties_of(live, kind=PatientCaller)
+    contract_id = contract(parties, **plain_work())
+    path = f"/v1/contracts/{contract_id}/outputs"
+    assert parties.agent.post("verification", path, candidate(GOOD)).is_success
+    eventually(lambda: is_logged(live, "governance_unreachable"), what="governance being out of reach")
+    seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}")
+    assert (seen["status"], seen["attempts_used"]) == ("verifying", 1)
+    assert is_logged(live, "id_token_retried")
+    assert is_logged(live, "id_token_missing")
+    google.canned = []
+    until_settled(parties.finance, contract_id)
+    assert until_status(parties.operator, contract_id, "passed")["attempts_used"] == 1
 
 
-def test_outcome_waits_unpaid_while_google_issues_no_token(tmp_path: Path) -> None:
-    with with_google(tmp_path) as (live, google):
-        google.canned, google.repeats_last = [CannedResponse(503)], True
-        refused(
-            parties_of(live).agent.post("verification", UNKNOWN, candidate(GOOD)), 503, "work_publisher_unreachable"
-        )
-        parties = parties_of(live, kind=PatientCaller)
-        contract_id = contract(parties, **plain_work())
-        path = f"/v1/contracts/{contract_id}/outputs"
-        assert parties.agent.post("verification", path, candidate(GOOD)).is_success
-        eventually(lambda: is_logged(live, "governance_unreachable"), what="governance being out of reach")
-        seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}")
-        assert (seen["status"], seen["attempts_used"]) == ("verifying", 1)
-        assert is_logged(live, "id_token_retried")
-        assert is_logged(live, "id_token_missing")
-        google.canned = []
-        until_settled(parties.finance, contract_id)
-        assert until_status(parties.operator, contract_id, "passed")["attempts_used"] == 1
+def test_only_googles_tokens_of_listed_accounts_identify_services(with_google: tuple[Live, Google]) -> None:
+    live, google = with_google
+    parties = parties_of(live)
+    contract_id = contract(parties)
+    assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
+    until_settled(parties.finance, contract_id)
+    refused(parties.agent.post("verification", UNKNOWN, candidate(GOOD)), 404)  # work-publisher was asked
+    assert set(google.audiences) == {"aex:governance", "aex:work-publisher"}
+    requested = len(google.audiences)
+    refused(parties.agent.post("verification", UNKNOWN, candidate(GOOD)), 404)
+    assert len(google.audiences) == requested, "the token is cached"
+
+    def knock(token: str) -> tuple[int, str | None]:
+        answer = Caller(live, "x", token).get("work-publisher", TOKEN_REQUESTS["work-publisher"].format(contract_id))
+        return answer.status_code, None if answer.is_success else answer.json()["code"]
+
+    assert knock(google.id_token("aex:work-publisher")) == (200, None)
+    assert knock(google.id_token("aex:governance")) == (401, "wrong_audience")
+    assert knock(google.id_token("aex:work-publisher", email_verified="true")) == (401, "unverified_account")
+    stranger = "other@their-project.iam.gserviceaccount.com"
+    assert knock(google.id_token("aex:work-publisher", email=stranger)) == (401, "unknown_account")
+    stolen = caller(live, Audience.SERVICE, "service:verification")
+    for service, path in TOKEN_REQUESTS.items():
+        refused(stolen.get(service, path.format(contract_id)), 401, "role_not_granted")
 
 
 def is_logged(live: Live, event: str) -> bool | None:

@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.e2e.burning import burning
 from tests.e2e.dying.deaths import Deaths, Moment
 from tests.e2e.dying.steps import Step
 from tests.e2e.dying.suite import DyingSuite
 from tests.e2e.jobs import CRITERIA, GOOD, POOR, eventually
-from tests.e2e.killing import kill
+from tests.e2e.killing import burning, kill
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
 from tests.e2e.slow_extractor import METRIC, SLOW
 from tests.e2e.stories import FINALISED, RETRIED_HOLD, REVISED, USED_UP, Story, insist
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PHASES = {
     "taken in": (Step.TAKE_IN, Step.PUBLISH_JOB, Step.HANDLE_JOB),
     "judged": (Step.REJECT, Step.REJECT_LAST, Step.PASS),

@@ -1,9 +1,6 @@
 """The main job of the product, end to end: publish, award, reject, revise, pass, settle, read."""
 
-import subprocess
-import sys
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -13,17 +10,14 @@ from tests.e2e.jobs import (
     POOR,
     amounts,
     award,
-    candidate,
     contract,
     deliver,
     publish,
     until_settled,
     until_status,
     until_work,
-    work_body,
 )
-from tests.e2e.live import Live, clean_environment
-from tests.e2e.parties import Caller, Parties, caller, fresh
+from tests.e2e.parties import Parties, caller, fresh
 from tests.e2e.stores import until_in_the_books
 
 pytestmark = pytest.mark.e2e
@@ -117,33 +111,3 @@ def test_a_work_that_allows_claims_is_claimed_at_its_highest_price(parties: Part
     contract_id = claimed.json()["contract_id"]
     assert deliver(parties, contract_id, GOOD)["verdict"] == "passed"
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.70", "0.500001", "0.00", "1.200001")
-
-
-def test_tokens_that_the_command_prints_open_the_services(live: Live) -> None:
-    def printed(role: str, sub: str) -> Caller:
-        command = [sys.executable, "-m", "aex_cli", "token", "--role", role, "--sub", sub]
-        made = subprocess.run(
-            [*command, "--data-dir", str(live.data_dir)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=clean_environment(),
-        )
-        return Caller(live, sub, made.stdout.removesuffix("\n"))
-
-    consumer, agent = printed("consumer", fresh("acme")), printed("agent", fresh("bot"))
-    work = consumer.post("work-publisher", "/v1/work", work_body()).json()
-    given = consumer.post(
-        "work-publisher", f"/v1/work/{work['work_id']}/award", {"agent_id": agent.id, "cpc_rate": "1"}
-    ).json()
-    path = f"/v1/contracts/{given['contract_id']}/outputs?wait_s=30"
-    answer = agent.post("verification", path, candidate(GOOD))
-    assert (answer.status_code, answer.json()["verdict"]) == (200, "passed")
-
-
-def test_repeated_candidate_is_answered_and_not_counted(parties: Parties) -> None:
-    contract_id = contract(parties)
-    first = deliver(parties, contract_id, POOR)
-    repeated: dict[str, Any] = deliver(parties, contract_id, POOR)
-    assert (repeated["attempt_id"], repeated["verdict"], repeated["replay"]) == (first["attempt_id"], "rejected", True)
-    assert parties.agent.read("verification", f"/v1/contracts/{contract_id}")["attempts_used"] == 1

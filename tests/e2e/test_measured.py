@@ -8,7 +8,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from aex_cli.suite.service_spec import MODULES
 from tests.deploy.test_dashboards import QUERIES
-from tests.e2e.backend import Backend
 from tests.e2e.conftest import StartSuite
 from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import GOOD, POOR, contract, deliver, eventually, until_settled, until_status
@@ -59,11 +58,9 @@ COUNTED = {
 """Counters after three contracts: revised and passed, held and released, cancelled."""
 
 
-def test_figures_add_up_with_what_happened_and_lines_name_their_contract(
-    backend: Backend, start_suite: StartSuite
-) -> None:
+def test_metrics_match_the_events_and_log_lines_name_their_contract(start_suite: StartSuite) -> None:
     environment = {"AEX_LOG_LEVEL": "debug", "AEX_LOG_FORMAT": "google", "AEX_GOOGLE_PROJECT": PROJECT}
-    live = start_suite(backend, checked=False, environment=environment)  # Google's lines have other keys
+    live = start_suite(checked=False, environment=environment)  # Google's lines have other keys
     contracts = happened(live)
     for service, expected in COUNTED.items():
         eventually(partial(_is_reported, live, service, expected), what=f"{service}: {expected}")

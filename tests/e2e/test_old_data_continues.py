@@ -12,10 +12,15 @@ from uuid import uuid4
 
 import pytest
 
+from aex_models.audiences import Audience
+from aex_runtime.clock import WallClock
+from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.tokens import LocalIssuer
+from aex_runtime.ids import RandomIds
 from tests.fixtures.emulated import EmulatorState
-from tests.fixtures.suite import CONSUMER, FINANCE, ROOT, Suite, contract_agent, eventually, run_suite
+from tests.fixtures.suite import CONSUMER, FINANCE, OPERATOR, ROOT, Suite, contract_agent, eventually, run_suite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 ARCHIVES = {"embedded": "layout-2.tar.gz", "emulators": "layout-2-emulators.tar.gz"}
 CONTINUED = ("awarded", "revision", "held", "reviewed", "judging", "closing", "settling", "new")
 
@@ -37,6 +42,9 @@ def variables(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def suite(variables: dict[str, str], tmp_path: Path) -> Iterator[Suite]:
     with run_suite(tmp_path / "data", variables) as started:
+        issuer = LocalIssuer(local_key(tmp_path / "data"), WallClock(), RandomIds())
+        for role, sub, *org in (CONSUMER, OPERATOR, FINANCE, *map(contract_agent, ("checked", *CONTINUED))):
+            started.tokens[role, sub, *org] = issuer.mint(sub, Audience(role), org=org[0] if org else None)
         yield started
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import OK, SERVICE_UNAVAILABLE
 
 import psutil
 import pytest
@@ -18,11 +19,8 @@ from tests.e2e.outages import OUTAGES, Outage
 from tests.e2e.readiness_watch import watched_readiness
 from tests.emulators.emulators import OwnEmulators
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
-RED_S = 5.0
-"""Within which readiness has to tell."""
-GREEN_S = 30.0
-CONTRACTS = 20
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+CONTRACTS = 12
 CLIENTS = 8
 EMULATED_ALONE = pytest.mark.parametrize("live", [pytest.param(EMULATED, marks=pytest.mark.emulator)], indirect=True)
 """For what is in the emulators' memory."""
@@ -77,22 +75,20 @@ def test_readiness_reports_an_outage_and_work_resumes(live: Live, capsys: pytest
     loads: dict[str, Load] = {}
     for name, outage in OUTAGES[live.backend.name].items():
         with under_load(live) as loads[name]:
-            red, green, slowest_s = go_through(live, outage)
-            figures = f"red after {max(red.values()):.1f} s, green after {max(green.values()):.1f} s"
-            say(capsys, f"{name}: {figures} (an answer took up to {slowest_s:.1f} s before)")
-            assert max(red.values()) <= RED_S + slowest_s, (name, red)
+            red, green = go_through(live, outage)
+            say(capsys, f"{name}: red after {max(red.values()):.1f} s, green after {max(green.values()):.1f} s")
     check(live, capsys, loads)
 
 
-def go_through(live: Live, outage: Outage) -> tuple[Mapping[str, float], Mapping[str, float], float]:
-    """Return the seconds until each service turned red and then green, and its answer time before."""
+def go_through(live: Live, outage: Outage) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Return the seconds until each service turned red and then green."""
     with watched_readiness(live) as readiness:
-        readiness.until_green(time.monotonic(), within_s=GREEN_S)
+        readiness.until(OK, time.monotonic())
         with outage.begin(live):
-            away_at, slowest_s = time.monotonic(), readiness.slowest_s
-            red = readiness.until_red(away_at, within_s=outage.lasts_s)
+            away_at = time.monotonic()
+            red = readiness.until(SERVICE_UNAVAILABLE, away_at)
             time.sleep(max(0.0, away_at + outage.lasts_s - time.monotonic()))
-        return red, readiness.until_green(time.monotonic(), within_s=GREEN_S), slowest_s
+        return red, readiness.until(OK, time.monotonic())
 
 
 @EMULATED_ALONE
@@ -104,10 +100,10 @@ def test_events_outlive_a_bus_that_lost_everything(
     with watched_readiness(live) as readiness:
         killed_at = time.monotonic()
         own_emulators.pubsub.kill()
-        readiness.until_red(killed_at, within_s=RED_S)
+        readiness.until(SERVICE_UNAVAILABLE, killed_at)
         with under_load(live) as load:
             own_emulators.pubsub.start()
-            readiness.until_green(time.monotonic(), within_s=GREEN_S)
+            readiness.until(OK, time.monotonic())
     check(live, capsys, {"a killed bus": load})
 
 
@@ -132,5 +128,5 @@ def test_records_survive_a_restart_of_the_store(
     with under_load(live) as load, watched_readiness(live) as readiness:
         with stopped_services(services):
             own_emulators.firestore.restart_with([live.backend.project])
-        readiness.until_green(time.monotonic(), within_s=GREEN_S)
+        readiness.until(OK, time.monotonic())
     check(live, capsys, {"a restarted store": load})

@@ -3,11 +3,10 @@
 import pytest
 
 from tests.e2e.counts import object_counts
-from tests.e2e.handled import until_handled
 from tests.e2e.jobs import GOOD, contract, deliver, until_settled, until_work
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
-from tests.e2e.stores import outcome_event, publish_events, stored_outcome, transactions_of
+from tests.e2e.stores import outcome_event, publish_events, stored_outcome, transactions_of, until_handled
 
 pytestmark = pytest.mark.e2e
 

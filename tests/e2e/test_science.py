@@ -1,10 +1,7 @@
 """Claims compared with raw data and domain, end to end: wrong ones are not paid, right ones are."""
 
-import csv
-import io
+import base64
 import json
-import random
-import statistics
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from tests.e2e.jobs import amounts, eventually, until_settled, until_status
 from tests.e2e.parties import Parties
 from tests.e2e.science import (
     CONSISTENT,
-    DMS,
+    CSV,
     MEAN,
     PLAUSIBLE,
     SECRET,
@@ -30,7 +27,6 @@ from tests.e2e.science import (
     science_contract,
     science_of,
     science_work,
-    scores,
     upload,
 )
 
@@ -54,28 +50,11 @@ def test_a_mean_of_11_17_over_data_of_about_minus_0_4_does_not_pass(parties: Par
     assert (violation["min"], violation["max"]) == (-5, 2)
 
 
-def test_the_honest_claim_passes_and_is_paid_with_its_bonus(parties: Parties) -> None:
-    contract_id = science_contract(parties)
-    assert claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)}, artifact(TABLE))["verdict"] == "passed"
-    until_status(parties.agent, contract_id, "passed")
-    assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.45", "0.00", "0.85")
-    outcome = parties.consumer.read("verification", f"/v1/outcomes/{contract_id}")
-    assert outcome["verification_result"]["science"]["passed"] is True
-
-
 def test_after_an_absurd_claim_an_honest_one_can_still_pass(parties: Parties) -> None:
     contract_id = science_contract(parties)
     assert claim(parties, contract_id, {"mean_fitness": ABSURD}, artifact(TABLE))["verdict"] == "rejected"
     assert claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)}, artifact(TABLE))["verdict"] == "passed"
     assert until_status(parties.agent, contract_id, "passed")["attempts_used"] == 2
-
-
-def test_a_claim_of_exactly_zero_over_data_with_mean_zero_passes(parties: Parties) -> None:
-    table = dms_csv([0.1, 0.2, 0.3, -0.1, -0.2, -0.3])
-    contract_id = science_contract(parties)
-    assert claim(parties, contract_id, {"mean_fitness": 0}, artifact(table))["verdict"] == "passed"
-    other = science_contract(parties)
-    assert claim(parties, other, {"mean_fitness": 0}, artifact(TABLE))["verdict"] == "rejected"
 
 
 def test_how_many_decimals_a_claim_has_is_part_of_it_however_it_was_stored(parties: Parties) -> None:
@@ -116,42 +95,6 @@ def test_an_uploaded_artifact_serves_as_one_that_is_sent_along(parties: Parties)
     assert claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)}, file)["verdict"] == "passed"
 
 
-def genes(seed: int = 7, rows: int = 2_000) -> tuple[str, int]:
-    """A table of genes, and how many of them have |log2FC| > 2 and FDR < 0.05, counted here."""
-    dice = random.Random(seed)
-    table, written = io.StringIO(), [("gene", "log2FC", "FDR")]
-    written += [(f"g{location}", f"{dice.gauss(0, 2):.4f}", f"{dice.random():.4f}") for location in range(rows)]
-    csv.writer(table).writerows(written)
-    counted = sum(abs(float(change)) > 2 and float(fdr) < 0.05 for _, change, fdr in written[1:])
-    return table.getvalue(), counted
-
-
-def test_genes_with_a_large_change_and_a_small_fdr_are_counted_by_one_specification(parties: Parties) -> None:
-    table, counted = genes()
-    spec = {
-        "name": "significant_genes",
-        "stat": "count",
-        "where": [
-            {"column": "log2FC", "op": ">", "value": 2, "abs": True},
-            {"column": "FDR", "op": "<", "value": 0.05},
-        ],
-        "tolerance": 0,
-    }
-    many = {
-        "metric": "stat.significant_genes",
-        "metric_type": "count",
-        "comparison": "eq",
-        "threshold": counted,
-        "bonus": "0.45",
-    }
-    changes = {"domain": "bioinformatics/RNAseq", "success_criteria": {"criteria": [CONSISTENT | {"bonus": "0"}, many]}}
-    contract_id = science_contract(parties, {"statistics": [spec]}, **changes)
-    wrong = claim(parties, contract_id, {"significant_genes": counted + 1}, artifact(table, "genes.csv"))
-    assert wrong["verdict"] == "rejected"
-    right = claim(parties, contract_id, {"significant_genes": counted}, artifact(table, "genes.csv"))
-    assert right["verdict"] == "passed"
-
-
 def test_the_last_attempt_with_an_absurd_claim_is_held_with_flags_that_say_why(parties: Parties) -> None:
     contract_id = science_contract(parties, verification={"max_attempts": 1})
     claim(parties, contract_id, {"mean_fitness": ABSURD}, artifact(TABLE))
@@ -172,14 +115,6 @@ def test_the_last_attempt_with_an_absurd_claim_is_held_with_flags_that_say_why(p
     decided(parties.operator, hold, "reject")
     until_status(parties.agent, contract_id, "failed")
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.00", "0.00", "0.00", "0.00")
-
-
-def test_missing_claims_do_not_pass(parties: Parties) -> None:
-    contract_id = science_contract(parties)
-    attempt = claim(parties, contract_id, {"something_else": 1.0}, artifact(TABLE))
-    assert attempt["verdict"] == "rejected"
-    found = science_of(parties.operator, contract_id, attempt["attempt_id"])
-    assert "statistic_not_claimed" in {each["code"] for each in found["reasons"]}
 
 
 @EMBEDDED_ALONE
@@ -210,19 +145,6 @@ def test_secrets_and_consumer_data_reach_no_agent(parties: Parties, level: Feedb
     assert SECRET in parties.consumer.get("work-publisher", f"/v1/work/{work_id}").text
 
 
-def test_a_trial_without_a_contract_examines_claims_and_stores_nothing(parties: Parties) -> None:
-    work = science_work()
-    body = {"success_criteria": work["success_criteria"], "science": {**work["science"], "domain": DMS}}
-    candidate = {"output": "x", "claimed_values": {"mean_fitness": ABSURD}, "artifacts": [artifact(TABLE)]}
-    answer = parties.consumer.post("verification", "/v1/verify", body | candidate)
-    assert answer.status_code == 200, answer.text
-    assert (answer.json()["verdict"], answer.json()["science"]["passed"]) == ("rejected", False)
-    assert answer.json()["science"]["value_mismatches"][0]["severity"] == "critical"
-    honest = candidate | {"claimed_values": {"mean_fitness": claimed(TRUTH)}}
-    assert parties.consumer.post("verification", "/v1/verify", body | honest).json()["verdict"] == "passed"
-    assert parties.consumer.read("verification", "/v1/contracts")["items"] == []
-
-
 def test_work_with_unusable_own_data_is_open_with_a_warning(parties: Parties) -> None:
     digest = upload(parties.consumer, "work-publisher", b"mutant;mut_score\nA1C;0.1\n")
     body = science_work({"data": [{"name": "scores.csv", "sha256": digest}]})
@@ -237,18 +159,32 @@ def test_work_with_unusable_own_data_is_open_with_a_warning(parties: Parties) ->
     assert "wrong_delimiter" in eventually(look, what="the warnings")
 
 
-def test_statistics_agree_with_python_for_every_default_of_the_domain(parties: Parties) -> None:
-    values = scores(5)
-    contract_id = science_contract(parties, {"statistics": []})
-    right = {
-        "mean_fitness": statistics.fmean(values),
-        "std_fitness": statistics.stdev(values),
-        "min_fitness": min(values),
-        "max_fitness": max(values),
-    }
-    attempt = claim(parties, contract_id, right, artifact(dms_csv(values)))
-    assert attempt["verdict"] == "passed"
-    until_status(parties.agent, contract_id, "passed")
-    found = science_of(parties.operator, contract_id, attempt["attempt_id"])["examination"]["recomputed"]
-    recomputed = {each["name"]: each["value"] for each in found}
-    assert {name: recomputed[name] for name in right} == pytest.approx(right, rel=1e-9)
+BAD = {
+    "words": (b"mutant,mut_score\nA1C,high\nA1D,low\n", CSV, "not_numeric"),
+    "a zip archive": (b"PK\x03\x04 and more", CSV, "not_csv"),
+    "no Parquet": (TABLE.encode(), "application/vnd.apache.parquet", "not_parquet"),
+}
+
+
+@EMBEDDED_ALONE
+@pytest.mark.parametrize("kind", BAD)
+def test_unusable_data_are_rejected_with_their_error(parties: Parties, kind: str) -> None:
+    content, media_type, code = BAD[kind]
+    contract_id = science_contract(parties, verification={"feedback": "full"})
+    file = {"name": "scores.csv", "media_type": media_type, "content_base64": base64.b64encode(content).decode()}
+    attempt = claim(parties, contract_id, {"mean_fitness": -0.4}, file)
+    assert (attempt["verdict"], attempt["counted"]) == ("rejected", True)
+    problems = science_of(parties.operator, contract_id, attempt["attempt_id"])["examination"]["problems"]
+    assert {(each["code"], each["fault"]) for each in problems} == {(code, "agent")}
+    assert code in attempt["feedback"]
+
+
+@EMBEDDED_ALONE
+def test_unreadable_consumer_data_are_not_the_agents_fault(parties: Parties) -> None:
+    digest = upload(parties.consumer, "work-publisher", b"PK\x03\x04 and more")
+    contract_id = science_contract(parties, {"data": [{"name": "scores.csv", "sha256": digest}]})
+    attempt_id = claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)})["attempt_id"]
+    until_status(parties.agent, contract_id, "held")
+    seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
+    assert (seen["counted"], seen["verdict"]) == (False, "indeterminate")
+    assert {each["fault"] for each in seen["result"]["science"]["examination"]["problems"]} == {"platform"}

@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.e2e.burning import burning
-from tests.e2e.health_watch import watched_health
 from tests.e2e.holds import decided, waiting_hold
 from tests.e2e.jobs import amounts, award, deliver, eventually, until_settled, until_status
+from tests.e2e.killing import burning
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
+from tests.e2e.readiness_watch import polling
 from tests.e2e.stuck_extractor import METRIC, TRAP
 
 pytestmark = pytest.mark.e2e
 WORKERS = 3
 """Two and a spare one, started once the service is ready."""
 TIMEOUT_S = 5
-"""Long enough for two contracts beside it on a busy machine."""
+"""Above any verification but the endless one, and any pause of an event loop that is not blocked."""
 CONFIG = """
 extractors:
   vowels:
@@ -56,20 +57,21 @@ def lost_jobs(live: Live) -> list[dict[str, Any]]:
 def test_a_metric_that_never_returns_is_killed_retried_and_held_while_others_go_on(live: Live) -> None:
     parties = parties_of(live)
     before = eventually(lambda: found if len(found := workers(live)) == WORKERS else None, what="the workers")
-    with watched_health(live, "verification") as health:
+    statuses: list[int] = []
+
+    def ask(client: httpx.Client) -> None:
+        statuses.append(client.get(live.url("verification", "/healthz"), timeout=TIMEOUT_S).status_code)
+
+    with polling(0.02, ask):
         stuck = vowel_contract(parties)
         attempt_id = deliver(parties, stuck, f"{TRAP} ends", wait_s=0)["attempt_id"]
-        passed = 0
-        while not lost_jobs(live):  # while the worker burns
+        eventually(lambda: burning(live) or None, what="a worker that burns")
+        for _ in range(2):
             other = vowel_contract(parties)
             assert deliver(parties, other, "la li lo lu")["verdict"] == "passed"
             assert amounts(until_settled(parties.finance, other)["cost"]) == ("0.40", "0.25", "0.00", "0.65")
-            passed += 1
-        assert passed >= 2
         until_status(parties.agent, stuck, "held")
-    assert health.failures == []
-    assert len(health.seconds) > 50
-    assert max(health.seconds) < 1.0
+    assert statuses == [200] * len(statuses) != []
     _check_blame(live, parties, stuck, attempt_id)
     eventually(lambda: True if len(workers(live)) == len(before) else None, what="new workers")
     assert before - workers(live), "no worker was replaced"

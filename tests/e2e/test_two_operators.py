@@ -13,7 +13,7 @@ from tests.e2e.racing import Action, at_once
 from tests.e2e.stores import transactions_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-ROUNDS = 6
+ROUNDS = 3
 OPERATORS = 4
 ENDS = {"release": ("passed", "0.65"), "reject": ("failed", "0.00")}
 

@@ -12,11 +12,11 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.backend import BACKENDS, requested
 from tests.e2e.jobs import amounts, contract, deliver, plain_work, until_settled
 from tests.e2e.live import Live, live_suite
 from tests.e2e.pages import Table, dashboard_page
@@ -60,11 +60,10 @@ WITH_FEE = Hand(
 )
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def charging(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+@pytest.fixture
+def charging(tmp_path: Path) -> Iterator[Live]:
     """A platform that takes its share; nothing else is settled there."""
-    location = tmp_path_factory.mktemp("charging") / ".aex"
-    with live_suite(location, requested(request), environment={"AEX_FEE_RATE": FEE_RATE}) as started:
+    with live_suite(tmp_path / ".aex", environment={"AEX_FEE_RATE": FEE_RATE}) as started:
         yield started
         assert started.breakdowns() == []
 

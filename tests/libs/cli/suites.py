@@ -18,7 +18,7 @@ from aex_cli.suite.service_spec import ServiceSpec
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-TIMEOUT_S = 40.0
+TIMEOUT_S = 100.0
 
 
 def sample_specs(port: int, *samples: str, replicas: int = 1) -> list[ServiceSpec]:
