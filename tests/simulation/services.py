@@ -1,15 +1,14 @@
 """The four services in the simulator: real handlers, outbox, consumers and timers over faulty stores."""
 
-import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TypeVar
 
 from aex_models.events import Event, UnreadableEvent
-from aex_runtime.blobs.port import Blobs
 from aex_runtime.bus.consumer import OUTAGES, Consumer
-from aex_runtime.clock import SetClock
+from aex_runtime.clock import Clock, SetClock
 from aex_runtime.deadletters import DeadLetters
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPump
@@ -17,39 +16,48 @@ from aex_runtime.records import EventHandler, Poison, RetryLater, Timer, TimerHa
 from aex_runtime.store.port import Store
 from aex_runtime.timers import TimerSweeper
 from aex_runtime.unit_of_work import Committed, UnitOfWork
-from tests.simulation.engine.blobs import SimulatedBlobs
 from tests.simulation.engine.commit_log import CommitLog, commit_reporter
 from tests.simulation.engine.dice import ActDice, ActIds
 from tests.simulation.engine.interleaving import InterleavingStore, Pauses
 from tests.simulation.engine.processes import Process, ProcessBus, ProcessStore
-from tests.simulation.faults.blobs import FaultyBlobs
+from tests.simulation.faults.blobs import SimulatedBlobs
 from tests.simulation.faults.bus import SimulatedBus
-from tests.simulation.faults.clock import SkewedClock
-from tests.simulation.faults.fate import Crash, Fate, FaultRates, Outages
+from tests.simulation.faults.fate import Crash, Fate, FaultRates
 from tests.simulation.faults.store import FaultyStore
 from tests.simulation.planted.plant import NOTHING, Plant
 
 Subscriptions = Mapping[str, EventHandler]
+N = TypeVar("N", Event, Timer)
 
 
-@dataclass(slots=True)
 class Environment:
-    """Environment that the four services share."""
+    """Environment that the four services share in one run; `watched` wraps each service's store."""
 
-    clock: SetClock
-    dice: random.Random
-    ids: ActIds
-    pauses: Pauses
-    rates: Callable[[], FaultRates]
-    bus: SimulatedBus
-    blobs: Blobs
-    fee_rate: Decimal
-    watched: Callable[[Store], Store]
-    """Wrapper of each service's store."""
-    plant: Plant
-    fate: Fate
-    outages: Outages
-    commit_log: CommitLog
+    fee_rate = Decimal("0.05")
+
+    def __init__(
+        self,
+        dice: ActDice,
+        clock: SetClock,
+        rates: Callable[[], FaultRates],
+        watched: Callable[[Store], Store],
+        plant: Plant = NOTHING,
+    ) -> None:
+        self.dice, self.clock, self.watched, self.plant = dice, clock, watched, plant
+        self.ids, self.pauses, self.commit_log = ActIds(), Pauses(dice), CommitLog()
+        self.fate = Fate(dice, rates)
+        self.bus, self.blobs = SimulatedBus(self.fate), SimulatedBlobs(self.pauses, self.fate)
+
+
+class SkewedClock:
+    """The clock of one machine, which is ahead of the others or behind."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.skew = timedelta()
+
+    def now(self) -> datetime:
+        return self._clock.now() + self.skew
 
 
 class DurableState:
@@ -89,8 +97,10 @@ class Service:
     def wire(self, subscriptions: Subscriptions, timers: Mapping[str, TimerHandler] | None = None) -> None:
         """Give the process its handlers."""
         environment = self.environment
-        self.subscriptions = self._noted(environment.plant.handlers(self, subscriptions))
-        self.timers = self._noted_timers(environment.plant.timers(self, timers or {}))
+        handled = environment.commit_log.handled
+        planted, planted_timers = environment.plant.handlers(self, subscriptions), environment.plant.timers
+        self.subscriptions = self._noted(planted, lambda event: handled.add((self.name, event.id)))
+        self.timers = self._noted(planted_timers(self, timers or {}), lambda _: None)
         self.consumer = Consumer(self.name, self.bus, self.dead_letters, self.clock, self.ids, self.subscriptions)
         self.sweeper = TimerSweeper(self.name, self.store, self.leases, self.clock, self.timers, self.ids)
 
@@ -109,29 +119,20 @@ class Service:
     def _new_outbox(self) -> OutboxPump:
         return OutboxPump(self.name, self.store, self.bus, self.clock, self.ids, self.leases)
 
-    def _noted(self, handlers: Subscriptions) -> Subscriptions:
-        """The same handlers; what they return from is written down."""
-        handled = self.environment.commit_log.handled
+    def _noted(
+        self, handlers: Mapping[str, Callable[[N], Awaitable[None]]], note: Callable[[N], None]
+    ) -> dict[str, Callable[[N], Awaitable[None]]]:
+        """The same handlers, with a note of what they return from."""
 
-        def noting(handle: EventHandler) -> EventHandler:
-            async def handle_and_note(event: Event) -> None:
-                with self._astonished(f"{event.type} {event.subject}"):
-                    await handle(event)
-                handled.add((self.name, event.id))
+        def noting(handle: Callable[[N], Awaitable[None]]) -> Callable[[N], Awaitable[None]]:
+            async def handle_and_note(handled: N) -> None:
+                with self._astonished(str(handled)):
+                    await handle(handled)
+                note(handled)
 
             return handle_and_note
 
-        return {topic: noting(handler) for topic, handler in handlers.items()}
-
-    def _noted_timers(self, handlers: Mapping[str, TimerHandler]) -> Mapping[str, TimerHandler]:
-        def noting(handle: TimerHandler) -> TimerHandler:
-            async def fire_and_note(timer: Timer) -> None:
-                with self._astonished(f"timer {timer.kind} {timer.subject}"):
-                    await handle(timer)
-
-            return fire_and_note
-
-        return {kind: noting(handler) for kind, handler in handlers.items()}
+        return {name: noting(handler) for name, handler in handlers.items()}
 
     @contextmanager
     def _astonished(self, what: str) -> Iterator[None]:
@@ -146,30 +147,3 @@ class Service:
 
     def _committed(self, committed: Committed) -> None:
         self.outbox.notify(committed.events)
-
-
-def environment(
-    dice: ActDice,
-    clock: SetClock,
-    rates: Callable[[], FaultRates],
-    watched: Callable[[Store], Store],
-    plant: Plant = NOTHING,
-) -> Environment:
-    """A world for one run."""
-    pauses, outages = Pauses(dice), Outages()
-    fate = Fate(dice, rates, outages)
-    return Environment(
-        clock=clock,
-        dice=dice,
-        ids=ActIds(),
-        pauses=pauses,
-        rates=rates,
-        bus=SimulatedBus(fate),
-        blobs=FaultyBlobs(fate, SimulatedBlobs(pauses)),
-        fee_rate=Decimal("0.05"),
-        watched=watched,
-        plant=plant,
-        fate=fate,
-        outages=outages,
-        commit_log=CommitLog(),
-    )

@@ -17,7 +17,7 @@ from tests.simulation.planted.plant import NOTHING, Plant
 from tests.simulation.promises.invariants import check_invariants, check_quiescent
 from tests.simulation.promises.seen import Seen
 from tests.simulation.runs.plan import Plan, PlannedStep
-from tests.simulation.services import Service, environment
+from tests.simulation.services import Environment, Service
 from tests.simulation.suite import Suite, suites
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -41,7 +41,7 @@ class World:
         self.dice = ActDice()
         self.clock = SetClock(START)
         self.faults = self.rates
-        self.suites = suites(environment(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
+        self.suites = suites(Environment(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
         self.expected_contracts: list[ExpectedContract] = []
         self.open_works: list[OpenWork] = []
         """Works with custom code, which are checked before their award."""

@@ -20,12 +20,12 @@ _SKEWS_S = (-120, -30, -2, 0, 0, 2, 30, 120)
 async def start_outage(world: "World") -> None:
     """Take a part down until it is brought back or waited for long enough."""
     stores = tuple(f"store of {service.name}" for service in world.suite.services)
-    world.suite.environment.outages.away.add(world.dice.choice(_PARTS + stores))
+    world.suite.environment.fate.away.add(world.dice.choice(_PARTS + stores))
 
 
 async def end_outages(world: "World") -> None:
     """Bring every part back."""
-    world.suite.environment.outages.away.clear()
+    world.suite.environment.fate.away.clear()
 
 
 async def skew_a_clock(world: "World") -> None:

@@ -64,7 +64,7 @@ async def _retry(world: "World", service: "Service", ask: Ask[A], key: Idempoten
     """Raises `DomainError` for a refusal that no repeat mends."""
     for tries in range(_TRIES):
         if tries % _TIMEOUT == _TIMEOUT - 1:
-            world.suite.environment.outages.away.clear()
+            world.suite.environment.fate.away.clear()
         try:
             with service.process.inside():
                 return await ask(key)

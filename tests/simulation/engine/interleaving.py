@@ -7,7 +7,7 @@ times. The seed alone decides which one continues first.
 import asyncio
 import random
 import selectors
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -90,21 +90,17 @@ class Pauses:
         finally:
             self._at_once = at_once
 
-    async def together(self, acts: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    async def together(self, acts: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         """Run these concurrently with the actions in progress; the first failure cancels them all."""
         self._at_once += len(acts) - 1
         try:
             async with asyncio.TaskGroup() as tasks:
                 for act in acts:
-                    tasks.create_task(_run(act))
+                    tasks.create_task(act())
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
             self._at_once -= len(acts) - 1
-
-
-async def _run(act: Callable[[], Awaitable[None]]) -> None:
-    await act()
 
 
 class InterleavingStore(LoggedStore):

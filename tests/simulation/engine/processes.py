@@ -60,38 +60,29 @@ class ProcessStore(PassingStore):
         self._process = process
 
     async def get(self, collection: Collection, key: str) -> Document | None:
-        self._process.check()
-        found = await self._store.get(collection, key)
-        self._process.check()
-        return found
+        return await self._alive(lambda: self._store.get(collection, key))
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        self._process.check()
-        found = await self._store.get_many(collection, keys)
-        self._process.check()
-        return found
+        return await self._alive(lambda: self._store.get_many(collection, keys))
 
     async def query(self, query: Query) -> list[Document]:
-        self._process.check()
-        found = await self._store.query(query)
-        self._process.check()
-        return found
+        return await self._alive(lambda: self._store.query(query))
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
-        self._process.check()
-
         async def alive(transaction: Transaction) -> T:
-            self._process.check()
-            result = await fn(transaction)
-            self._process.check()
-            return result
+            return await self._alive(lambda: fn(transaction))
 
         try:
-            result = await self._store.transact(alive)
+            return await self._alive(lambda: self._store.transact(alive))
         except Crash:
             self._process.end()  # whatever else its handlers make of that
             raise
-        self._process.check()  # committed, and the process is dead
+
+    async def _alive(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Raises `Crash` where the process is dead before or after the act, which may have committed."""
+        self._process.check()
+        result = await act()
+        self._process.check()
         return result
 
 

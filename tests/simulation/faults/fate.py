@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 
 class Crash(Exception):
@@ -45,27 +45,16 @@ class FaultRates:
 CALM = FaultRates(**{each.name: 0.0 for each in fields(FaultRates)})
 
 
-@dataclass(slots=True)
-class Outages:
-    """Parts that are down for longer: `bus`, `blobs`, `governance`, `store of ...`."""
-
-    away: set[str] = field(default_factory=set)
-
-
 class Fate:
     """Random occurrence of faults, while faults are allowed."""
 
-    def __init__(self, dice: random.Random, rates: Callable[[], FaultRates], outages: Outages) -> None:
+    def __init__(self, dice: random.Random, rates: Callable[[], FaultRates]) -> None:
         self._dice = dice
         self._rates = rates
-        self._outages = outages
+        self.away: set[str] = set()
+        """Parts that are down for longer: `bus`, `blobs`, `governance`, `store of ...`."""
         self.tally: Counter[str] = Counter()
         """Occurrences by kind."""
-
-    @property
-    def rates(self) -> FaultRates:
-        """Current fault rates."""
-        return self._rates()
 
     def happens(self, kind: str) -> bool:
         """Return whether a fault, named as in `FaultRates`, occurs now; count it if so."""
@@ -76,7 +65,7 @@ class Fate:
 
     def is_away(self, part: str) -> bool:
         """Return whether an outage of the part is in progress."""
-        away = bool(self._outages.away) and part in self._outages.away and self._rates() is not CALM
+        away = part in self.away and self._rates() is not CALM
         self.tally["asked while away"] += away
         return away
 

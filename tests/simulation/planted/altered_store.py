@@ -15,23 +15,6 @@ AlteredRead = Callable[[Collection, Document], Document | None]
 """Function from a document to the one returned in its place; None hides it."""
 Kept = Callable[[Collection, str, bytes], bytes | None]
 """Function from collection, key and body to the body written in its place; None skips the write."""
-Forgotten = Callable[[Collection, str], bool]
-"""Predicate of documents whose deletion is skipped."""
-
-
-def as_it_is(_: Collection, document: Document) -> Document | None:
-    """Return the document unchanged."""
-    return document
-
-
-def with_altered_record(_: Collection, __: str, body: bytes) -> bytes | None:
-    """Return the body unchanged."""
-    return body
-
-
-def never(_: Collection, __: str) -> bool:
-    """Skip no deletion."""
-    return False
 
 
 def changed(table: Table[M], document: Document, change: Callable[[M], M]) -> Document:
@@ -45,12 +28,11 @@ class AlteredStore(PassingStore):
     def __init__(
         self,
         store: Store,
-        alter_read: AlteredRead = as_it_is,
-        kept: Kept = with_altered_record,
-        forgotten: Forgotten = never,
+        alter_read: AlteredRead = lambda _, document: document,
+        kept: Kept = lambda _collection, _key, body: body,
     ) -> None:
         super().__init__(store)
-        self._alter_read, self._kept, self._forgotten = alter_read, kept, forgotten
+        self._alter_read, self._kept = alter_read, kept
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return self._show(collection, await self._store.get(collection, key))
@@ -64,7 +46,7 @@ class AlteredStore(PassingStore):
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def altered(transaction: Transaction) -> T:
-            return await fn(_Altered(transaction, self._show, self._kept, self._forgotten))
+            return await fn(_Altered(transaction, self._show, self._kept))
 
         return await super().transact(altered)
 
@@ -78,10 +60,9 @@ class _Altered:
         transaction: Transaction,
         show: Callable[[Collection, Document | None], Document | None],
         kept: Kept,
-        forgotten: Forgotten,
     ) -> None:
-        self._transaction = transaction
-        self._show, self._kept, self._forgotten = show, kept, forgotten
+        self._transaction, self._show, self._kept = transaction, show, kept
+        self.delete = transaction.delete
 
     async def get(self, collection: Collection, key: str) -> Document | None:
         return self._show(collection, await self._transaction.get(collection, key))
@@ -103,7 +84,3 @@ class _Altered:
         kept = self._kept(collection, key, body)
         if kept is not None:
             self._transaction.put(collection, key, kept, fields)
-
-    def delete(self, collection: Collection, key: str) -> None:
-        if not self._forgotten(collection, key):
-            self._transaction.delete(collection, key)

@@ -53,17 +53,13 @@ def _of_settlement(old: Settlement | None, new: Settlement) -> list[tuple[str, s
     return [("settlement.adjusted" if old else "settlement.completed", new.contract_id)]
 
 
-def _nothing_owed(_: object, __: object) -> list[tuple[str, str]]:
-    return []
-
-
 OWED: Mapping[str, Owed] = {
     WORKS.collection.name: _of_new("work.submitted"),
     AWARDS.collection.name: _of_new("contract.awarded"),
     ATTEMPTS.collection.name: _of_attempt,
     OUTCOMES.collection.name: _of_new("outcome.verified"),
-    VALIDATIONS.collection.name: _nothing_owed,
-    TRANSACTIONS.collection.name: _nothing_owed,
+    VALIDATIONS.collection.name: lambda _old, _new: [],
+    TRANSACTIONS.collection.name: lambda _old, _new: [],
     CONTRACTS.collection.name: _of_contract,
     HOLDS.collection.name: _of_hold,
     SETTLEMENTS.collection.name: _of_settlement,
