@@ -3,13 +3,14 @@ from pathlib import Path
 
 from aex_cli.commands.up import run_suite
 from aex_cli.main import exit_code_of
-from aex_cli.suite.supervisor import SuitePolicy
+from aex_cli.suite.supervisor import RestartPolicy, SuitePolicy
 from tests.libs.cli.suites import sample_specs
 
 
 def main(data_dir: str, port: str, ready_s: str, stop_s: str, replicas: str, *samples: str) -> int:
     specs = sample_specs(int(port), *samples, replicas=int(replicas))
-    policy = SuitePolicy(ready_s=float(ready_s), stop_s=float(stop_s))
+    restarts = RestartPolicy(limit=2, window_s=600)  # longer than slow machines take for three starts
+    policy = SuitePolicy(ready_s=float(ready_s), stop_s=float(stop_s), restarts=restarts)
     return exit_code_of(lambda: run_suite(specs, Path(data_dir), None, policy))
 
 

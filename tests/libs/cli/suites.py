@@ -66,27 +66,26 @@ class RunningSuite:
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
     family: list[psutil.Process] = field(default_factory=list)
+    readers: list[threading.Thread] = field(default_factory=list)
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
-    def wait_for_line(
-        self, text: str, lines: Callable[["RunningSuite"], list[str]], within_s: float = TIMEOUT_S
-    ) -> str:
-        found: list[str] = []
+    def wait_for_line(self, text: str, lines: list[str], within_s: float = TIMEOUT_S) -> str:
+        """Return the first such line of what is printed; fail at once when the process has ended without it."""
+        eventually(lambda: any(text in line for line in lines) or self._is_silent(), within_s)
+        found = next((line for line in lines if text in line), None)
+        assert found, f"no {text!r}; exit code {self.process.poll()}; out: {self.out}, err: {self.err}"
+        return found
 
-        def seen() -> bool:
-            found[:] = [line for line in lines(self) if text in line]
-            return bool(found) or (self.process.poll() is not None)
-
-        assert eventually(seen, within_s), f"no {text!r}; out: {self.out}, err: {self.err}"
-        assert found, f"ended with {self.process.returncode}; out: {self.out}, err: {self.err}"
-        return found[0]
+    def _is_silent(self) -> bool:
+        """Return whether the process has ended and all that it printed was read."""
+        return self.process.poll() is not None and not any(reader.is_alive() for reader in self.readers)
 
     def wait_until_ready(self, within_s: float = TIMEOUT_S) -> str:
         """Wait for the ready line; remembers the services' processes."""
-        line = self.wait_for_line("ready ", lambda suite: suite.out, within_s)
+        line = self.wait_for_line("ready ", self.out, within_s)
         self.family = self.descendants()
         return line
 
@@ -103,7 +102,7 @@ class RunningSuite:
         return psutil.Process(self.pid).children(recursive=True) if self.process.poll() is None else []
 
     def wait_for_error(self, text: str) -> str:
-        return self.wait_for_line(text, lambda suite: suite.err)
+        return self.wait_for_line(text, self.err)
 
     def child(self, position: int) -> psutil.Process:
         """The service that listens on the place's port."""
@@ -135,7 +134,12 @@ def _collect(stream: Iterable[str], lines: list[str]) -> None:
 
 @contextmanager
 def aex_up(
-    data_dir: Path, *samples: str, port: int | None = None, ready_s: float = 60, stop_s: float = 10, replicas: int = 1
+    data_dir: Path,
+    *samples: str,
+    port: int | None = None,
+    ready_s: float = TIMEOUT_S,
+    stop_s: float = TIMEOUT_S,
+    replicas: int = 1,
 ) -> Iterator[RunningSuite]:
     """`aex up` over sample services; whatever is left of it is killed at the end."""
     base = free_ports(len(samples) * replicas) if port is None else port
@@ -150,12 +154,12 @@ def run_supervised(command: Sequence[str], environment: Mapping[str, str], port:
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         suite = RunningSuite(process, port)
-        readers = [
+        suite.readers = [
             threading.Thread(target=_collect, args=(stream, lines))
             for stream, lines in ((process.stdout, suite.out), (process.stderr, suite.err))
             if stream is not None
         ]
-        for reader in readers:
+        for reader in suite.readers:
             reader.start()
         try:
             yield suite
@@ -165,5 +169,5 @@ def run_supervised(command: Sequence[str], environment: Mapping[str, str], port:
             for each in suite.remaining():
                 with suppress(psutil.NoSuchProcess):  # it may end by itself in between
                     each.kill()
-            for reader in readers:
+            for reader in suite.readers:
                 reader.join()

@@ -133,16 +133,6 @@ def test_verifier_is_checked_against_the_given_configuration(bench: LintBench) -
     assert [line for line in err if "the verifier tone was not checked" in line] == err != []
 
 
-def test_criteria_may_be_optional_beside_a_verifier(bench: LintBench) -> None:
-    loose = NAMING["criteria"].replace("threshold: 3", "threshold: 3, required: false, bonus: 1")
-    criteria = bench.file("criteria.yaml", loose)
-    work = bench.file("work.yaml", NAMING["work"])
-    config = bench.file("config.yaml", NAMING["config"])
-    alone = bench.file("alone.yaml", "budget: {max_cpc: 1}")
-    assert bench.lint(criteria, "--work", work, "--config", config, "--strict")[0] == 0
-    assert bench.lint(criteria, "--work", alone, "--config", config, "--strict")[0] == 1
-
-
 def test_all_problems_are_printed_with_their_pointers(bench: LintBench) -> None:
     criteria = bench.file(
         "criteria.yaml",
@@ -193,21 +183,13 @@ def test_unusable_file_is_refused(bench: LintBench, criteria: str, further: dict
     assert bench.lint("-", "--work", "-")[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("code", "problem", "message"),
-    [
-        ("while True: pass", "custom_metric_timeout", ""),
-        ("import socket", "unsupported_import", "Line 2: The sandbox has no module socket"),
-    ],
-)
-def test_failed_custom_code_is_a_problem(bench: LintBench, code: str, problem: str, message: str) -> None:
-    work = EXAMPLES["custom_metric_bad_result"].read_text().replace('return "calm"', code)
+def test_failed_custom_code_is_a_problem(bench: LintBench) -> None:
+    work = EXAMPLES["custom_metric_bad_result"].read_text().replace('return "calm"', "while True: pass")
     config = bench.file("outcome-verification.yaml", "extractors: {custom: {sandbox: {timeout_ms: 200}}}")
     exit_code, found = bench.json(bench.file("work.yaml", work), "--config", config)
     assert (exit_code, found["valid"], found["warnings"], found["quote"]) == (1, False, [], None)
     [each] = found["problems"]
-    assert (each["path"], each["code"]) == ("/evaluation/custom_metrics/0/code", problem)
-    assert message in each["message"]
+    assert (each["path"], each["code"]) == ("/evaluation/custom_metrics/0/code", "custom_metric_timeout")
 
 
 def test_science_is_linted_with_its_criteria(bench: LintBench) -> None:

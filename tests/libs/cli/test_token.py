@@ -1,7 +1,4 @@
 import json
-import os
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,12 +31,13 @@ def test_token_alone_is_printed_and_its_key_created(tmp_path: Path, capsys: pyte
     assert "org" not in claims_of(capsys.readouterr().out.strip(), tmp_path)
 
 
-@pytest.mark.slow
-def test_variable_names_the_data_directory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "aex_cli", "token", "--role", "agent", "--sub", "solver"]
-    environment = {**os.environ, "AEX_DATA_DIR": str(tmp_path / "data")}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert claims_of(done.stdout.strip(), tmp_path / "data")["sub"] == "solver"
+def test_variable_names_the_data_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AEX_DATA_DIR", str(tmp_path / "data"))
+    assert call(["token", "--role", "agent", "--sub", "solver"]) == 0
+    assert claims_of(capsys.readouterr().out.strip(), tmp_path / "data")["sub"] == "solver"
     assert not (tmp_path / ".aex").exists()
 
 

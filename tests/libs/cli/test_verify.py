@@ -15,7 +15,7 @@ from aex_cli.main import call
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from tests.libs.cli.suites import ENVIRONMENT, eventually
+from tests.libs.cli.suites import ENVIRONMENT, TIMEOUT_S, eventually
 
 WORK: dict[str, Any] = {
     "input": {"text": "Minutes."},
@@ -215,6 +215,6 @@ def test_output_may_come_from_a_pipe_and_an_interrupt_exits_with_130(bench: Comm
         below = psutil.Process(running.pid)
         assert eventually(lambda: any("monty" in each.name() for each in below.children(recursive=True)))
         running.send_signal(signal.SIGINT)
-        assert running.wait(10) == 130
+        assert running.wait(TIMEOUT_S) == 130
         assert running.stderr is not None
         assert "Traceback" not in running.stderr.read()

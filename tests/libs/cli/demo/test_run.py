@@ -16,7 +16,6 @@ from aex_cli.main import call
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory, suite_lock
 from aex_cli.suite.service_spec import LAST_BASE, ServiceSpec, suite_environment
-from aex_cli.suite.supervisor import SuiteFailed
 from aex_runtime.commandline import UserError, print_error
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.cli.suites import ROOT, free_ports, sample_specs
@@ -65,21 +64,12 @@ async def test_failed_action_stops_the_services_and_is_raised(specs: list[Servic
 
 
 @pytest.mark.slow
-async def test_service_that_does_not_start_prevents_the_action(launch: Launch) -> None:
-    async def story() -> None:
-        raise AssertionError("nothing was ready")
-
-    with pytest.raises(SuiteFailed, match=r"broken-1 did not start"):
-        await run_with_suite(sample_specs(free_ports(2), "steady", "broken"), launch, story, print_error)
-
-
-@pytest.mark.slow
 async def test_cancelled_action_leaves_no_service(specs: list[ServiceSpec], launch: Launch) -> None:
     begun = asyncio.Event()
 
     async def story() -> None:
         begun.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     printed = asyncio.create_task(run_with_suite(specs, launch, story, print_error))
     await begun.wait()
@@ -165,9 +155,5 @@ def test_exports_name_the_storage_in_any_shell() -> None:
     assert exports == (
         "export FIRESTORE_EMULATOR_HOST=127.0.0.1:1 AEX_STORE_URL=firestore://p AEX_KEY_FILE='/my keys/one'"
     )
-
-
-def test_emulators_alone_need_no_exports() -> None:
-    assert (
-        describe_storage(RuntimeSettings(), Path("my data"), {"FIRESTORE_EMULATOR_HOST": "127.0.0.1:1"}).exports is None
-    )
+    emulators_alone = {"FIRESTORE_EMULATOR_HOST": "127.0.0.1:1"}
+    assert describe_storage(RuntimeSettings(), Path("my data"), emulators_alone).exports is None

@@ -1,4 +1,5 @@
 import io
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,12 @@ from aex_client import Conflict, NotFound
 SPEC = ServiceSpec("settlement", "aex_settlement", 8084)
 
 
-@pytest.fixture
-def launch(tmp_path: Path) -> Launch:
-    return Launch({}, tmp_path)
-
-
 def info(number: int) -> str:
     return f'{{"event":"request {number}","level":"info"}}\n'
 
 
-def test_excerpt_has_the_warnings_of_this_run_or_its_last_lines(launch: Launch) -> None:
+def test_excerpt_has_the_warnings_of_this_run_or_its_last_lines(tmp_path: Path) -> None:
+    launch = Launch({}, tmp_path)
     assert log_excerpts(log_sizes([SPEC], launch)) == "", "no log"
     log = launch.log_path(SPEC)
     log.write_text('{"event":"long ago","level":"error"}\n')
@@ -35,22 +32,18 @@ def test_excerpt_has_the_warnings_of_this_run_or_its_last_lines(launch: Launch) 
     assert log_excerpts(ends) == f"{log}:\n{failed}"
 
 
-class Counter:
-    """Answers 404 at first, then counts."""
-
-    def __init__(self, absent: int) -> None:
-        self.requested = 0
-        self._absent = absent
-
-    async def look(self) -> int:
-        self.requested += 1
-        if self.requested <= self._absent:
-            raise NotFound(404, "not_found", "not yet")
-        return self.requested
+async def never_found() -> int:
+    raise NotFound(404, "not_found", "not yet")
 
 
 async def test_poll_waits_until_the_result_exists_and_is_done() -> None:
-    assert await poll(Counter(2).look, "the count", lambda count: count > 3) == 4
+    counts = count(1)
+
+    async def look() -> int:
+        found = next(counts)
+        return found if found > 2 else await never_found()
+
+    assert await poll(look, "the count", lambda found: found > 3) == 4
 
 
 async def test_poll_ends_at_its_time_limit_or_at_another_refusal() -> None:
@@ -58,7 +51,7 @@ async def test_poll_ends_at_its_time_limit_or_at_another_refusal() -> None:
         raise Conflict(409, "held", "held")
 
     with pytest.raises(DemoFailed, match=r"the count did not appear within 0\.1 s"):
-        await poll(Counter(1_000).look, "the count", within_s=0.1)
+        await poll(never_found, "the count", within_s=0.1)
     with pytest.raises(Conflict):
         await poll(refuse, "the count")
     with pytest.raises(DemoFailed, match="a number is missing"):
@@ -71,21 +64,15 @@ def printed(data_dir: Path, port_base: int, exports: str | None = None) -> str:
     return out.getvalue()
 
 
-def test_next_steps_need_no_options_for_the_defaults() -> None:
+def test_next_steps_quote_another_directory_and_begin_with_the_variables() -> None:
     visible = printed(Path(".aex"), 8081)
     assert "  resume     aex up\n" in visible
     assert "http://127.0.0.1:8084/v1/settlements/ctr_1\n" in visible
     assert "  dashboard  http://127.0.0.1:8084/dashboard " in visible
     assert visible.count("/docs") == 4
-
-
-def test_next_steps_quote_another_directory() -> None:
+    assert "variables" not in visible
     visible = printed(Path("/my data"), 9081)
     assert "aex up --data-dir '/my data' --port-base 9081\n" in visible
     assert "aex token --role finance --sub fiona --data-dir '/my data'\n" in visible
-
-
-def test_next_steps_start_with_the_variables() -> None:
     visible = printed(Path(".aex"), 8081, "export AEX_BUS_URL=pubsub://p")
     assert "  variables  export AEX_BUS_URL=pubsub://p\n  resume     aex up\n" in visible
-    assert "variables" not in printed(Path(".aex"), 8081)

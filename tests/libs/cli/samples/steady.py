@@ -24,6 +24,7 @@ def create_app() -> FastAPI:
 
     @app.get("/slow")
     async def slow(seconds: float) -> str:
+        counter.with_name("slow").touch()
         await asyncio.sleep(seconds)
         return "done"
 
@@ -31,4 +32,4 @@ def create_app() -> FastAPI:
 
 
 if __name__ == "__main__":
-    serve(f"{__spec__.name}:create_app", StopBounds(drain_s=3, hard_exit_s=5))
+    serve(f"{__spec__.name}:create_app", StopBounds(drain_s=30, hard_exit_s=60))

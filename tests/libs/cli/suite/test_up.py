@@ -1,7 +1,6 @@
 """`aex up` as a real process over real small services."""
 
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def test_next_start_continues_with_the_data_after_requests_in_progress_end(tmp_p
         sessions = {Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[3] for child in suite.family}
         assert sessions == {str(child.pid) for child in suite.family}, "Ctrl-C of the terminal does not reach them"
         slow = pool.submit(httpx.get, f"http://127.0.0.1:{suite.port}/slow?seconds=1", trust_env=False)
-        time.sleep(0.3)
+        assert eventually((data / "slow").exists)
         suite.process.send_signal(signal.SIGINT)
         assert suite.wait() == 0
         assert slow.result().json() == "done"
@@ -50,20 +49,6 @@ def test_next_start_continues_with_the_data_after_requests_in_progress_end(tmp_p
         assert suite.wait() == 0
         assert suite.has_ended()
     assert {path.name for path in (data / "logs").iterdir()} == {"steady-0.log", "steady-1.log"}
-
-
-def test_suite_on_a_taken_directory_or_port_is_refused(tmp_path: Path) -> None:
-    with aex_up(tmp_path / "one", "steady") as first:
-        first.wait_until_ready()
-        with aex_up(tmp_path / "one", "steady") as second:
-            assert second.wait() == 2
-            assert second.wait_for_error(f"held by process {first.process.pid}")
-            assert second.out == []
-        with aex_up(tmp_path / "two", "steady", port=first.port) as third:
-            assert third.wait() == 2
-            assert third.wait_for_error(f"{first.port} (steady-0)")
-        assert not list((tmp_path / "two" / "logs").iterdir())
-        assert answers(first, 0)
 
 
 def test_start_after_a_killed_supervisor_waits_for_its_services(tmp_path: Path) -> None:
@@ -83,7 +68,7 @@ def test_service_that_keeps_dying_ends_the_suite_with_its_last_log_lines(tmp_pat
     with aex_up(tmp_path, "steady", "fragile") as suite:
         suite.wait_until_ready()
         assert suite.wait() == 1
-        assert suite.wait_for_error("fragile-1 died more than")
+        assert suite.wait_for_error("fragile-1 died more than 2 times in 600 s")
         assert suite.wait_for_error("about to die")
         assert suite.has_ended()
 
@@ -98,9 +83,9 @@ def test_service_that_does_not_start_stops_the_suite_with_its_log(tmp_path: Path
 
 
 def test_service_that_never_gets_ready_is_named_with_its_answer(tmp_path: Path) -> None:
-    with aex_up(tmp_path, "steady", "unready", ready_s=4) as suite:
+    with aex_up(tmp_path, "steady", "unready", ready_s=15) as suite:
         assert suite.wait() == 1
-        line = suite.wait_for_error("not ready within 4 s")
+        line = suite.wait_for_error("not ready within 15 s")
         assert "unready-1: /readyz answers 503: bus: unreachable" in line
         assert "steady-0" not in line
 
@@ -115,16 +100,14 @@ def test_ctrl_c_during_the_start_stops_the_suite(tmp_path: Path) -> None:
 
 
 def test_second_ctrl_c_kills_services_with_their_children(tmp_path: Path) -> None:
-    with aex_up(tmp_path, "stubborn", "steady") as suite:
+    with aex_up(tmp_path, "stubborn", "steady", stop_s=600) as suite:
         suite.wait_until_ready()
         worker = psutil.Process(int((tmp_path / "worker").read_text()))
         suite.process.send_signal(signal.SIGINT)
-        time.sleep(0.6)
+        suite.wait_for_error("stopping; a second Ctrl-C kills at once")
         assert suite.process.poll() is None
-        begin = time.monotonic()
         suite.process.send_signal(signal.SIGINT)
         assert suite.wait() == 130
-        assert time.monotonic() - begin < 8  # not the 10 s of an orderly stop
         assert suite.wait_for_error("stubborn-0 had not stopped and was killed")
         assert suite.has_ended()
         assert eventually(lambda: not worker.is_running())
@@ -156,7 +139,7 @@ def test_killed_replica_is_restarted_under_its_name_with_its_data(tmp_path: Path
         assert counted(suite, 3) == 1
         suite.child(3).kill()
         line = suite.wait_for_error("steady-1-2 died (SIGKILL); restarting")
-        assert "(1 of 5)" in line
+        assert "(1 of 2)" in line
         assert "steady-1-2.log" in line
         suite.wait_for_error("steady-1-2 is ready again")
         assert suite.child(3).environ()["AEX_INSTANCE"] == name
