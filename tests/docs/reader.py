@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from tests.docs.documented import matches_output
 from tests.docs.documents import DOCUMENTED, RUN, Block
 
 PORTS = range(8081, 8085)
+GAP = "…"
+"""Stands for anything within a line; alone on a line for any number of lines."""
 _NEXT = "\x1e"
 _HEREDOC = "END_OF_THE_FILE"
 
@@ -32,20 +33,25 @@ def _typed(block: Block) -> str:
     return f"printf '\\036'\n{block.text}"
 
 
-def documented_and_printed(blocks: Sequence[Block], printed: str) -> list[tuple[Block, str, str]]:
-    """Return, for each block with an output, the documented output and the printed one."""
-    outputs = dict(zip(map(id, _done(blocks)), printed.split(_NEXT)[1:], strict=True))
-    return [
-        (block, follower.text, outputs[id(block)])
-        for block, follower in pairwise(blocks)
-        if id(block) in outputs and follower.kind == DOCUMENTED
-    ]
-
-
 def assert_matches_document(blocks: Sequence[Block], printed: str) -> None:
     """Assert that everything the document shows was printed."""
-    for block, visible, found in documented_and_printed(blocks, printed):
-        assert matches_output(found, visible), f"{block.text}\nprinted\n{found}\nand not\n{visible}"
+    outputs = dict(zip(map(id, _done(blocks)), printed.split(_NEXT)[1:], strict=True))
+    for block, follower in pairwise(blocks):
+        if id(block) in outputs and follower.kind == DOCUMENTED:
+            found, visible = outputs[id(block)], follower.text
+            assert matches_output(found, visible), f"{block.text}\nprinted\n{found}\nand not\n{visible}"
+
+
+def matches_output(printed: str, documented: str) -> bool:
+    """Return whether `documented` equals `printed` apart from its gaps."""
+    ended = printed if not printed or printed.endswith("\n") else printed + "\n"
+    return re.fullmatch("".join(map(_pattern, documented.splitlines())), ended) is not None
+
+
+def _pattern(line: str) -> str:
+    if line.strip() == GAP:
+        return r"(?:[^\n]*\n)*"
+    return r"[^\n]*".join(re.escape(part) for part in line.split(GAP)) + r"\n"
 
 
 def moved_to(script: str, port: int) -> str:

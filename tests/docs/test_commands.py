@@ -38,14 +38,6 @@ def unknown_in(command: str) -> list[str]:
     return [option for option in re.findall(r"(?<!\S)--[a-z-]+", command) if option not in options]
 
 
-def test_what_is_not_there_is_found() -> None:
-    assert unknown_in("token --role agent --sub bot") == []
-    assert unknown_in("deadletters list|replay") == []
-    assert unknown_in("tokens --role agent") == ["tokens"]
-    assert unknown_in("token --rolle agent") == ["--rolle"]
-    assert unknown_in("ledger verify --seals 1:2") == ["--seals"]
-
-
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_every_command_is_there_with_its_options(document: Path) -> None:
     assert {command: unknown_in(command) for command in commands_in(text_of(document)) if unknown_in(command)} == {}

@@ -43,13 +43,6 @@ def test_every_link_leads_to_a_file_and_its_heading(document: Path) -> None:
     assert [link for link in links_of(text_of(document)) if not is_there(link, document)] == []
 
 
-def test_links_to_what_is_not_there_are_found() -> None:
-    assert is_there("SECURITY.md", README)
-    assert is_there("#what-happens", README)
-    assert not is_there("SECURITY.txt", README)
-    assert not is_there("SECURITY.md#nothing-of-the-kind", README)
-
-
 @each_document
 def test_every_make_target_that_is_named_exists(document: Path) -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

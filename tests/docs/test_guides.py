@@ -1,49 +1,52 @@
 """Guides run from top to bottom: every command works and prints what the guide shows."""
 
 import os
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.documents import GUIDES, ROOT, blocks_of, text_of
-from tests.docs.reader import assert_matches_document, documented_and_printed, read_along
-from tests.e2e.conftest import StartSuite
+from tests.docs.reader import assert_matches_document, read_along
 from tests.e2e.jobs import contract
-from tests.e2e.live import Live
+from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import parties_of
-from tests.e2e.shared_suite import shared_suite
-from tests.shared import Shared
 
-OPERATIONS = ROOT / "deploy/README.md"
-READ_ALONG = [*GUIDES, OPERATIONS]
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
+READ_ALONG = [ROOT / "deploy/README.md", *GUIDES]
+"""In this order on one suite: the first shows a counter that starts at 0."""
+EXTENSIONS = blocks_of(text_of(ROOT / "deploy/guides/extensions.md"))
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
-@pytest.fixture
-def beside_a_suite(tmp_path: Path, start_suite: StartSuite) -> Live:
-    spans = {"AEX_TRACES_URL": f"file:///{tmp_path / 'traces.jsonl'}"}  # as the operations guide starts it
-    return start_suite(environment=spans)
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A suite with the traces of the operations guide and the extensions of the guide to them."""
+    folder = tmp_path_factory.mktemp("guides")
+    for block in EXTENSIONS:
+        if block.file:
+            (folder / block.file).parent.mkdir(exist_ok=True)
+            (folder / block.file).write_text(block.text, encoding="utf-8")
+    config = folder / "configured.yaml"
+    absolute = f"domains_folder: {folder / 'domains'}"  # the suite is started from another folder here
+    written = (folder / "outcome-verification.yaml").read_text(encoding="utf-8")
+    config.write_text(written.replace("domains_folder: domains", absolute), encoding="utf-8")
+    environment = {
+        "AEX_TRACES_URL": f"file:///{folder / 'traces.jsonl'}",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
+    }
+    with live_suite(folder / ".aex", environment=environment, config=config) as started:
+        yield started
 
 
 @pytest.mark.parametrize("document", READ_ALONG, ids=lambda document: document.stem)
-def test_commands_print_the_documented_output(document: Path, beside_a_suite: Live, tmp_path: Path) -> None:
+def test_commands_print_the_documented_output(document: Path, live: Live) -> None:
     blocks = blocks_of(text_of(document))
-    printed = read_along(blocks, tmp_path, beside_a_suite.running.port)
+    printed = read_along(blocks, live.data_dir.parent, live.running.port)
     assert_matches_document(blocks, printed)
-    assert beside_a_suite.breakdowns() == []
+    assert live.breakdowns() == []
 
 
-def test_the_suite_takes_what_the_guide_to_extending_it_configures(tmp_path: Path, start_suite: StartSuite) -> None:
-    for block in blocks_of(text_of(ROOT / "deploy/guides/extensions.md")):
-        if block.file:
-            (tmp_path / block.file).parent.mkdir(exist_ok=True)
-            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
-    config = tmp_path / "outcome-verification.yaml"
-    folder = f"domains_folder: {tmp_path / 'domains'}"  # the suite is started from another folder here
-    config.write_text(config.read_text(encoding="utf-8").replace("domains_folder: domains", folder), encoding="utf-8")
-    importable = {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-    live = start_suite(checked=False, environment=importable, config=config)
+def test_suite_has_the_extensions_of_the_guide(live: Live) -> None:
     parties = parties_of(live)
     polite = {"metric": "politeness", "metric_type": "percentage", "comparison": "gte", "threshold": 0.5}
     contract_id = contract(
@@ -66,18 +69,9 @@ def test_the_suite_takes_what_the_guide_to_extending_it_configures(tmp_path: Pat
     assert parties.consumer.read("verification", "/v1/domains/chemistry/absorption")["name"] == "chemistry/absorption"
 
 
-def test_a_guide_that_shows_something_else_or_fails_is_found(shared: Shared, tmp_path: Path) -> None:
-    guide = "```sh\n. .venv/bin/activate\naex token --role {} --sub bot | wc -l\n```\n```text\n{}\n```\n"
-    with shared_suite(shared) as live:
-        (tmp_path / ".aex").symlink_to(live.data_dir)
-        for documented, right in (("1", True), ("2", False)):
-            blocks = blocks_of(guide.format("agent", documented))
-            ((_, _, found),) = documented_and_printed(blocks, read_along(blocks, tmp_path, live.running.port))
-            assert (found.strip() == documented) is right
-        with pytest.raises(AssertionError, match="unknown"):
-            read_along(blocks_of(guide.format("unknown", "1").replace(" | wc -l", "")), tmp_path, live.running.port)
-
-
-@pytest.mark.parametrize("tool", ["bash", "curl"])
-def test_what_readers_need_is_on_this_machine(tool: str) -> None:
-    assert shutil.which(tool)
+def test_wrong_output_and_a_failed_command_are_found(tmp_path: Path) -> None:
+    blocks = blocks_of("```sh\necho 1\n```\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match="and not"):
+        assert_matches_document(blocks, read_along(blocks, tmp_path, 1))
+    with pytest.raises(AssertionError, match="no-such-command"):
+        read_along(blocks_of("```sh\nno-such-command\n```\n"), tmp_path, 1)

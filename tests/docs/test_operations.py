@@ -20,7 +20,7 @@ from tests.parts.settings_table import SERVICES
 
 BLOCKS = blocks_of(text_of(ROOT / "deploy/README.md"))
 KEPT = {"AEX_STORE_URL", "AEX_BUS_URL", "FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"}
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def test_documented_backup_is_restored_with_its_settlements(tmp_path: Path, start_suite: StartSuite) -> None:
