@@ -15,7 +15,7 @@ from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import Live
 
-TIMEOUT_S = 100.0
+TIMEOUT_S = 240.0
 _RETRY_S = 0.1
 
 

@@ -1,22 +1,21 @@
 """Verification killed at each step of an attempt: accepted candidates are counted and settled once."""
 
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from tests.e2e.dying.deaths import Deaths, Moment
+from tests.e2e.backend import EMBEDDED, EMULATED
+from tests.e2e.dying.deaths import Moment
 from tests.e2e.dying.steps import Step
 from tests.e2e.dying.suite import DyingSuite
 from tests.e2e.jobs import CRITERIA, GOOD, POOR, eventually
 from tests.e2e.killing import burning, kill
-from tests.e2e.live import Live
 from tests.e2e.parties import Parties
 from tests.e2e.slow_extractor import METRIC, SLOW
-from tests.e2e.stories import FINALISED, RETRIED_HOLD, REVISED, USED_UP, Story, insist
+from tests.e2e.stories import FINALISED, RETRIED_HOLD, REVISED, USED_UP, insist
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 PHASES = {
     "taken in": (Step.TAKE_IN, Step.PUBLISH_JOB, Step.HANDLE_JOB),
     "judged": (Step.REJECT, Step.REJECT_LAST, Step.PASS),
@@ -33,55 +32,51 @@ STORIES = {
 """In which a step occurs; elsewhere a candidate is rejected, and the next one passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A suite whose verification dies as ordered."""
+ON_EMULATORS = ("taken in", "ended")
+"""Phases with both commits and messages; the simulator crashes at each commit of every handler."""
+CASES = [
+    *(pytest.param(EMBEDDED.name, phase, id=f"{EMBEDDED.name}-{phase}") for phase in PHASES),
+    *(pytest.param(EMULATED, phase, marks=pytest.mark.emulator, id=f"{EMULATED}-{phase}") for phase in ON_EMULATORS),
+]
 
-    live: Live
-    deaths: Deaths
 
-    def begin(self, pool: ThreadPoolExecutor, step: Step, moment: Moment) -> Future[None]:
-        """Run a story up to the death of verification at this step; the rest continues in the background."""
-        story = STORIES.get(step, REVISED)
-        parties, contract_id = story.begin(self.live)
-        self.deaths.order(step, moment, contract_id)
-        rest = pool.submit(self._run_story, story, parties, contract_id)
-        eventually(lambda: rest.done() or self.deaths.happened(step, moment) or None, what="the death")
-        assert self.deaths.happened(step, moment), rest.result()
-        return rest
+def begin(dying: DyingSuite, pool: ThreadPoolExecutor, step: Step, moment: Moment) -> Future[None]:
+    """Run a story up to the death of verification at this step; the rest continues in the background."""
+    story = STORIES.get(step, REVISED)
+    parties, contract_id = story.begin(dying.live)
+    dying.deaths.order(step, moment, contract_id)
 
-    def _run_story(self, story: Story, parties: Parties, contract_id: str) -> None:
+    def run_story() -> None:
         story.live_through(parties, contract_id)
-        story.check(self.live, parties, contract_id)
+        story.check(dying.live, parties, contract_id)
+
+    rest = pool.submit(run_story)
+    eventually(lambda: rest.done() or dying.deaths.happened(step, moment) or None, what="the death")
+    assert dying.deaths.happened(step, moment), rest.result()
+    return rest
 
 
-@pytest.fixture
-def stage(dying: DyingSuite) -> Stage:
-    return Stage(dying.live, dying.deaths)
-
-
-@pytest.mark.parametrize("steps", PHASES.values(), ids=PHASES)
-def test_a_contract_has_its_attempts_and_one_end_though_verification_was_killed_before_or_after_a_step(
-    stage: Stage, steps: Sequence[Step]
-) -> None:
+@pytest.mark.parametrize(("dying", "phase"), CASES, indirect=["dying"])
+def test_kills_before_and_after_each_step_leave_one_end(dying: DyingSuite, phase: str) -> None:
     with ThreadPoolExecutor() as pool:
-        stories = [stage.begin(pool, step, moment) for step in steps for moment in Moment]
+        stories = [begin(dying, pool, step, moment) for step in PHASES[phase] for moment in Moment]
         for each in stories:
             each.result()
 
 
-def test_a_candidate_over_which_verification_was_killed_while_it_was_judged_is_judged_once(stage: Stage) -> None:
+@pytest.mark.parametrize("dying", [EMBEDDED.name], indirect=True)
+def test_candidate_is_judged_once_after_a_kill_during_its_grading(dying: DyingSuite) -> None:
     def live_through(parties: Parties, contract_id: str) -> None:
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(insist, parties.agent, contract_id, f"{POOR} {SLOW}")
-            eventually(lambda: True if burning(stage.live) else None, what="a worker that judges")
-            kill(stage.live, "verification")
+            eventually(lambda: burning(dying.live) or None, what="a worker that judges")
+            kill(dying.live, "verification")
             assert first.result()["verdict"] == "rejected"
         assert insist(parties.agent, contract_id, GOOD)["verdict"] == "passed"
 
     letters = {"metric": METRIC, "metric_type": "count", "comparison": "gte", "threshold": 1, "bonus": "0"}
     work = {"success_criteria": {"criteria": [*CRITERIA["criteria"], letters]}}
     story = replace(REVISED, live_through=live_through, work=work)
-    parties, contract_id = story.begin(stage.live)
+    parties, contract_id = story.begin(dying.live)
     story.live_through(parties, contract_id)
-    story.check(stage.live, parties, contract_id)
+    story.check(dying.live, parties, contract_id)

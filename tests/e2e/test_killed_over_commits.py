@@ -18,7 +18,7 @@ from tests.e2e.load import Load, say, table
 from tests.e2e.parties import Parties, PatientCaller, parties_of
 from tests.e2e.stores import transactions_of
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 TOPICS = {
     "work-publisher": "contract.awarded",
     "verification": "outcome.verified",

@@ -12,7 +12,7 @@ from tests.e2e.counts import until_published
 from tests.e2e.killing import kill, kill_all, kill_workers
 from tests.e2e.load import Load, say, table
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 CONTRACTS = 10
 KILLED_AFTER = 4
 """Accepted contracts of a load before the kill: all services are then busy with some of them."""

@@ -20,7 +20,7 @@ from aex_runtime.ids import RandomIds
 from tests.fixtures.emulated import EmulatorState
 from tests.fixtures.suite import CONSUMER, FINANCE, OPERATOR, ROOT, Suite, contract_agent, eventually, run_suite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 ARCHIVES = {"embedded": "layout-2.tar.gz", "emulators": "layout-2-emulators.tar.gz"}
 CONTINUED = ("awarded", "revision", "held", "reviewed", "judging", "closing", "settling", "new")
 

@@ -19,7 +19,7 @@ from tests.e2e.outages import OUTAGES, Outage
 from tests.e2e.readiness_watch import watched_readiness
 from tests.emulators.emulators import OwnEmulators
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 CONTRACTS = 12
 CLIENTS = 8
 EMULATED_ALONE = pytest.mark.parametrize("live", [pytest.param(EMULATED, marks=pytest.mark.emulator)], indirect=True)

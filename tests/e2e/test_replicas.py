@@ -14,7 +14,7 @@ from tests.e2e.load import Load, say, table
 from tests.e2e.once import check_awards, check_outputs
 from tests.e2e.parties import parties_of
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 CONTRACTS = 20
 CLIENTS = 12
 
