@@ -16,7 +16,6 @@ from tests.simulation.runs.running import STEPS, Broken, RunResult, result_of
 from tests.simulation.runs.shrinking import shrunk
 from tests.simulation.world import WEIGHTS
 
-_REPORT_EVERY_S = 5.0
 _ENOUGH = 3
 """Broken seeds after which the report stops."""
 
@@ -61,7 +60,7 @@ def _one(plan: Plan, plant: Plant) -> int:
 
 def _many(seeds: range, steps: int, jobs: int, plant: Plant) -> int:
     began, totals = time.monotonic(), Totals()
-    printed_at, enough = began, _ENOUGH if plant is NOTHING else 1
+    enough = _ENOUGH if plant is NOTHING else 1
     broken: list[tuple[RunResult, Broken]] = []
     for result in results_in_turn(seeds, steps, jobs, plant.name):
         totals.add(result)
@@ -70,9 +69,6 @@ def _many(seeds: range, steps: int, jobs: int, plant: Plant) -> int:
             sys.stderr.write(f"seed {result.plan.seed} broke a promise: {result.broken.detail}\n")
         if len(broken) >= enough:
             break
-        if time.monotonic() - printed_at > _REPORT_EVERY_S:
-            printed_at = time.monotonic()
-            sys.stderr.write(f"{totals.seeds:,} of {len(seeds):,} seeds, {len(broken)} broken\n")
     _say(table_of(totals, time.monotonic() - began, jobs))
     for each, promise in broken:
         _say("", _printed(each, promise, plant))

@@ -3,12 +3,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Collection
 
 import pytest
 
 from aex_models.contract import ContractStatus
-from aex_models.events import Event
 from aex_verification.handlers.read import find_outcome
 from aex_work_publisher.repository import find_work
 from tests.simulation.actions.random_works import Shares
@@ -69,7 +67,7 @@ def test_custom_code_meets_every_fate() -> None:
         simulated(world.run(2 * STEPS))
         works = [simulated(find_work(world.suite.publisher.memory, each.work_id)) for each in world.open_works]
         missing -= {each.record.status.value for each in works if each is not None}
-        missing -= {str(event.data.get("cause")) for event in emitted(world)}
+        missing -= {str(event.data.get("cause")) for event in world.suite.environment.commit_log.emitted.values()}
         if not missing:
             return
     raise AssertionError(f"no run has {missing}")
@@ -89,16 +87,16 @@ def test_named_verifiers_meet_every_fate() -> None:
     for seed in range(8):
         world = World(seed, shares=Shares(custom=0.1, verifier=0.9))
         simulated(world.run(2 * STEPS))
-        missing -= {str(event.data.get(name)) for event in emitted(world) for name in ("code", "cause")}
+        missing -= {
+            str(event.data.get(name))
+            for event in world.suite.environment.commit_log.emitted.values()
+            for name in ("code", "cause")
+        }
         missing -= simulated(statuses_of(world))
         missing -= simulated(final_results_of(world))
         if not missing:
             return
     raise AssertionError(f"no run has {missing}")
-
-
-def emitted(world: World) -> Collection[Event]:
-    return world.suite.environment.commit_log.emitted.values()
 
 
 async def statuses_of(world: World) -> set[str]:

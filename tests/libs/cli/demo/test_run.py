@@ -15,7 +15,7 @@ from aex_cli.demo.steps import DemoFailed
 from aex_cli.main import call
 from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory, suite_lock
-from aex_cli.suite.service_spec import LAST_BASE, ServiceSpec, suite_environment
+from aex_cli.suite.service_spec import LAST_BASE, suite_environment
 from aex_runtime.commandline import UserError, print_error
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.cli.suites import ROOT, free_ports, sample_specs
@@ -25,11 +25,6 @@ EMULATORS = {
     "pubsub_emulator_host": "127.0.0.1:2",
     "storage_emulator_host": "http://127.0.0.1:3",
 }
-
-
-@pytest.fixture
-def specs() -> list[ServiceSpec]:
-    return sample_specs(free_ports(2), "steady", "steady")
 
 
 @pytest.fixture
@@ -46,7 +41,9 @@ def no_child_is_left() -> Iterator[None]:
 
 
 @pytest.mark.slow
-async def test_action_runs_while_all_services_answer(specs: list[ServiceSpec], launch: Launch) -> None:
+async def test_action_runs_while_all_services_answer(launch: Launch) -> None:
+    specs = sample_specs(free_ports(2), "steady", "steady")
+
     async def story() -> list[int]:
         async with httpx.AsyncClient(trust_env=False) as http:
             return [(await http.get(f"{spec.url}/readyz")).status_code for spec in specs]
@@ -55,22 +52,23 @@ async def test_action_runs_while_all_services_answer(specs: list[ServiceSpec], l
 
 
 @pytest.mark.slow
-async def test_failed_action_stops_the_services_and_is_raised(specs: list[ServiceSpec], launch: Launch) -> None:
+async def test_failed_action_stops_the_services_and_is_raised(launch: Launch) -> None:
     async def story() -> None:
         raise DemoFailed("nothing works")
 
     with pytest.raises(DemoFailed, match="nothing works"):
-        await run_with_suite(specs, launch, story, print_error)
+        await run_with_suite(sample_specs(free_ports(1), "steady"), launch, story, print_error)
 
 
 @pytest.mark.slow
-async def test_cancelled_action_leaves_no_service(specs: list[ServiceSpec], launch: Launch) -> None:
+async def test_cancelled_action_leaves_no_service(launch: Launch) -> None:
     begun = asyncio.Event()
 
     async def story() -> None:
         begun.set()
         await asyncio.Event().wait()
 
+    specs = sample_specs(free_ports(1), "steady")
     printed = asyncio.create_task(run_with_suite(specs, launch, story, print_error))
     await begun.wait()
     printed.cancel()

@@ -117,7 +117,6 @@ def test_unquoted_words_are_json_values_or_texts(text: str, value: Any) -> None:
     ("text", "in_json"),
     [
         ("11.170", "11.170"),
-        ("+5.0", "5.0"),
         ("-.50", "-0.50"),
         ("0.2500000", "0.2500000"),
     ],
