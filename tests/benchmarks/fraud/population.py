@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 
-from tests.benchmarks.fraud import fraud_figures, fraud_texts, honest_figures, honest_grading, honest_texts
-from tests.benchmarks.fraud.injections import INJECTION
+from tests.benchmarks.fraud import copies, figures, histories, injections, terms
 from tests.benchmarks.fraud.stories import Scene, Story, Variants
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -14,49 +14,40 @@ DAYS = 90
 BEYOND = 50
 """Attempts of a burst beyond the limit."""
 VELOCITY = "velocity"
-GRADING = "grading"
 FRAUD: Mapping[str, Variants] = {
-    "metric_out_of_bounds": fraud_figures.OUT_OF_BOUNDS,
-    "claimed_metric_mismatch": fraud_figures.METRIC_MISMATCH,
-    "claimed_value_mismatch": fraud_figures.VALUE_MISMATCH,
-    "domain_violation": fraud_figures.DOMAIN_VIOLATION,
-    "latency_impossible": fraud_figures.LATENCY,
-    "duplicate_output": fraud_texts.DUPLICATE,
-    "near_duplicate_output": fraud_texts.NEAR_DUPLICATE,
-    "reference_copy": fraud_texts.REFERENCE_COPY,
-    "keyword_stuffing": fraud_texts.STUFFING,
-    "score_probing": fraud_texts.PROBING,
-    "judge_injection": INJECTION,
-    "self_dealing": fraud_figures.SELF_DEALING,
-    "statistical_outlier": fraud_figures.OUTLIER,
+    "metric_out_of_bounds": figures.OUT_OF_BOUNDS,
+    "claimed_metric_mismatch": figures.METRIC_MISMATCH,
+    "claimed_value_mismatch": figures.VALUE_MISMATCH,
+    "domain_violation": figures.DOMAIN_VIOLATION,
+    "latency_impossible": figures.LATENCY,
+    "duplicate_output": copies.DUPLICATE,
+    "near_duplicate_output": copies.NEAR_DUPLICATE,
+    "reference_copy": copies.REFERENCE_COPY,
+    "keyword_stuffing": terms.STUFFING,
+    "score_probing": terms.PROBING,
+    "judge_injection": injections.INJECTION,
+    "self_dealing": figures.SELF_DEALING,
+    "statistical_outlier": histories.OUTLIER,
 }
 """By rule, except `velocity`, whose bursts hold many examples each."""
 HONEST_WORK: Mapping[str, Variants] = {
-    "classification": honest_figures.CLASSIFICATION,
-    "structured": honest_figures.STRUCTURED,
-    "claims": honest_figures.CLAIMS,
-    "times": honest_figures.TIMES,
-    "records": honest_figures.RECORDS,
-    "busy_agents": honest_figures.BUSY,
-    "prose": honest_texts.PROSE,
-    "quotations": honest_texts.QUOTATIONS,
-    "required_terms": honest_texts.REQUIRED_TERMS,
-    "near_references": honest_texts.NEAR_REFERENCES,
-    "short_answers": honest_texts.SHORT_ANSWERS,
-    "repetitions": honest_texts.REPETITIONS,
-    "revisions": honest_texts.REVISIONS,
-    GRADING: honest_grading.GRADING,
+    "grading": injections.GRADING,
+    "classification": histories.CLASSIFICATION,
+    "structured": histories.STRUCTURED,
+    "claims": figures.CLAIMS,
+    "times": figures.TIMES,
+    "records": histories.RECORDS,
+    "busy_agents": histories.BUSY,
+    "prose": copies.PROSE,
+    "quotations": copies.QUOTATIONS,
+    "required_terms": terms.REQUIRED_TERMS,
+    "near_references": copies.NEAR_REFERENCES,
+    "short_answers": copies.SHORT_ANSWERS,
+    "repetitions": copies.REPETITIONS,
+    "revisions": terms.REVISIONS,
 }
+"""By kind; every fourth story is of the first kind."""
 RULES = (*FRAUD, VELOCITY)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of the rule `velocity`."""
-
-    agent: int
-    pair: int
-    window_minutes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,48 +59,35 @@ class Size:
     bursts: int = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An attempt with its time of posting."""
-
-    at: datetime
-    story: Story
-    index: int
-
-
-def story(key: str, limits: Limits) -> Story:
-    """Return the story of a key `seed/subject/number`."""
+def story(key: str, limits: Mapping[str, Any]) -> Story:
+    """Return the story of a key `seed/subject/number`; `limits` are the thresholds of the rule `velocity`."""
     _, subject, number_text = key.split("/")
     number, dice = int(number_text), Random(key)
     if subject == VELOCITY:
-        variant, limit, consumers = ("pair", limits.pair, 1) if number % 2 == 0 else ("agent", limits.agent, 40)
-        scene = Scene(key, subject, variant, dice)
-        return Story(key, fraud_figures.velocity_burst(scene, limit, BEYOND, limits.window_minutes, consumers))
+        variant, consumers = ("agent", 40) if number % 2 else ("pair", 1)
+        scene, limit = Scene(key, subject, variant, dice), limits[f"max_{variant}_outcomes"]
+        return Story(key, histories.velocity_burst(scene, limit, BEYOND, limits["window_s"] / 60, consumers))
     variants = FRAUD[subject] if subject in FRAUD else HONEST_WORK[subject]
     variant = [*variants][number % len(variants)]
     return Story(key, variants[variant](Scene(key, subject, variant, dice)))
 
 
 def story_keys(seed: int, size: Size) -> list[str]:
-    """Return the keys of all stories; every fourth honest one is about grading.
-
-    A smaller population is a part of a larger one.
-    """
-    others = [kind for kind in HONEST_WORK if kind != GRADING]
+    """Return the keys of all stories; a smaller population is a part of a larger one."""
+    grading, *others = HONEST_WORK
     plain = size.honest - (size.honest + 3) // 4
     return [
         *(f"{seed}/{rule}/{number}" for rule in FRAUD for number in range(size.per_rule)),
         *(f"{seed}/{VELOCITY}/{number}" for number in range(size.bursts)),
-        *(f"{seed}/{GRADING}/{number}" for number in range(size.honest - plain)),
+        *(f"{seed}/{grading}/{number}" for number in range(size.honest - plain)),
         *(f"{seed}/{others[number % len(others)]}/{number // len(others)}" for number in range(plain)),
     ]
 
 
-def timeline(stories: Sequence[Story]) -> list[Moment]:
-    """Return all attempts in the order of posting; stories overlap."""
-    moments = []
+def timeline(stories: Sequence[Story]) -> list[tuple[datetime, Story, int]]:
+    """Return the time, story and index of all attempts in the order of posting; stories overlap."""
+    posted = []
     for each in stories:
         begin = START + timedelta(minutes=Random(f"begin {each.key}").uniform(0, DAYS * 24 * 60))
-        for index, attempt in enumerate(each.attempts):
-            moments.append(Moment(begin + timedelta(minutes=attempt.minutes), each, index))
-    return sorted(moments, key=lambda moment: (moment.at, moment.story.key, moment.index))
+        posted += [(begin + timedelta(minutes=a.minutes), each, index) for index, a in enumerate(each.attempts)]
+    return sorted(posted, key=lambda one: (one[0], one[1].key, one[2]))

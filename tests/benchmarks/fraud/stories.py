@@ -14,14 +14,13 @@ HONEST = "honest"
 TUNING_SEEDS = range(1, 21)
 """Seeds that rules may be tuned on; a report names them."""
 AGENTS, CONSUMERS = 120, 50
-_TYPES = {"bleu_score": "bleu_score", "rougeL": "rouge_score", "accuracy": "accuracy", "f1_score": "f1_score"}
-CLASSES = (
-    ("billing", "technical", "praise"),
-    ("spam", "ham"),
-    ("oui", "non"),
-    ("体育", "财经", "文化"),
-    ("0", "1", "2"),
-)
+_CRITERIA = {
+    "accuracy": {"metric_type": "accuracy", "comparison": "gte", "threshold": 0.3},
+    "bleu_score": {"metric_type": "bleu_score", "comparison": "gte", "threshold": 0.3},
+    "contains_keywords": {"metric_type": "contains", "comparison": "gte", "threshold": 0.5},
+    "rougeL": {"metric_type": "rouge_score", "comparison": "gte", "threshold": 0.3},
+}
+CLASSES = (("billing", "technical", "praise"), ("spam", "ham"), ("体育", "财经", "文化"), ("0", "1", "2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,6 @@ class Work:
     domain: str
     criteria: SuccessCriteria | None = None
     evaluation: Mapping[str, Any] = field(default_factory=dict)
-    input: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +78,6 @@ class Story:
 
     key: str
     attempts: Sequence[Attempt]
-
-    def attempt_id(self, index: int) -> str:
-        return f"att_{self.key.replace('/', '_')}_{index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +121,7 @@ class Scene:
         tag: str = "",
     ) -> Work:
         """Return a work of the story; `tag` distinguishes several."""
-        criteria = [_criterion(each) for each in metrics]
+        criteria = [{"metric": each, **_CRITERIA[each]} for each in metrics]
         return Work(
             work_id=f"work_{self.key.replace('/', '_')}{tag}",
             consumer=consumer or self.consumer(),
@@ -162,21 +157,13 @@ class Scene:
         }
         return Attempt(agent=agent, work=work, output=output, **{**times, **fields})
 
-    def honest(self, output: Any, work: Work | None = None, **fields: Any) -> list[Attempt]:
-        """Return a single honest attempt."""
-        return [self.candidate(self.agent(), work or self.work(), output, label=self.honest_label, **fields)]
+    def single(self, severity: Severity | None, output: Any, work: Work | None = None, **fields: Any) -> list[Attempt]:
+        """Return a single labelled attempt, by an agent of its own where it is fraudulent."""
+        agent = self.new_agent() if severity else self.agent()
+        return [self.candidate(agent, work or self.work(), output, label=self.label(severity), **fields)]
 
-    def fraud(self, severity: Severity, output: Any, work: Work | None = None, **fields: Any) -> list[Attempt]:
-        """Return a single fraudulent attempt."""
-        label = self.fraud_label(severity)
-        return [self.candidate(self.new_agent(), work or self.work(), output, label=label, **fields)]
-
-    def fraud_label(self, severity: Severity) -> Label:
-        return Label(self.subject, self.variant, severity)
-
-    @property
-    def honest_label(self) -> Label:
-        return Label(f"{HONEST}: {self.subject}", self.variant)
+    def label(self, severity: Severity | None = None) -> Label:
+        return Label(self.subject if severity else f"{HONEST}: {self.subject}", self.variant, severity)
 
     def _party(self, name: str, count: int) -> Party:
         """Return a party; each third has an organisation, of its own kind only."""
@@ -184,19 +171,10 @@ class Scene:
         return Party(id=f"{name}-{number}", org=f"{name}s-org-{number // 6}" if number % 3 == 0 else None)
 
 
-Make = Callable[[Scene], Sequence[Attempt]]
-Variants = Mapping[str, Make]
+Variants = Mapping[str, Callable[[Scene], Sequence[Attempt]]]
 
 
 def mislabel(random: Random, truth: Sequence[str], share: float) -> list[str]:
     """Return the labels with about this share drawn at random."""
     classes = sorted(set(truth))
     return [random.choice(classes) if random.random() < share else each for each in truth]
-
-
-def _criterion(metric: str) -> dict[str, Any]:
-    if metric == "contains_keywords":
-        return {"metric": metric, "metric_type": "contains", "comparison": "gte", "threshold": 0.5}
-    if metric == "latency_ms":
-        return {"metric": metric, "metric_type": "latency", "comparison": "lte", "threshold": 60_000}
-    return {"metric": metric, "metric_type": _TYPES[metric], "comparison": "gte", "threshold": 0.3}
