@@ -23,16 +23,13 @@ from tests.deploy.documents import (
     check_page,
     find_names,
     known_variables,
-    parse_blocks,
     uncomment_defaults,
 )
 from tests.parts.settings_table import (
     SERVICES,
     SettingsTable,
     all_names,
-    compare_services,
     find_unknown,
-    find_wrong_urls,
     list_variables,
     load_settings_class,
     load_settings_table,
@@ -57,7 +54,6 @@ def test_modules_name_known_settings() -> None:
     known = known_variables(TABLE)
     names = {str(path): find_names(path.read_text(encoding="utf-8")) for path in SOURCES}
     assert [problem for path in names for problem in find_unknown(path, names[path], known)] == []
-    assert find_names('os.environ["AEX_DATA_DIRECTORY"]') - known == {"AEX_DATA_DIRECTORY"}
 
 
 @pytest.mark.parametrize(
@@ -69,17 +65,6 @@ def test_name_changed_at_any_position_of_a_document_is_reported(path: Path) -> N
         renamed = f"{text[: match.end()]}_X{text[match.end() :]}"
         problems = CHECKS[path](renamed, TABLE) if match[0] not in NOT_OF_SERVICES else [match[0]]
         assert any(match[0] in problem for problem in problems), (match[0], text[: match.end()].count("\n") + 1)
-
-
-@pytest.mark.parametrize("name", sorted(all_names(TABLE)))
-def test_name_changed_in_code_is_reported_for_every_document_with_it(name: str) -> None:
-    renamed = {
-        service: {f"{each}_X" if each == name else each: field for each, field in own.items()}
-        for service, own in TABLE.items()
-    }
-    for path, check in CHECKS.items():
-        if name in find_names(TEXTS[path]):
-            assert any(name in problem for problem in check(TEXTS[path], renamed)), path
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -113,35 +98,3 @@ def test_variables_that_no_service_reads_are_read_elsewhere() -> None:
     texts = [path.read_text(encoding="utf-8") for path in code if path.parent != Path(__file__).parent]
     assert [name for name in NOT_OF_SERVICES if not any(name in text for text in texts)] == []
     assert set(NOT_OF_SERVICES) & all_names(TABLE) == set()
-
-
-def test_example_is_parsed_into_services_defaults_and_meanings() -> None:
-    blocks = {block.title: block for block in parse_blocks(TEXTS[EXAMPLE])}
-    assert {service for block in blocks.values() for service in block.services} == set(SERVICES)
-    (entry,) = blocks["governance"].entries
-    assert (entry.name, entry.default) == ("AEX_RULES_CONFIG", "")
-    assert entry.meaning.startswith("A YAML file over the packaged thresholds")
-
-
-def test_comparison_reports_both_directions_and_needless_exceptions() -> None:
-    table = {"one": ["AEX_A", "AEX_B"], "two": ["AEX_A"]}
-    assert compare_services("x", table, table, {}) == []
-    assert compare_services("x", {"one": ["AEX_A"], "two": ["AEX_A"]}, table, {"AEX_B": "why"}) == []
-    assert compare_services("x", {"one": ["AEX_C"]}, table, {"AEX_A": "", "AEX_D": "why"}) == [
-        "x: two is missing",
-        "x: one has no setting AEX_C",
-        "x: one lacks AEX_B",
-        "x: AEX_D is left out, and no service reads it",
-        "x: AEX_A is left out without a reason",
-    ]
-    assert compare_services("x", table, table, {"AEX_B": "why"}) == ["x: AEX_B is left out, yet one has it"]
-
-
-def test_wrong_url_of_another_service_is_reported() -> None:
-    urls = {"governance": "http://governance:8083", "settlement": "http://settlement:8084"}
-    right = {"AEX_GOVERNANCE_URL": "http://governance:8083", "AEX_SETTLEMENT_URL": "http://settlement:8084"}
-    assert find_wrong_urls("x", {"governance": right, "settlement": right}, urls) == []
-    wrong = {"governance": right, "settlement": {**right, "AEX_GOVERNANCE_URL": "http://governance:8084"}}
-    assert find_wrong_urls("x", wrong, urls) == [
-        "x: settlement: AEX_GOVERNANCE_URL is 'http://governance:8084', not 'http://governance:8083'"
-    ]

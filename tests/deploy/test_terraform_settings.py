@@ -62,16 +62,6 @@ def test_every_setting_is_fixed_offered_or_left_out_for_a_reason(given: Mapping[
     assert compare_services("Terraform", given, TABLE, LEFT_OUT) == []
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_setting_renamed_in_code_or_in_terraform_is_reported(given: Mapping[str, set[str]], service: str) -> None:
-    for name in TABLE[service]:
-        renamed = {**TABLE, service: {*TABLE[service], f"{name}_X"} - {name}}
-        assert compare_services("Terraform", given, renamed, LEFT_OUT) != [], name
-    for name in given[service]:
-        changed = {**given, service: {*given[service], f"{name}_X"} - {name}}
-        assert len(compare_services("Terraform", changed, TABLE, LEFT_OUT)) >= 2, name
-
-
 @pytest.mark.parametrize(
     "path", [*sorted(FOLDER.glob("*.tf")), FOLDER / "terraform.tfvars.example"], ids=lambda path: path.name
 )
