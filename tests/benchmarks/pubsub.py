@@ -35,45 +35,29 @@ ROUNDS = 5
 _ROUND_S = 60
 
 
-class Countdown:
-    """An event that is set once the expected number of messages was handled, in any thread."""
+async def wait_for(handled: threading.Semaphore, messages: int) -> None:
+    """Wait until so many more messages were handled, in any thread."""
 
-    def __init__(self) -> None:
-        self._left = 0
-        self._done = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._lock = threading.Lock()  # Google's client handles messages in several threads
+    def count() -> None:
+        for _ in range(messages):
+            assert handled.acquire(timeout=_ROUND_S), f"a message was not handled in {_ROUND_S} s"
 
-    def expect(self, messages: int) -> None:
-        self._left = messages
-        self._done.clear()
-
-    def count(self) -> None:
-        with self._lock:
-            self._left -= 1
-            is_last = self._left == 0
-        if is_last:
-            self._loop.call_soon_threadsafe(self._done.set)
-
-    async def wait(self) -> None:
-        async with asyncio.timeout(_ROUND_S):
-            await self._done.wait()
+    await asyncio.to_thread(count)
 
 
 @asynccontextmanager
 async def our_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
     """Publish and consume with our bus."""
-    bus, countdown = PubSubBus(new_project(), emulator=emulator), Countdown()
+    bus, handled = PubSubBus(new_project(), emulator=emulator), threading.Semaphore(0)
 
     async def receive(_: Delivery) -> Disposition:
-        countdown.count()
+        handled.release()
         return Ack()
 
     async def run() -> int:
-        countdown.expect(events)
         for _ in range(0, events, batch):
             await bus.publish([Outgoing(TOPIC, Message(ATTRIBUTES, DATA)) for _ in range(batch)])
-        await countdown.wait()
+        await wait_for(handled, events)
         return events
 
     consuming = asyncio.create_task(bus.consume(SERVICE, [TOPIC], receive, batch))
@@ -86,7 +70,7 @@ async def our_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side
 @asynccontextmanager
 async def their_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
     """Publish and consume with Google's clients."""
-    project, countdown = new_project(), Countdown()
+    project, handled = new_project(), threading.Semaphore(0)
     topic, subscription = topic_path(project, TOPIC), subscription_path(project, subscription_id(TOPIC, SERVICE))
     setup = PubSubBus(project, emulator=emulator)
     await setup.ping()
@@ -99,7 +83,7 @@ async def their_side(emulator: str, batch: int, events: int) -> AsyncIterator[Si
     publisher = PublisherClient(transport=PublisherGrpcTransport(channel=channel))
 
     def handle(message: Any) -> None:
-        countdown.count()
+        handled.release()
         message.ack()
 
     def publish() -> None:
@@ -108,9 +92,8 @@ async def their_side(emulator: str, batch: int, events: int) -> AsyncIterator[Si
             publisher.publish(topic=topic, messages=messages)
 
     async def run() -> int:
-        countdown.expect(events)
         await asyncio.to_thread(publish)
-        await countdown.wait()
+        await wait_for(handled, events)
         return events
 
     streaming = subscriber.subscribe(subscription, handle, flow_control=FlowControl(max_messages=3 * batch))

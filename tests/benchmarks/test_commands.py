@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,30 +10,21 @@ from tests.benchmarks.governance.asking import TEXTS
 from tests.e2e.live import clean_environment
 from tests.libs.cli.suites import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(900)]
 CACHE_MB = 64
 """The growth of memory during an export that caches explain."""
 
 
-def run(module: str, *arguments: str, status: int = 0) -> list[str]:
-    command = [sys.executable, "-m", f"tests.benchmarks{module}", *arguments]
+def run(module: str, *arguments: str) -> list[str]:
+    command = [sys.executable, "-m", f"tests.benchmarks.{module}", *arguments]
     done = subprocess.run(command, check=False, cwd=ROOT, env=clean_environment(), capture_output=True, text=True)
-    assert done.returncode == status, done.stdout + done.stderr
-    return (done.stdout if status == 0 else done.stderr).splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("group", "prefix", "facts"), [("starting", "imported by", 3), ("readiness", "/readyz", 4)])
-def test_light_services_import_no_metric_library_and_outages_fail_readiness(
-    group: str, prefix: str, facts: int
-) -> None:
-    lines = [line for line in run("", "--rounds", "1", "--only", group) if line.startswith(prefix)]
-    assert len(lines) == facts
-    assert all(line.endswith("yes") for line in lines), lines
-
-
-def test_ledger_equals_a_recount_and_is_exported_in_constant_memory(tmp_path: Path) -> None:
-    lines = run(".ledger", "--keep", str(tmp_path), "--settlements", "10000", "--small", "1000")
-    for name in ("small-1000", "large-10000"):
+def test_ledger_equals_a_recount_and_is_exported_in_constant_memory() -> None:
+    lines = run("ledger", "--settlements", "10000", "--small", "400")
+    for name in ("small-400", "large-10000"):
         assert f"{name}: breakdowns and trial balances, now and past, equal the recount" in lines
     memory = re.findall(r"(\d+) MB before, (\d+) MB at its peak", "\n".join(lines))
     assert len(memory) == 2
@@ -42,7 +32,7 @@ def test_ledger_equals_a_recount_and_is_exported_in_constant_memory(tmp_path: Pa
 
 
 def test_histories_are_validated_against_and_rebuilt_equal() -> None:
-    lines = run(".governance", "--validations", "600", "--small", "200", "--rounds", "1")
+    lines = run("governance", "--validations", "600", "--small", "200", "--rounds", "1")
     for name in ("ordinary mix", *TEXTS, "a bare commit"):
         assert any(line.startswith(name) for line in lines), name
     for name in ("small-200", "large-600"):
@@ -51,20 +41,7 @@ def test_histories_are_validated_against_and_rebuilt_equal() -> None:
 
 
 def test_load_on_two_replicas_is_settled_once() -> None:
-    lines = run(".load", "--contracts", "20", "--pairs", "4", "--replicas", "2")
+    lines = run("load", "--contracts", "20", "--pairs", "4", "--replicas", "2")
     assert lines[-1] == "all accepted contracts are settled once"
     rows = [line.split() for line in lines if line.startswith("embedded ")]
     assert [row[-5:-1] for row in rows] == [["20", "20", "0", "0"], ["10", "10", "0", "0"]]
-
-
-@pytest.mark.parametrize(
-    ("module", "arguments", "text"),
-    [
-        ("", ["--only", "publishing,magic"], "magic"),
-        (".load", ["--backends", "paper"], "--backends"),
-        (".load", ["--replicas", "0"], "--replicas"),
-        (".load", ["--pairs", "24", "--contracts", "100"], "five contracts for each pair"),
-    ],
-)
-def test_invalid_options_are_refused(module: str, arguments: list[str], text: str) -> None:
-    assert text in "\n".join(run(module, *arguments, status=2))

@@ -15,7 +15,7 @@ from tests.emulators.jars import EmulatorsMissing, find_jars
 _FAILED, _MISSING = 1, 2
 
 
-def parse_options() -> argparse.Namespace:
+def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options; exit with 2 when they make no sense."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.load", description=__doc__)
     parser.add_argument("--backends", default=BACKENDS[0], help=f"some of {','.join(BACKENDS)}")
@@ -23,7 +23,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--contracts", type=int, default=600, help="of each closed loop; the open one has half of them")
     parser.add_argument("--pairs", type=int, default=24, help="of a consumer and an agent, working concurrently")
     parser.add_argument("--rounds", type=int, default=1, help="in alternation; the tables have their medians")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     options.backends, options.replicas = options.backends.split(","), options.replicas.split(",")
     if set(options.backends) - set(BACKENDS):
         parser.error(f"--backends: some of {','.join(BACKENDS)}")
