@@ -1,9 +1,11 @@
-"""The service's API as its callers meet it: the whole application, in process, with real tokens."""
+"""The whole application in process, called with real tokens."""
 
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,15 @@ class Counter:
         self.ledger.clock.advance(timedelta(milliseconds=1))
         return answer
 
+    async def trial_balance(self, **query: str) -> Mapping[str, str]:
+        """Return each account's balance; they must sum to zero in each currency."""
+        found = await self.read(FINANCE, "/v1/trial-balance", **query)
+        sums: dict[str, Decimal] = defaultdict(Decimal)
+        for row in found["accounts"]:
+            sums[row["currency"]] += Decimal(row["balance"])
+        assert not any(sums.values()), sums
+        return balances(found["accounts"])
+
     def _bearer(self, who: Principal | None) -> dict[str, str]:
         return {} if who is None else {"Authorization": f"Bearer {self.issuer.mint(who.id, who.role)}"}
 
@@ -75,3 +86,13 @@ async def open_counter(ledger: LedgerKit, folder: Path) -> AsyncIterator[Counter
     issuer = LocalIssuer(local_key(open_data_dir(folder)), deps.clock, deps.ids)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://settlement") as client:
         yield Counter(ledger, client, issuer)
+
+
+def balances(rows: Any) -> dict[str, str]:
+    return {f"{row['account']} {row['currency']}": row["balance"] for row in rows}
+
+
+def a_deposit(micros: int = 100_000_000) -> dict[str, Any]:
+    sides = (("platform:cash", micros), ("consumer:acme", -micros))
+    postings = [{"account": name, "amount": amount, "currency": "USD"} for name, amount in sides]
+    return {"kind": "deposit", "postings": postings, "reason": "wire 4711"}

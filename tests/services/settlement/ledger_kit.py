@@ -14,6 +14,7 @@ from aex_models.settlement import LedgerTransaction, Posting
 from aex_runtime.clock import SetClock
 from aex_runtime.identity.principals import Principal
 from aex_runtime.ids import SeededIds
+from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Query, Store
 from aex_runtime.store.sqlite import SQLiteStore
@@ -23,6 +24,7 @@ from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.pages import read_records
 from aex_settlement.sealer import catch_up
 
+in_memory = pytest.mark.parametrize("ledger", ["memory"], indirect=True)
 on_both_stores = pytest.mark.parametrize("ledger", ["memory", "sqlite"], indirect=True)
 FINANCE = Principal("ledger-desk", Audience.FINANCE)
 ACME = Principal("acme", Audience.CONSUMER)
@@ -48,14 +50,14 @@ class LedgerKit:
         return [each for one in await self.transactions() for each in one.postings if each.account == account]
 
 
-def ledger_kit_over(store: Store, at: datetime) -> LedgerKit:
+def ledger_kit_over(store: Store, at: datetime, measures: Measures = UNMEASURED) -> LedgerKit:
     clock = SetClock(at)
     events: list[Event] = []
 
     def committed(what: Committed) -> None:
         events.extend(what.events)
 
-    deps = Deps(UnitOfWork("settlement", store, clock, committed), store, clock, SeededIds(1), lambda: None)
+    deps = Deps(UnitOfWork("settlement", store, clock, committed, measures), store, clock, SeededIds(1), lambda: None)
     return LedgerKit(deps, clock, events)
 
 

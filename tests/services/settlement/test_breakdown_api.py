@@ -1,22 +1,17 @@
 from collections import Counter as Counted
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
-from itertools import permutations
 
 from aex_models.audiences import Audience
 from aex_models.contract import Terms
-from aex_models.money import format_amount, from_micros
-from aex_models.settlement import LedgerTransaction, SettlementBreakdown
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Document, Query
 from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.handlers.read_breakdown import break_down
 from aex_settlement.repository.projections import ROLLUPS
-from aex_settlement.rules.breakdown import GROUPS
 from tests.services.settlement.counter import Counter
-from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, LedgerKit, ledger_kit_over
+from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_over
 from tests.services.settlement.outcomes import NOON, an_outcome
 
 DAY = timedelta(days=1)
@@ -103,57 +98,15 @@ async def test_a_reversal_counts_negatively_on_its_own_day_and_leaves_zeros(coun
     ]
 
 
-async def test_every_breakdown_equals_a_recount_for_every_reader(counter: Counter) -> None:
-    await counter.settle_a_few()
-    counter.ledger.clock.advance(DAY * 31)
-    await counter.settle("ctr_eur", terms=Terms(cpc_rate=Decimal(2), currency="EUR"), domain="physics")
-    for contract in ("ctr_0", "ctr_3", "ctr_6"):
-        await counter.reverse(contract, replacement={"base": "0.10", "bonus": "0", "penalty": "0"})
-    await counter.seal()
-    posted = await counter.ledger.transactions()
-    for reader, own in ((FINANCE, {}), (ACME, {"consumer_id": "acme"}), (BOT, {"agent_id": "bot"})):
-        own_id = [each for each in posted if all(getattr(each.booking, name) == value for name, value in own.items())]
-        for by in (*permutations(GROUPS, 2), *((group,) for group in GROUPS)):
-            found = await counter.read(reader, "/v1/settlements/breakdown", group_by=",".join(by))
-            assert {
-                (*(row[name] for name in by), row["currency"]): (row["count"], row["total"]) for row in found["rows"]
-            } == recounted(own_id, by)
-
-
-def recounted(posted: list[LedgerTransaction], by: tuple[str, ...]) -> dict[tuple[str, ...], tuple[int, str]]:
-    sums: dict[tuple[str, ...], tuple[int, int]] = {}
-    for each in posted:
-        assert each.booking is not None
-        day = each.occurred_at.date().isoformat()
-        keys = {
-            "agent": each.booking.agent_id,
-            "consumer": each.booking.consumer_id,
-            "domain": each.booking.domain,
-            "day": day,
-            "month": day[:7],
-        }
-        key = (*(keys[name] for name in by), each.postings[0].currency)
-        count, total = sums.get(key, (0, 0))
-        sums[key] = (count + each.booking.count, total + each.booking.total)
-    return {key: (count, format_amount(from_micros(total))) for key, (count, total) in sums.items()}
-
-
 class WatchedStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.brought: Counted[str] = Counted()
-        self.before_rollups: Callable[[], Awaitable[object]] | None = None
 
     async def query(self, query: Query) -> list[Document]:
-        if query.collection == ROLLUPS.collection and self.before_rollups is not None:
-            await self.before_rollups()
         found = await super().query(query)
         self.brought[query.collection.name] += len(found)
         return found
-
-
-async def broken_down(ledger: LedgerKit) -> SettlementBreakdown:
-    return await break_down(ledger.deps, FINANCE, ["agent"], None, None, None)
 
 
 async def test_a_breakdown_reads_rollups_alone_however_many_settled() -> None:
@@ -165,6 +118,7 @@ async def test_a_breakdown_reads_rollups_alone_however_many_settled() -> None:
             await settle_outcome(ledger.deps, an_outcome(f"ctr_{number}", agent_id=f"bot-{number % 3}"))
         await ledger.seal()
         store.brought.clear()
-        assert (await broken_down(ledger)).totals[0].count == many
+        found = await break_down(ledger.deps, FINANCE, ["agent"], None, None, None)
+        assert found.totals[0].count == many
         brought.append(dict(store.brought))
     assert brought == [{ROLLUPS.collection.name: 3}] * 2

@@ -20,10 +20,12 @@ from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.repository.ledger import EXPORT_PAGE, TRANSACTIONS
 from aex_settlement.rules.export import ExportFormat
 from tests.services.settlement.counter import Counter, open_counter
+from tests.services.settlement.journal.booking import book_together
 from tests.services.settlement.ledger_kit import ACME, FINANCE, GLOBEX, LedgerKit, ledger_kit_over
 from tests.services.settlement.outcomes import NOON, an_outcome
 
 PATH = "/v1/settlements/export"
+BATCH = 200
 
 
 class FailingStore(MemoryStore):
@@ -43,8 +45,8 @@ class FailingStore(MemoryStore):
 
 async def settled(store: MemoryStore, many: int = 2 * EXPORT_PAGE) -> LedgerKit:
     ledger = ledger_kit_over(store, NOON)
-    for number in range(many):
-        await settle_outcome(ledger.deps, an_outcome(f"ctr_{number}"))
+    for first in range(0, many, BATCH):
+        await book_together(ledger, range(first, min(first + BATCH, many)))
     return ledger
 
 
@@ -91,7 +93,7 @@ async def test_store_failure_before_the_first_piece_is_an_error(tmp_path: Path) 
 
 
 async def test_leaving_reader_frees_its_slot() -> None:
-    ledger = await settled(MemoryStore(), 3 * EXPORT_PAGE)
+    ledger = await settled(MemoryStore())
     limiter = ConcurrencyLimiter(1, 1, "exports", "exports_busy")
     with capture_logs() as logs:
         async with aclosing(exporting(ledger, limiter)) as pieces:

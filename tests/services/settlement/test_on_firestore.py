@@ -10,8 +10,7 @@ import pytest
 
 from aex_runtime.store.firestore import FirestoreStore
 from tests.emulators.emulators import Emulators
-from tests.services.settlement.books import a_deposit, trial_balance
-from tests.services.settlement.counter import Counter, open_counter
+from tests.services.settlement.counter import Counter, a_deposit, open_counter
 from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_over
 from tests.services.settlement.outcomes import NOON
 
@@ -63,10 +62,10 @@ async def test_breakdown_and_export_add_up_to_the_same(counter: Counter) -> None
 
 async def test_books_are_read_at_past_instants_and_page_by_page(counter: Counter) -> None:
     await posted(counter)
-    before = await trial_balance(counter, as_of="2025-03-02T10:00:00Z")
+    before = await counter.trial_balance(as_of="2025-03-02T10:00:00Z")
     assert (before["agent:bot USD"], before["consumer:acme USD"]) == ("-5.40", "-94.00")
-    assert (await trial_balance(counter))["agent:bot USD"] == "-3.15"
-    assert await trial_balance(counter, as_of="2025-02-01T00:00:00Z") == {}
+    assert (await counter.trial_balance())["agent:bot USD"] == "-3.15"
+    assert await counter.trial_balance(as_of="2025-02-01T00:00:00Z") == {}
     complete = (await counter.read(BOT, "/v1/accounts/agent:bot/entries"))["items"]
     assert (len(complete), complete[0]["balance"]) == (7, "-3.15")
     first = await counter.read(BOT, "/v1/accounts/agent:bot/entries", limit=4)

@@ -5,15 +5,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aex_models.audiences import Audience
 from aex_models.corrections import ReversalRequest
 from aex_models.events import SettlementAdjusted
 from aex_models.settlement import TransactionKind
 from aex_runtime.http.idempotency import IdempotentRequest
-from aex_runtime.identity.principals import Principal
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
-from tests.services.settlement.books import trial_balance
 from tests.services.settlement.counter import Counter
 from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, LedgerKit
 from tests.services.settlement.outcomes import NOON, an_outcome
@@ -58,7 +55,7 @@ async def test_replacement_is_the_next_revision_with_the_terms_fee(counter: Coun
         settlement_transaction_id("ctr_1", 2), reversal_transaction_id("ctr_1", 1),
     }  # fmt: skip
     await counter.seal()
-    assert await trial_balance(counter) == {
+    assert await counter.trial_balance() == {
         "agent:bot USD": "-0.45", "consumer:acme USD": "0.50", "platform:fees USD": "-0.05",
     }  # fmt: skip
     assert replaced.occurred_at == NOON + timedelta(hours=1, microseconds=1)
@@ -100,17 +97,12 @@ async def test_a_reversal_of_an_unknown_contract_is_not_found(counter: Counter) 
     ("body", "status", "code", "path"),
     [
         ({}, 422, "missing", "/reason"),
-        ({"reason": ""}, 422, "string_too_short", "/reason"),
-        ({"reason": "x" * 301}, 422, "string_too_long", "/reason"),
         ({"reason": "x", "note": "y"}, 422, "extra_forbidden", "/note"),
         ({"reason": "x", "revision": 0}, 422, "greater_than_equal", "/revision"),
-        ({"reason": "x", "revision": "1"}, 422, "int_type", "/revision"),
         ({"reason": "x", "replacement": {"base": "1"}}, 422, "missing", "/replacement/bonus"),
         ({"reason": "x", "replacement": LESS | {"base": "-1"}}, 422, "greater_than_equal", "/replacement/base"),
-        ({"reason": "x", "replacement": LESS | {"base": "1e2"}}, 422, "invalid_money", "/replacement/base"),
         ({"reason": "x", "replacement": LESS | {"bonus": "0.0000001"}}, 422, "invalid_money", "/replacement/bonus"),
         ({"reason": "x", "replacement": LESS | {"penalty": "0.81"}}, 400, "negative_total", "/replacement"),
-        ({"reason": "x", "replacement": LESS | {"currency": "EUR"}}, 422, "extra_forbidden", "/replacement/currency"),
     ],
 )
 async def test_invalid_correction_is_explained(
@@ -120,15 +112,6 @@ async def test_invalid_correction_is_explained(
     answer = await counter.post(FINANCE, PATH, body)
     assert answer.status_code == status, answer.text
     assert (path, code) in [(problem["path"], problem["code"]) for problem in answer.json()["errors"]], answer.text
-    assert len(await counter.ledger.transactions()) == 1
-
-
-async def test_only_finance_corrects(counter: Counter) -> None:
-    await counter.settle("ctr_1")
-    assert (await counter.post(None, PATH, {"reason": "x"})).status_code == 401
-    for role in set(Audience) - {Audience.FINANCE}:
-        answer = await counter.post(Principal("acme", role), PATH, {"reason": "x"})
-        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden_role")
     assert len(await counter.ledger.transactions()) == 1
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -28,26 +29,29 @@ class Reading:
     def __init__(self, ledger: LedgerKit, moves: int, seconds: float = 0.0) -> None:
         self._ledger, self._moves, self._seconds = ledger, moves, seconds
         self.states: list[int] = []
+        self.longest_s = 0.0
 
     async def __call__(self, state: ProjectionState) -> int:
+        begin = time.monotonic()
         self.states.append(state.seq)
         await asyncio.sleep(self._seconds)
         if len(self.states) <= self._moves:
-            await book(self._ledger, Settled(len(self.states)))
+            await book(self._ledger, Settled(state.seq))
             await self._ledger.seal()
+        self.longest_s = max(self.longest_s, time.monotonic() - begin)
         return state.seq
 
 
-async def test_moved_projection_is_read_once_more(ledger: LedgerKit) -> None:
-    reading = Reading(ledger, moves=2)
-    assert await read_consistent(ledger.deps, Projection.ROLLUPS, reading) == 3
-    assert reading.states == [1, 2, 3]
-
-
-async def test_moving_projection_answers_after_five_reads(ledger: LedgerKit) -> None:
-    reading = Reading(ledger, moves=99)
-    assert await read_consistent(ledger.deps, Projection.ROLLUPS, reading) == MAX_ATTEMPTS
-    assert reading.states == [*range(1, MAX_ATTEMPTS + 1)]
+@pytest.mark.parametrize(("moves", "reads"), [(2, 3), (99, MAX_ATTEMPTS)])
+async def test_moved_projection_is_read_at_most_five_times(ledger: LedgerKit, moves: int, reads: int) -> None:
+    while True:
+        reading = Reading(ledger, moves)
+        answer = await read_consistent(ledger.deps, Projection.ROLLUPS, reading)
+        if reading.longest_s < LONG_READ_S:  # on a busy machine even a short read may count as a long one: once more
+            break
+    first = reading.states[0]
+    assert reading.states == [*range(first, first + reads)]
+    assert answer == reading.states[-1]
 
 
 async def test_long_read_answers_as_of_its_beginning(ledger: LedgerKit) -> None:

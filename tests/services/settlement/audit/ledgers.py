@@ -1,14 +1,18 @@
+from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest
 from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.store.memory import MemoryStore
 from aex_settlement.handlers.audit.verify import AuditReport, audit_ledger
 from aex_settlement.handlers.post_transactions import post_transaction, reverse_settlement, settle_outcome
 from aex_settlement.rules.audit_findings import Seal
-from tests.services.settlement.ledger_kit import LedgerKit
-from tests.services.settlement.outcomes import an_outcome
+from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
+from tests.services.settlement.outcomes import NOON, an_outcome
 
 ONCE = IdempotentRequest("finance", None, "")
 BATCHES = 6
@@ -16,23 +20,35 @@ TRANSACTIONS = 9
 """A deposit, four settlements, two reversals, one settlement instead, an adjustment."""
 
 
-async def deposit(ledger: LedgerKit, micros: int = 5_000_000) -> str:
+_BUILT: dict[Callable[..., object], tuple[MemoryStore, LedgerKit]] = {}
+
+
+async def copy_of(fill: Callable[[LedgerKit], Awaitable[None]]) -> LedgerKit:
+    """Return a ledger in memory as `fill` leaves an empty one; it runs once."""
+    if fill not in _BUILT:
+        store = MemoryStore()
+        _BUILT[fill] = store, ledger_kit_over(store, NOON)
+        await fill(_BUILT[fill][1])
+    (original, built), store = _BUILT[fill], MemoryStore()
+    store._documents, store._version = dict(original._documents), original._version
+    copied = ledger_kit_over(store, built.clock.now())
+    return replace(copied, deps=replace(copied.deps, ids=deepcopy(built.deps.ids)))
+
+
+async def deposit(ledger: LedgerKit) -> str:
     """A consumer pays in; the transaction's id."""
-    postings = (
-        Posting(account="platform:cash", amount=micros, currency="USD"),
-        Posting(account="consumer:acme", amount=-micros, currency="USD"),
-    )
-    request = TransactionRequest(kind=TransactionKind.DEPOSIT, postings=postings, reason="wire 1")
-    return (await post_transaction(ledger.deps, request, "finance:ann", ONCE)).resource_id
+    return await move(ledger, TransactionKind.DEPOSIT, "platform:cash", "consumer:acme", 5_000_000, "USD")
 
 
 async def adjust(ledger: LedgerKit) -> str:
     """Finance moves a fee; the transaction's id."""
-    postings = (
-        Posting(account="platform:fees", amount=1, currency="EUR"),
-        Posting(account="agent:bot", amount=-1, currency="EUR"),
-    )
-    request = TransactionRequest(kind=TransactionKind.ADJUSTMENT, postings=postings, reason="rounding")
+    return await move(ledger, TransactionKind.ADJUSTMENT, "platform:fees", "agent:bot", 1, "EUR")
+
+
+async def move(ledger: LedgerKit, kind: TransactionKind, debited: str, credited: str, micros: int, unit: str) -> str:
+    sides = ((debited, micros), (credited, -micros))
+    postings = tuple(Posting(account=account, amount=amount, currency=unit) for account, amount in sides)
+    request = TransactionRequest(kind=kind, postings=postings, reason="wire 1")
     return (await post_transaction(ledger.deps, request, "finance:ann", ONCE)).resource_id
 
 

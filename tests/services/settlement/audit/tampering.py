@@ -1,12 +1,12 @@
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pydantic import BaseModel
 
 from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.settlement import LedgerTransaction
-from aex_runtime.store.port import Collection, Document, Fields, Query, Store, Transaction, key_of
+from aex_runtime.store.port import Document, Fields, Store, Transaction, key_of
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key
 from aex_settlement.repository.ledger import TRANSACTIONS
@@ -16,6 +16,9 @@ from aex_settlement.rules.projections import Projection
 
 Change = Callable[[Any], None]
 """Edits the JSON of a record in place."""
+Tamper = Callable[[Store], Awaitable[None]]
+Key = str | Callable[[Store], Awaitable[str]]
+"""A document's key, or what finds it."""
 
 
 async def put(store: Store, table: Table[Any], key: str, body: bytes, fields: Fields) -> None:
@@ -42,18 +45,18 @@ async def read(store: Store, table: Table[Any], key: str) -> Document:
     return document
 
 
+async def overwrite(store: Store, table: Table[Any], key: str, body: bytes | None) -> None:
+    """Store other bytes with the same index fields; None removes the document."""
+    document = await read(store, table, key)
+    await (delete(store, table, key) if body is None else put(store, table, key, body, document.fields))
+
+
 async def edit(store: Store, table: Table[Any], key: str, change: Change) -> None:
     """Change the JSON of a record; its index fields stay."""
     document = await read(store, table, key)
     value = json.loads(document.body)
     change(value)
-    await put(store, table, key, canonical_bytes(value), document.fields)
-
-
-async def edit_fields(store: Store, table: Table[Any], key: str, **fields: Any) -> None:
-    """Change index fields; the record stays."""
-    document = await read(store, table, key)
-    await put(store, table, key, document.body, {**document.fields, **fields})
+    await overwrite(store, table, key, canonical_bytes(value))
 
 
 async def batch(store: Store, seq: int) -> JournalBatch:
@@ -121,10 +124,6 @@ async def cut_tail(store: Store, last: int) -> None:
         await save(store, STATES, projection.value, moved)
 
 
-async def some(store: Store, collection: Collection, **equal: Any) -> list[Document]:
-    return await store.query(Query(collection, equal, limit=1000))
-
-
 async def swap(store: Store, one: str, other: str) -> None:
     first, second = [await read(store, TRANSACTIONS, key_of(each)) for each in (one, other)]
     await put(store, TRANSACTIONS, first.key, second.body, second.fields)
@@ -137,5 +136,37 @@ def with_amount(transaction: Any, micros: int) -> None:
     first["amount"] = micros
 
 
-def renamed(transaction: LedgerTransaction, transaction_id: str) -> LedgerTransaction:
-    return transaction.model_copy(update={"id": transaction_id})
+async def _key(store: Store, key: Key) -> str:
+    return key if isinstance(key, str) else await key(store)
+
+
+def editing(table: Table[Any], key: Key, change: Change) -> Tamper:
+    async def tamper(store: Store) -> None:
+        await edit(store, table, await _key(store, key), change)
+
+    return tamper
+
+
+def deleting(table: Table[Any], key: Key) -> Tamper:
+    async def tamper(store: Store) -> None:
+        await delete(store, table, await _key(store, key))
+
+    return tamper
+
+
+def indexing(table: Table[Any], key: Key, **fields: Any) -> Tamper:
+    """Change index fields; the record stays."""
+
+    async def tamper(store: Store) -> None:
+        document = await read(store, table, await _key(store, key))
+        await put(store, table, document.key, document.body, {**document.fields, **fields})
+
+    return tamper
+
+
+def copying(table: Table[Any], key: Key, other: str) -> Tamper:
+    async def tamper(store: Store) -> None:
+        document = await read(store, table, await _key(store, key))
+        await put(store, table, other, document.body, document.fields)
+
+    return tamper

@@ -18,7 +18,7 @@ from aex_settlement.handlers.post_transactions import reverse_settlement, settle
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, STATES
 from aex_settlement.rules.projections import Projection
 from tests.parts.passing import PassingStore
-from tests.services.settlement.audit.ledgers import ONCE, audit, deposit, found
+from tests.services.settlement.audit.ledgers import ONCE, audit, build, copy_of, deposit, found
 from tests.services.settlement.audit.tampering import put
 from tests.services.settlement.ledger_kit import LedgerKit
 from tests.services.settlement.outcomes import an_outcome
@@ -74,9 +74,15 @@ async def audit_while(
     return report
 
 
-async def fill(ledger: LedgerKit, contracts: int) -> None:
-    """So many contracts, each of its own agent, so that there is more than one page of most records."""
-    for number in range(contracts):
+@pytest.fixture
+async def filled() -> LedgerKit:
+    """A ledger of many contracts, each of its own agent: most records take several pages."""
+    return await copy_of(fill)
+
+
+async def fill(ledger: LedgerKit) -> None:
+    await build(ledger)
+    for number in range(410):
         await settle_outcome(ledger.deps, an_outcome(f"ctr_many_{number}", agent_id=f"agent_{number}"))
     await ledger.seal()
 
@@ -97,16 +103,14 @@ def settling(ledger: LedgerKit) -> Happening:
     return settle
 
 
-async def test_sealing_meanwhile_is_no_finding(ledger: LedgerKit) -> None:
-    await fill(ledger, 210)
-    assert found(await audit_while(ledger, settling(ledger), 12)) == set()
+async def test_sealing_meanwhile_is_no_finding(filled: LedgerKit) -> None:
+    assert found(await audit_while(filled, settling(filled), 12)) == set()
 
 
 @pytest.mark.parametrize("table", [BALANCES, ACCOUNT_PAGES, DAYS, ROLLUPS], ids=lambda table: table.collection.name)
-async def test_batches_between_two_pages_count_for_later_pages(ledger: LedgerKit, table: Table[Any]) -> None:
-    await fill(ledger, 410)
+async def test_batches_between_two_pages_count_for_later_pages(filled: LedgerKit, table: Table[Any]) -> None:
     only = table.collection
-    assert found(await audit_while(ledger, settling(ledger), 3, only, spared=1)) == set()
+    assert found(await audit_while(filled, settling(filled), 3, only, spared=1)) == set()
 
 
 async def test_unprojected_batch_is_no_finding(ledger: LedgerKit) -> None:
@@ -127,15 +131,14 @@ async def test_lagging_projection_is_compared_to_its_watermark(ledger: LedgerKit
     assert report.projections == dict.fromkeys(("accounts", "rollups"), report.seal.seq - 1)
 
 
-async def test_a_projection_rebuilt_meanwhile_is_reported_as_unread(ledger: LedgerKit) -> None:
-    await fill(ledger, 210)
+async def test_a_projection_rebuilt_meanwhile_is_reported_as_unread(filled: LedgerKit) -> None:
 
     async def rebuild_rollups() -> None:
-        await rebuild(ledger.deps, [Projection.ROLLUPS], lambda _done, _total: None)
+        await rebuild(filled.deps, [Projection.ROLLUPS], lambda _done, _total: None)
 
-    report = await audit_while(ledger, rebuild_rollups, 1, ROLLUPS.collection)
+    report = await audit_while(filled, rebuild_rollups, 1, ROLLUPS.collection)
     assert found(report) == {("projection_unread", "rollups")}
-    assert found(await audit(ledger)) == set()
+    assert found(await audit(filled)) == set()
 
 
 async def test_watermark_damaged_meanwhile_is_a_finding(ledger: LedgerKit) -> None:

@@ -8,23 +8,13 @@ from aex_runtime.store.firestore import FirestoreStore
 from tests.emulators.emulators import Emulators
 from tests.services.settlement.audit.ledgers import BATCHES, TRANSACTIONS, audit, build, deposit, found
 from tests.services.settlement.audit.test_projections import CASES as PROJECTED
-from tests.services.settlement.audit.test_tampered_ledgers import CASES
+from tests.services.settlement.audit.test_tampered_ledgers import CASES, Found
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
 from tests.services.settlement.outcomes import NOON
 
 pytestmark = pytest.mark.emulator
-MAIN = (
-    "amount",
-    "amount, digest and hash",
-    "index fields",
-    "transaction removed",
-    "transaction added",
-    "settlement that waits",
-    "tail cut",
-    "transactions swapped",
-    "settlement",
-    "settlement hidden",
-)
+TAMPERED = ("index fields", "transaction added", "what waits removed", "settlement removed", "batch hidden")
+"""Cases that depend on the store's deletions, indexes and scans, and that leave each other's documents alone."""
 
 
 @pytest.fixture
@@ -45,17 +35,17 @@ async def test_a_sound_ledger_has_no_findings(ledger: LedgerKit) -> None:
     assert report.projections == {"accounts": BATCHES, "rollups": BATCHES}
 
 
-@pytest.mark.parametrize("case", MAIN)
-async def test_tampering_is_found_and_named(ledger: LedgerKit, case: str) -> None:
-    tamper, expected = CASES[case]
+async def test_tampering_is_found_and_named(ledger: LedgerKit) -> None:
     await build(ledger)
-    await tamper(ledger.deps.store)
+    for case in TAMPERED:
+        await CASES[case][0](ledger.deps.store)
+    assert set[Found]().union(*(CASES[case][1] for case in TAMPERED)) <= found(await audit(ledger))
+
+
+async def test_what_differs_from_the_journal_is_named(ledger: LedgerKit) -> None:
+    await build(ledger)
+    expected = set()
+    for tamper, name in (PROJECTED[case] for case in ("rollup edited", "balance removed", "sheet's line edited")):
+        await tamper(ledger.deps.store)
+        expected.add(("projection_differs", name))
     assert expected <= found(await audit(ledger))
-
-
-@pytest.mark.parametrize("case", ["rollup edited", "balance removed", "sheet's line edited"])
-async def test_what_differs_from_the_journal_is_named(ledger: LedgerKit, case: str) -> None:
-    tamper, name = PROJECTED[case]
-    await build(ledger)
-    await tamper(ledger.deps.store)
-    assert ("projection_differs", name) in found(await audit(ledger))

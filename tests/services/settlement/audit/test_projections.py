@@ -1,64 +1,39 @@
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from aex_runtime.store.port import Document, Store
+from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES as BATCHES_TABLE
 from aex_settlement.repository.journal import batch_key
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, STATES
 from tests.services.settlement.audit import tampering as t
 from tests.services.settlement.audit.ledgers import BATCHES, audit, found
+from tests.services.settlement.audit.tampering import copying, deleting, editing, indexing
 from tests.services.settlement.ledger_kit import LedgerKit
 
-Tamper = Callable[[Store], Awaitable[None]]
 
+def stored(table: Table[Any], **fields: Any) -> t.Key:
+    """Find the record with these fields in the current generation."""
 
-async def stored(store: Store, table: Table[Any], **fields: Any) -> Document:
-    name = "rollups" if table is ROLLUPS else "accounts"
-    generation = STATES.decode(await t.read(store, STATES, name)).record.generation
-    [document] = [
-        each
-        for each in await t.some(store, table.collection, generation=generation)
-        if all(getattr(table.decode(each).record, field) == value for field, value in fields.items())
-    ]
-    return document
+    async def key(store: Store) -> str:
+        name = "rollups" if table is ROLLUPS else "accounts"
+        generation = STATES.decode(await t.read(store, STATES, name)).record.generation
+        [found] = [
+            each.document.key
+            for each in await table.find(store, {"generation": generation}, limit=1_000)
+            if all(getattr(each.record, field) == value for field, value in fields.items())
+        ]
+        return found
+
+    return key
 
 
 FEES: dict[str, Any] = {"account": "platform:fees", "currency": "USD"}
-FEES_DAY = FEES | {"day": "2025-03-02"}
-FEES_PAGE = FEES | {"seq": 4}
-OF_BOT: dict[str, Any] = {"view": "agent+consumer", "agent": "bot", "consumer": "acme"}
-
-
-def editing(table: Table[Any], where: dict[str, Any], change: t.Change) -> Tamper:
-    async def tamper(store: Store) -> None:
-        await t.edit(store, table, (await stored(store, table, **where)).key, change)
-
-    return tamper
-
-
-def deleting(table: Table[Any], where: dict[str, Any]) -> Tamper:
-    async def tamper(store: Store) -> None:
-        await t.delete(store, table, (await stored(store, table, **where)).key)
-
-    return tamper
-
-
-def copying(table: Table[Any], where: dict[str, Any]) -> Tamper:
-    async def tamper(store: Store) -> None:
-        document = await stored(store, table, **where)
-        await t.put(store, table, "ffff-copy", document.body, document.fields)
-
-    return tamper
-
-
-def hiding(table: Table[Any], where: dict[str, Any], **fields: Any) -> Tamper:
-    async def tamper(store: Store) -> None:
-        await t.edit_fields(store, table, (await stored(store, table, **where)).key, **fields)
-
-    return tamper
+FEES_BALANCE = stored(BALANCES, **FEES)
+FEES_DAY = stored(DAYS, **FEES, day="2025-03-02")
+FEES_PAGE = stored(ACCOUNT_PAGES, **FEES, seq=4)
+OF_BOT = stored(ROLLUPS, view="agent+consumer", agent="bot", consumer="acme")
 
 
 def more(field: str) -> t.Change:
@@ -82,12 +57,12 @@ BALANCE, DAY, PAGE = (
     "sheet of platform:fees USD, batch 4",
 )
 ROLLUP = "rollup agent=bot, consumer=acme, USD 2025-03-01"
-CASES: dict[str, tuple[Tamper, str]] = {
-    "balance edited": (editing(BALANCES, FEES, more("balance")), BALANCE),
-    "balance removed": (deleting(BALANCES, FEES), BALANCE),
-    "balance copied": (copying(BALANCES, FEES), "balance ffff-copy"),
-    "balance hidden": (hiding(BALANCES, FEES, generation="gen_other"), BALANCE),
-    "balance of another account": (hiding(BALANCES, FEES, account="agent:crony"), BALANCE),
+CASES: dict[str, tuple[t.Tamper, str]] = {
+    "balance edited": (editing(BALANCES, FEES_BALANCE, more("balance")), BALANCE),
+    "balance removed": (deleting(BALANCES, FEES_BALANCE), BALANCE),
+    "balance copied": (copying(BALANCES, FEES_BALANCE, "ffff-copy"), "balance ffff-copy"),
+    "balance hidden": (indexing(BALANCES, FEES_BALANCE, generation="gen_other"), BALANCE),
+    "balance of another account": (indexing(BALANCES, FEES_BALANCE, account="agent:crony"), BALANCE),
     "day's closing edited": (editing(DAYS, FEES_DAY, more("closing")), DAY),
     "day's debits edited": (editing(DAYS, FEES_DAY, more("debits")), DAY),
     "day removed": (deleting(DAYS, FEES_DAY), DAY),
@@ -96,9 +71,9 @@ CASES: dict[str, tuple[Tamper, str]] = {
     "sheet removed": (deleting(ACCOUNT_PAGES, FEES_PAGE), PAGE),
     "rollup edited": (editing(ROLLUPS, OF_BOT, more_on_a_day), ROLLUP),
     "rollup removed": (deleting(ROLLUPS, OF_BOT), ROLLUP),
-    "rollup copied": (copying(ROLLUPS, OF_BOT), "rollup ffff-copy"),
+    "rollup copied": (copying(ROLLUPS, OF_BOT, "ffff-copy"), "rollup ffff-copy"),
     "rollup garbled": (editing(ROLLUPS, OF_BOT, lambda record: record.update(days="none")), ROLLUP),
-    "rollup of another month": (hiding(ROLLUPS, OF_BOT, month="2031-01"), ROLLUP),
+    "rollup of another month": (indexing(ROLLUPS, OF_BOT, month="2031-01"), ROLLUP),
 }
 
 

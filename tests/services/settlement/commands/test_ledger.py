@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,15 @@ from aex_cli.main import call
 from aex_runtime.store.port import Store, key_of
 from aex_settlement.repository.ledger import SETTLEMENTS
 from aex_settlement.repository.ledger import TRANSACTIONS as TRANSACTIONS_TABLE
-from aex_settlement.rules.transactions import settlement_transaction_id
 from tests.services.settlement.audit.ledgers import BATCHES, TRANSACTIONS, adjust, next_day
-from tests.services.settlement.audit.tampering import batch, cut_tail, delete
+from tests.services.settlement.audit.tampering import Tamper, batch, cut_tail, delete
 from tests.services.settlement.audit.test_tampered_ledgers import CASES
 from tests.services.settlement.commands.conftest import with_ledger
 from tests.services.settlement.ledger_kit import LedgerKit
 
-CTR_3 = settlement_transaction_id("ctr_3", 1)
-Tamper = Callable[[Store], Awaitable[None]]
-
 
 def tamper(data_dir: Path, change: Tamper) -> None:
     with_ledger(data_dir, lambda ledger: change(ledger.deps.store))
-
-
-async def remove(store: Store) -> None:
-    await delete(store, TRANSACTIONS_TABLE, key_of(CTR_3))
 
 
 async def cut_last_batch(store: Store) -> None:
@@ -60,9 +51,8 @@ def test_a_sound_ledger_exits_with_0_and_prints_its_seal_last(
     assert captured.out.splitlines()[-1] == seal
 
 
-@pytest.mark.parametrize("case", ["amount", "amount and digest", "amount, digest and hash", "transaction removed"])
-def test_change_is_found_with_exit_code_1(case: str, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change, [expected] = CASES[case]
+def test_change_is_found_with_exit_code_1(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change, [expected] = CASES["transaction removed"]
     tamper(data_dir, change)
     code, logged = verify(data_dir, capsys)
     assert (code, logged["ok"], logged["findings_total"]) == (1, False, len(logged["findings"]))
@@ -127,9 +117,7 @@ def mistaken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[
     return code, captured.err
 
 
-@pytest.mark.parametrize(
-    "seal", ["", "7", "7:abc", f"0:{'a' * 64}", f"-1:{'a' * 64}", f"x:{'a' * 64}", "7:" + "G" * 64]
-)
+@pytest.mark.parametrize("seal", ["", "7", "7:abc", f"0:{'a' * 64}", f"x:{'a' * 64}", "7:" + "G" * 64])
 def test_a_malformed_seal_is_bad_input(seal: str, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, line = mistaken(["--data-dir", str(data_dir), f"--seal={seal}"], capsys)
     assert code == 2
@@ -178,23 +166,17 @@ def test_a_store_that_does_not_answer_says_nothing_about_the_books(
 
 
 @pytest.mark.slow
-def test_the_command_itself_finds_it(data_dir: Path) -> None:
-    tamper(data_dir, CASES["amount"][0])
-    result = subprocess.run(
-        [sys.executable, "-m", "aex_cli", "ledger", "verify", "--data-dir", data_dir],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 1
-    assert f"transaction_altered\t{CTR_3}" in result.stdout
+def test_the_service_runs_without_what_the_command_line_needs() -> None:
+    code = "import sys, aex_settlement.main; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"typer", "aex_runtime.commandline", "aex_settlement.commands"} & set(imported)
 
 
 def test_terminal_gets_progress_bars_and_a_table_of_findings(
     data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    tamper(data_dir, remove)
+    tamper(data_dir, CASES["transaction removed"][0])
     capsys.readouterr()
     assert call(["ledger", "verify", "--data-dir", str(data_dir)]) == 1
     captured = capsys.readouterr()

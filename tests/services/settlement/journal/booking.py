@@ -103,6 +103,16 @@ async def book(ledger: LedgerKit, *drawn: Drawn | LedgerTransaction) -> list[Led
     return posted
 
 
+async def book_together(ledger: LedgerKit, contracts: range) -> None:
+    """Commit a settlement of each contract, all in one transaction."""
+
+    async def post(unit: Unit) -> None:
+        for contract in contracts:
+            create_transactions(unit, transaction_of(Settled(contract), unit.now))
+
+    await ledger.deps.unit_of_work.run(post)
+
+
 def settlements(contract: int) -> st.SearchStrategy[Settled]:
     return st.builds(
         Settled,

@@ -29,9 +29,9 @@ async def check_projections(store: Store, journal: Journal, *, at_head: bool = T
         seq = state.seq if state else 0
         generation = state.generation if state else ""
         assert not at_head or seq == len(journal.batches), f"{projection} is at {seq}"
-        expected = _recount(journal, seq)
+        expected = recount(journal, seq)
         for table in tables:
-            found = _plain(await _all(table, store, generation))
+            found = plain(await _all(table, store, generation))
             assert found == sorted(expected[table.collection.name]), f"{table.collection.name} at {seq}"
 
 
@@ -42,15 +42,8 @@ async def check_gone(store: Store, projection: Projection, generation: str) -> N
     assert await STATES.get(store, building_key(projection, generation)) is None
 
 
-def trial_balance(transactions: Iterable[LedgerTransaction]) -> dict[tuple[str, str], int]:
-    sums: dict[tuple[str, str], int] = defaultdict(int)
-    for each in transactions:
-        for posting in each.postings:
-            sums[posting.account, posting.currency] += posting.amount
-    return dict(sums)
-
-
-def _recount(journal: Journal, seq: int) -> dict[str, list[Any]]:
+def recount(journal: Journal, seq: int) -> dict[str, list[Any]]:
+    """Return what each table must hold after the first `seq` batches, as `plain` has it."""
     return {ROLLUPS.collection.name: _rollups(chain.from_iterable(journal.transactions[:seq])), **_books(journal, seq)}
 
 
@@ -109,7 +102,8 @@ async def _all(table: Table[Any], store: Store, generation: str) -> list[Any]:
     return [each.record for each in await table.find(store, {"generation": generation}, limit=ALL)]
 
 
-def _plain(records: Iterable[Any]) -> list[Any]:
+def plain(records: Iterable[Any]) -> list[Any]:
+    """Return each record as its key and its figures, sorted."""
     return sorted(_PLAIN[type(each).__name__](each) for each in records)
 
 
@@ -135,4 +129,3 @@ _PLAIN: Mapping[str, Callable[[Any], list[Any]]] = {
         [[e.transaction_id, e.kind.value, e.amount, e.occurred_at.isoformat(), e.reason] for e in s.lines],
     ],
 }
-"""Each record as its key and its figures."""

@@ -17,13 +17,14 @@ from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions, 
 from aex_settlement.rules.batching import MAX_TRANSACTIONS
 from aex_settlement.rules.projections import even_end
 from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
-from tests.services.settlement.audit.tampering import read
+from tests.services.settlement.audit.tampering import overwrite, read
 from tests.services.settlement.journal.booking import Settled, book, transaction_of
-from tests.services.settlement.journal.test_sealing import alarms, tamper
+from tests.services.settlement.journal.test_sealing import alarms
 from tests.services.settlement.journal.wholeness import checked_journal
 from tests.services.settlement.ledger_kit import LedgerKit
 from tests.services.settlement.outcomes import NOON, an_outcome
 
+STORES = ["memory"]
 ONCE = IdempotentRequest("finance", None, "")
 INSTEAD = Replacement(base=Decimal("0.40"), bonus=Decimal("0.10"), penalty=Decimal(0))
 REVERSAL, REPLACEMENT = reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 2)
@@ -106,7 +107,7 @@ async def test_where_one_half_is_not_as_it_was_committed_both_wait(
     await correct(ledger, "ctr_1")
     complete = await read(ledger.deps.store, TRANSACTIONS, key_of(bad))
     forged = complete.body.replace(b"acme", b"evil") if how == "altered" else None
-    await tamper(ledger, TRANSACTIONS.collection, key_of(bad), forged)
+    await overwrite(ledger.deps.store, TRANSACTIONS, key_of(bad), forged)
     state, reason = SealerState(), "it was altered" if how == "altered" else "it is gone"
     with capture_logs() as lines:
         assert await seal_unsealed(ledger.deps, state=state) == 0
@@ -115,7 +116,7 @@ async def test_where_one_half_is_not_as_it_was_committed_both_wait(
     assert state.refused == {bad: reason, other: f"it was committed with {bad}: {reason}"}
     assert sorted(alarms(lines)) == sorted(state.refused.items())
     if how == "altered":
-        await tamper(ledger, TRANSACTIONS.collection, key_of(bad), complete.body)
+        await overwrite(ledger.deps.store, TRANSACTIONS, key_of(bad), complete.body)
         assert await seal_unsealed(ledger.deps, state=state) == 2
         assert [each.id for each in (await checked_journal(ledger.deps.store)).sealed[-2:]] == [REVERSAL, REPLACEMENT]
         assert not state.refused

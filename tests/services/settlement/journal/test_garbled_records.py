@@ -14,6 +14,7 @@ from tests.services.settlement.journal.wholeness import checked_journal
 from tests.services.settlement.ledger_kit import LedgerKit
 from tests.services.settlement.outcomes import an_outcome
 
+STORES = ["memory"]
 PROJECTED = [BALANCES.collection, DAYS.collection, ROLLUPS.collection]
 NO_MOMENTS: list[Mapping[str, Scalar]] = [
     {"occurred_at": "abc"},

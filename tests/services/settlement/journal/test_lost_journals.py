@@ -17,13 +17,13 @@ from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection
 from aex_settlement.sealer import SealerPolicy, catch_up
 from tests.libs.runtime.background import eventually_async, running
-from tests.services.settlement.audit.tampering import delete
+from tests.services.settlement.audit.tampering import delete, overwrite
 from tests.services.settlement.journal.booking import Settled, book
 from tests.services.settlement.journal.test_sealer import process_over
-from tests.services.settlement.journal.test_sealing import tamper
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over, open_store
 from tests.services.settlement.outcomes import NOON
 
+STORES = ["memory"]
 WATERMARKS: Sequence[tuple[Table[Any], str]] = [(STATES, each.value) for each in Projection]
 JOURNAL: Sequence[tuple[Table[Any], str]] = [(HEAD, HEAD_KEY), (BATCHES, batch_key(1)), (BATCHES, batch_key(2))]
 
@@ -61,7 +61,7 @@ async def test_no_second_chain_is_begun(ledger: LedgerKit, lost: Sequence[tuple[
 async def test_unreadable_watermark_is_a_trace_of_a_journal(ledger: LedgerKit) -> None:
     await ledger.seal()
     for table, key in WATERMARKS:
-        await tamper(ledger, table.collection, key, b"{}")
+        await overwrite(ledger.deps.store, table, key, b"{}")
     await book(ledger, Settled(1))
     assert await seal_unsealed(ledger.deps) == 1
     await lose(ledger.deps.store, JOURNAL)
@@ -76,7 +76,7 @@ async def test_removed_batches_are_not_sealed_twice(ledger: LedgerKit) -> None:
     await book(ledger, Settled(2))
     await ledger.seal()
     assert before is not None
-    await tamper(ledger, HEAD.collection, HEAD_KEY, before.body)
+    await overwrite(ledger.deps.store, HEAD, HEAD_KEY, before.body)
     await delete(ledger.deps.store, BATCHES, batch_key(3))
     await book(ledger, Settled(3))
     with pytest.raises(BrokenJournal, match="batch 3: it is missing, and a projection has applied batch 3"):
@@ -92,7 +92,7 @@ async def test_running_sealer_finds_lost_batches_in_a_full_run(tmp_path: Path) -
         await book(ledger, Settled(2))
         await catch_up(ledger.deps, state=state)
         assert before is not None
-        await tamper(ledger, HEAD.collection, HEAD_KEY, before.body)
+        await overwrite(ledger.deps.store, HEAD, HEAD_KEY, before.body)
         await delete(store, BATCHES, batch_key(3))
         ledger.clock.advance(timedelta(minutes=1))
         with pytest.raises(BrokenJournal, match="batch 3"):

@@ -12,10 +12,9 @@ from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_
 from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection, Rollup
 from tests.parts.crashing import CrashingStore
-from tests.services.settlement.audit.tampering import read
+from tests.services.settlement.audit.tampering import overwrite, read
 from tests.services.settlement.journal.booking import BIG, Moved, Settled, book
 from tests.services.settlement.journal.recount import check_projections
-from tests.services.settlement.journal.test_sealing import tamper
 from tests.services.settlement.journal.wholeness import checked_journal
 from tests.services.settlement.ledger_kit import LedgerKit
 
@@ -84,7 +83,9 @@ async def test_a_sealed_transaction_that_is_not_what_was_sealed_stops_the_projec
     await seal_unsealed(ledger.deps)
     key = key_of(transaction.id)
     complete = await read(ledger.deps.store, TRANSACTIONS, key)
-    await tamper(ledger, TRANSACTIONS.collection, key, None if how == "gone" else complete.body.replace(b"bot", b"cat"))
+    await overwrite(
+        ledger.deps.store, TRANSACTIONS, key, None if how == "gone" else complete.body.replace(b"bot", b"cat")
+    )
     with pytest.raises(BrokenJournal, match=transaction.id) as broken:
         await project_sealed(ledger.deps)
     assert (broken.value.seq, broken.value.transaction_id) == (2, transaction.id)

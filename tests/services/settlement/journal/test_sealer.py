@@ -4,27 +4,23 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
+from itertools import pairwise
 
 from structlog.testing import capture_logs
 
-from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.clock import WallClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.leases import LeaseRecord, Leases, leases_table
-from aex_runtime.service import Backends
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.seal import seal_unsealed
 from aex_settlement.handlers.post_transactions import settle_outcome
-from aex_settlement.main import create_app
 from aex_settlement.repository.journal import read_head
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, WakeupEvent, catch_up
-from aex_settlement.settings import Settings
+from tests.bus.messages import eventually
 from tests.libs.runtime.background import FailingStore, eventually_async, running
 from tests.services.settlement.journal.recount import check_projections
 from tests.services.settlement.journal.wholeness import checked_journal
@@ -76,20 +72,20 @@ async def test_wakeup_seals_a_burst_as_one_batch() -> None:
     await check_projections(process.deps.store, journal)
 
 
-async def test_commits_during_the_rest_are_one_batch() -> None:
-    process = process_over(
-        MemoryStore(), SealerPolicy(gather=timedelta(0), rest=timedelta(milliseconds=400), poll=NEVER)
-    )
+async def test_sealer_rests_between_two_batches() -> None:
+    rest = timedelta(milliseconds=400)
+    process = process_over(MemoryStore(), SealerPolicy(gather=timedelta(0), rest=rest, poll=NEVER))
     async with running(process.sealer.run()):
         await eventually_async(_opened(process))
         await process.settle("ctr_1")
-        await eventually_async(process.has_sealed(1))  # at once: there was nothing to rest from
+        await eventually_async(process.has_sealed(1))
         for number in range(2, 7):
             await process.settle(f"ctr_{number}")
             await asyncio.sleep(0.02)
         await eventually_async(process.has_sealed(6))
-    journal = await checked_journal(process.deps.store)
-    assert [len(batch.transactions) for batch in journal.batches] == [0, 1, 5]
+    _, *batches = (await checked_journal(process.deps.store)).batches
+    pauses = [later.sealed_at - earlier.sealed_at for earlier, later in pairwise(batches)]
+    assert min(pauses) > rest * 0.9
 
 
 def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
@@ -115,12 +111,12 @@ async def test_sealing_resumes_after_an_outage() -> None:
         async with running(process.sealer.run()):
             await eventually_async(process.has_sealed(1))
             process.store.down = True
-            await asyncio.sleep(0.05)
+            await eventually(lambda: any(line["event"] == "journal_not_sealed" for line in lines))
             process.store.down = False
             await process.settle("ctr_2")
             await eventually_async(process.has_sealed(2))
-    (logged,) = [line for line in lines if line["event"] == "journal_not_sealed"]
-    assert logged["retry_in_s"] > 0
+    logged = [line for line in lines if line["event"] == "journal_not_sealed"]
+    assert all(line["retry_in_s"] > 0 for line in logged)
 
 
 async def test_when_one_process_ends_another_takes_over() -> None:
@@ -158,7 +154,7 @@ async def test_fenced_sealer_acquires_the_lease_later() -> None:
         assert not task.done()
     stored = await leases.get(store, LEASE)
     assert stored is not None
-    assert stored.record.fencing_token == 100
+    assert stored.record.fencing_token >= 100
     assert {line["event"] for line in lines} & {"sealer_fenced", "lease_lost"}
 
 
@@ -178,7 +174,7 @@ async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
 
             async def sealed_behind_it() -> bool:
                 head = await read_head(process.deps.store)
-                return head is not None and head.seq == 4
+                return head is not None and head.seq == 4 and any(line["event"] == "journal_broken" for line in lines)
 
             await eventually_async(sealed_behind_it)
     alarm = next(line for line in lines if line["event"] == "journal_broken")
@@ -209,15 +205,3 @@ async def test_gauges_report_the_delay_of_the_journal() -> None:
             return await process.gauge("aex_journal_refused") == 1
 
         await eventually_async(refused)
-
-
-async def test_the_service_seals_what_it_settles(tmp_path: Path) -> None:
-    store = MemoryStore()
-    app = create_app(
-        Settings(data_dir=tmp_path), Backends(store, MemoryBus(), open_blobs("memory:"), WallClock(), RandomIds())
-    )
-    process = process_over(store)
-    async with app.router.lifespan_context(app):
-        await process.settle("ctr_1")
-        await eventually_async(process.has_sealed(1))
-    await check_projections(store, await checked_journal(store))

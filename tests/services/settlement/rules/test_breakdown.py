@@ -1,7 +1,7 @@
 """A breakdown is an exact sum for each group, whatever the order, and never adds currencies."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -128,12 +128,6 @@ def test_a_sum_may_exceed_the_largest_amount() -> None:
     assert broken_down(("agent",), [posted(cost=rich)] * 20).totals[0].total == 20_000_000_000
 
 
-def test_days_and_months_are_utc() -> None:
-    late = datetime(2025, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5))).astimezone(UTC)
-    rows = broken_down(("day", "month"), [posted(late)]).rows
-    assert [(row.day, row.month) for row in rows] == [("2025-02-01", "2025-02")]
-
-
 def test_currencies_stand_in_rows_of_their_own() -> None:
     euros = cost(Terms(cpc_rate=Decimal(3), currency="EUR"), a_result())
     given_ = [posted(), posted(cost=euros)]
@@ -141,10 +135,6 @@ def test_currencies_stand_in_rows_of_their_own() -> None:
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.rows] == ["bot EUR 3.00", "bot USD 1.00"]
     assert [f"{row.agent} {row.currency} {row.total:.2f}" for row in found.totals] == ["None EUR 3.00", "None USD 1.00"]
     assert [row.currency for row in broken_down(("agent",), given_, currency="EUR").rows] == ["EUR"]
-
-
-def test_nothing_settled_is_an_empty_breakdown() -> None:
-    assert broken_down(("day",), []) == SettlementBreakdown(rows=(), totals=(), complete_to=NOON)
 
 
 def test_more_rows_than_an_answer_takes_are_refused_with_the_way_out() -> None:
