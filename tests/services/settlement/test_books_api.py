@@ -8,7 +8,7 @@ from aex_models.audiences import Audience
 from aex_models.contract import Terms
 from aex_runtime.identity.principals import Principal
 from tests.services.settlement.counter import Counter, a_deposit, balances
-from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, on_both_stores
+from tests.services.settlement.ledger_kit import BOT, FINANCE, on_both_stores
 
 HOUR = timedelta(hours=1)
 
@@ -128,11 +128,6 @@ async def test_a_cursor_of_another_account_or_instant_is_refused(counter: Counte
 async def test_a_name_that_is_no_account_is_not_there(counter: Counter, account: str) -> None:
     answer = await counter.ask(FINANCE, f"/v1/accounts/{account}")
     assert (answer.status_code, answer.json()["code"]) == (404, "account_not_found")
-
-
-async def test_an_account_that_was_never_posted_in_is_empty(counter: Counter) -> None:
-    assert (await counter.read(ACME, "/v1/accounts/consumer:acme"))["balances"] == []
-    assert (await counter.read(ACME, "/v1/accounts/consumer:acme/entries"))["items"] == []
 
 
 async def test_a_principal_with_a_slash_in_its_id_reads_its_account(counter: Counter) -> None:

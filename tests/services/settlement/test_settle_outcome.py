@@ -160,13 +160,6 @@ async def test_disagreeing_billing_impact_is_refused_with_an_alarm(ledger: Ledge
     )
 
 
-async def test_a_settled_contract_that_comes_as_another_outcome_is_refused(ledger: LedgerKit) -> None:
-    await receive(ledger, an_event(an_outcome()))
-    with pytest.raises(Poison, match="settled_otherwise"):
-        await receive(ledger, an_event(an_outcome(agent_id="other")))
-    assert len(await ledger.transactions()) == 1
-
-
 async def test_an_event_that_cannot_be_read_settles_nothing_and_quotes_nothing(ledger: LedgerKit) -> None:
     event = an_event(an_outcome())
     outcome = {**event.data["outcome"], "attempts_used": "canary-1f3a", "surplus": "canary-77"}

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
+from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.store.port import Store, key_of
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.journal.rebuild import rebuild
@@ -19,28 +19,20 @@ from tests.services.settlement.audit.ledgers import BATCHES as LAST
 from tests.services.settlement.audit.ledgers import TRANSACTIONS as TRANSACTION_COUNT
 from tests.services.settlement.audit.ledgers import adjust, audit, deposit, found
 from tests.services.settlement.audit.tampering import Tamper, copying, deleting, editing, indexing
+from tests.services.settlement.journal.booking import Moved, transaction_of
 from tests.services.settlement.ledger_kit import LedgerKit
 from tests.services.settlement.outcomes import NOON
 
 CTR_3 = settlement_transaction_id("ctr_3", 1)
 CTR_4 = settlement_transaction_id("ctr_4", 1)
 CTR_2_BACK = reversal_transaction_id("ctr_2", 1)
-KEY_3, SETTLEMENT, FORGED = key_of(CTR_3), key_of("ctr_3"), key_of("txn_forged")
+KEY_3, SETTLEMENT, FORGED = key_of(CTR_3), key_of("ctr_3"), key_of("txn_99")
 Found = tuple[str, str]
 
 
-def a_transaction(transaction_id: str = "txn_forged", micros: int = 70_000_000) -> LedgerTransaction:
-    return LedgerTransaction(
-        id=transaction_id,
-        kind=TransactionKind.DEPOSIT,
-        postings=(
-            Posting(account="platform:cash", amount=micros, currency="USD"),
-            Posting(account="consumer:acme", amount=-micros, currency="USD"),
-        ),
-        occurred_at=NOON,
-        reason="wire 2",
-        by="finance:ann",
-    )
+def a_transaction(number: int = 99) -> LedgerTransaction:
+    deposit = Moved(number, TransactionKind.DEPOSIT, "platform:cash", "consumer:acme", 70_000_000)
+    return transaction_of(deposit, NOON)
 
 
 async def alter_amount(store: Store) -> None:
@@ -174,7 +166,7 @@ CASES: dict[str, tuple[Tamper, set[Found]]] = {
     "batch removed": (deleting(BATCHES, batch_key(3)), {("batch_missing", "batch 3"), ("transaction_added", CTR_3)}),
     "transaction added": (
         lambda store: t.add(store, a_transaction(), waiting=False),
-        {("transaction_added", "txn_forged")},
+        {("transaction_added", "txn_99")},
     ),
     "transaction twice": (copying(TRANSACTIONS, KEY_3, f"zzzz-{CTR_3}"), {("transaction_added", CTR_3)}),
     "settlement that waits": (
@@ -184,10 +176,10 @@ CASES: dict[str, tuple[Tamper, set[Found]]] = {
     "revision that waits": (add_a_second_settlement, {("transaction_added", settlement_transaction_id("ctr_3", 2))}),
     "what waits altered": (
         waiting(editing(TRANSACTIONS, FORGED, lambda record: t.with_amount(record, 80_000_000))),
-        {("waiting_altered", "txn_forged")},
+        {("waiting_altered", "txn_99")},
     ),
-    "what waits removed": (waiting(deleting(TRANSACTIONS, FORGED)), {("waiting_missing", "txn_forged")}),
-    "what waits hidden": (waiting(indexing(UNSEALED, FORGED, occurred_at=None)), {("transaction_added", "txn_forged")}),
+    "what waits removed": (waiting(deleting(TRANSACTIONS, FORGED)), {("waiting_missing", "txn_99")}),
+    "what waits hidden": (waiting(indexing(UNSEALED, FORGED, occurred_at=None)), {("transaction_added", "txn_99")}),
     "sealed twice": (seal_twice, {("transaction_repeated", CTR_3)}),
     "last batch removed": (
         deleting(BATCHES, batch_key(LAST)),
@@ -235,7 +227,7 @@ CASES: dict[str, tuple[Tamper, set[Found]]] = {
         garbling(TRANSACTIONS, KEY_3),
         {("transaction_altered", CTR_3), ("transaction_wrong", CTR_3), ("settlement_differs", "ctr_3")},
     ),
-    "what waits garbled": (waiting(garbling(UNSEALED, FORGED)), {("transaction_added", "txn_forged")}),
+    "what waits garbled": (waiting(garbling(UNSEALED, FORGED)), {("transaction_added", "txn_99")}),
     "settlement garbled": (garbling(SETTLEMENTS, SETTLEMENT), {("settlement_wrong", "ctr_3")}),
     "watermark garbled": (garbling(STATES, "accounts"), {("projection_wrong", "accounts")}),
     "settlement copied": (copying(SETTLEMENTS, SETTLEMENT, "zzzz-ctr_3"), {("settlement_added", "ctr_3")}),
@@ -307,7 +299,7 @@ async def test_a_seal_that_still_stands_is_no_finding(ledger: LedgerKit) -> None
 
 async def test_unlisted_findings_are_counted(ledger: LedgerKit) -> None:
     for number in range(130):
-        await t.add(ledger.deps.store, a_transaction(f"txn_{number}"), waiting=False)
+        await t.add(ledger.deps.store, a_transaction(1_000 + number), waiting=False)
     report = await audit(ledger)
     assert (len(report.findings.listed), report.findings.total) == (100, 130)
 
