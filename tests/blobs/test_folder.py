@@ -11,6 +11,7 @@ from aex_models.canonical import sha256_hex
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge, BlobUnavailable
 from tests.blobs.contract import CONTENT, BlobsContract, chunks, taken
+from tests.bus.messages import eventually
 
 
 @pytest.fixture
@@ -76,8 +77,7 @@ class TestFolderOfBlobs(BlobsContract):
 
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(blobs.put_stream("records", stalled(), max_bytes=10**9), 0.3)
-        await asyncio.sleep(0.1)
-        assert files(root) == []
+        await eventually(lambda: files(root) == [])
 
     async def test_streams_of_killed_processes_are_removed_a_day_later(self, root: Path) -> None:
         staging = root / "data" / "staging"

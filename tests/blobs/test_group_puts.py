@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from aex_runtime.blobs.batch_writer import BlobBatchWriter
+from tests.bus.messages import TIMEOUT_S
 
 SMALL, LARGE = b"x", b"x" * 262_145
 
@@ -21,13 +22,13 @@ class Disk:
     def put_all(self, blobs: Sequence[tuple[str, bytes]]) -> list[OSError | None]:
         self.groups.append([path for path, _ in blobs])
         self._begun.release()
-        assert self.gate.wait(5)
+        assert self.gate.wait(TIMEOUT_S)
         if self.breaks is not None:
             raise self.breaks
         return [self.fails.get(path) for path, _ in blobs]
 
     async def begins(self) -> None:
-        assert await asyncio.to_thread(self._begun.acquire, timeout=5)
+        assert await asyncio.to_thread(self._begun.acquire, timeout=TIMEOUT_S)
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ async def test_at_most_two_groups_are_written_at_once(disk: Disk) -> None:
 
 
 async def test_put_at_the_end_of_a_group_is_written(disk: Disk, puts: BlobBatchWriter) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(TIMEOUT_S):
         for path in "abc":
             await puts.put(path, SMALL)
     assert disk.groups == [["a"], ["b"], ["c"]]

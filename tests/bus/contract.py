@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from aex_runtime.bus.consume_loop import ConsumePolicy
-from aex_runtime.bus.port import Ack, Bus, BusError, Delivery, Disposition, Message, Outgoing, Retry
-from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, hanging, outgoing, stop
+from aex_runtime.bus.port import Ack, Bus, BusError, BusUnavailable, Delivery, Disposition, Message, Outgoing, Retry
+from tests.bus.messages import CHECKED, TIMEOUT_S, VERIFIED, Recorder, consuming, eventually, hangs, outgoing, stop
 
 PUBLISHER, GOVERNANCE, SETTLEMENT = "work-publisher", "governance", "settlement"
 OpenBus = Callable[[ConsumePolicy], Bus]
@@ -15,7 +15,7 @@ OpenBus = Callable[[ConsumePolicy], Bus]
 ONLY_WOKEN = ConsumePolicy(poll=timedelta(minutes=10))
 """Messages are found by wake-ups alone."""
 IMPATIENT = ConsumePolicy(
-    poll=timedelta(seconds=1), visibility=timedelta(milliseconds=300), drain=timedelta(milliseconds=50)
+    poll=timedelta(seconds=1), visibility=timedelta(milliseconds=1_500), drain=timedelta(milliseconds=50)
 )
 
 
@@ -106,9 +106,13 @@ class BusContract:
         assert attempts == [1, 2]
 
     async def test_no_more_than_the_allowed_number_runs_at_once(self, open_bus: OpenBus) -> None:
-        bus, recorder = open_bus(ONLY_WOKEN), Recorder(takes=timedelta(milliseconds=20))
+        bus, gate = open_bus(ONLY_WOKEN), asyncio.Event()
+        recorder = Recorder(gate=gate)
         await bus.publish([outgoing(str(number)) for number in range(12)])
         async with consuming(bus, PUBLISHER, recorder, concurrency=3):
+            await recorder.got(3)
+            await asyncio.sleep(0.05)  # a fourth would come
+            gate.set()
             await recorder.got(12)
         assert recorder.most_running == 3
 
@@ -117,7 +121,7 @@ class BusContract:
         bus, replica = open_bus(ONLY_WOKEN), open_bus(ONLY_WOKEN)
         async with consuming(bus, PUBLISHER, first), consuming(replica, PUBLISHER, second):
             published = 0
-            async with asyncio.timeout(20):  # publish until both consumers got some
+            async with asyncio.timeout(TIMEOUT_S):  # publish until both consumers got some
                 while published < 60 or not (first.deliveries and second.deliveries):
                     await bus.publish([outgoing(str(published))])
                     published += 1
@@ -127,7 +131,7 @@ class BusContract:
 
     async def test_long_handler_keeps_its_message(self, open_bus: OpenBus) -> None:
         bus, replica = open_bus(IMPATIENT), open_bus(IMPATIENT)
-        slow, idle = Recorder(takes=timedelta(seconds=1)), Recorder()
+        slow, idle = Recorder(takes=2 * IMPATIENT.visibility), Recorder()
         async with consuming(bus, PUBLISHER, slow):
             await bus.publish([outgoing("a")])
             await slow.got(1)
@@ -137,26 +141,32 @@ class BusContract:
         assert (slow.names, idle.names) == (["a"], [])
 
     async def test_stopped_consumer_lets_running_handlers_finish(self, open_bus: OpenBus) -> None:
-        bus, recorder, after = open_bus(ONLY_WOKEN), Recorder(takes=timedelta(milliseconds=100)), Recorder()
+        bus, gate, after = open_bus(ONLY_WOKEN), asyncio.Event(), Recorder()
+        recorder = Recorder(gate=gate)
         await bus.publish([outgoing("a"), outgoing("b")])
         async with consuming(bus, PUBLISHER, recorder, concurrency=1) as task:
             await recorder.got(1)
-            await stop(task)
+            stopping = asyncio.create_task(stop(task))
+            await asyncio.sleep(0.01)
+            assert (recorder.running, stopping.done()) == (1, False)
+            gate.set()
+            await stopping
         assert recorder.running == 0
         async with consuming(bus, PUBLISHER, after):
             await after.got(1)
         assert (recorder.names, after.names) == (["a"], ["b"])
 
     async def test_stopped_consumer_releases_unfinished_messages_uncounted(self, open_bus: OpenBus) -> None:
-        bus, replica, started = open_bus(IMPATIENT), open_bus(ONLY_WOKEN), list[str]()
-        await bus.publish([outgoing("a")])
-        async with consuming(bus, PUBLISHER, hanging(started)) as task:
-            await eventually(lambda: started == ["a"])
+        bus, replica, hanging, after = open_bus(IMPATIENT), open_bus(ONLY_WOKEN), hangs(), Recorder()
+        await bus.publish([outgoing(str(number)) for number in range(20)])
+        async with consuming(bus, PUBLISHER, hanging, concurrency=2) as task:
+            await hanging.got(2)
             await stop(task)
-        recorder = Recorder()
-        async with consuming(replica, PUBLISHER, recorder):
-            await recorder.got(1)
-        assert [delivery.attempt for delivery in recorder.deliveries] == [1]
+        async with consuming(replica, PUBLISHER, after):
+            await after.got(20)
+        assert sorted(map(int, after.names)) == list(range(20))
+        assert {delivery.attempt for delivery in after.deliveries} == {1}
+        assert {frozenset(delivery.message.attributes) for delivery in after.deliveries} == {frozenset({"ce-id"})}
 
     async def test_consumer_stopped_at_any_moment_loses_nothing(self, open_bus: OpenBus) -> None:
         bus, recorder = open_bus(ONLY_WOKEN), Recorder()
@@ -176,3 +186,14 @@ class BusContract:
             await bus.publish([outgoing("a")])
             await eventually(lambda: "a" in recorder.names)
         await bus.ping()
+
+
+class DurableBusContract(BusContract):
+    """Further promises of a bus with connections."""
+
+    async def test_closed_bus_is_unavailable(self, open_bus: OpenBus) -> None:
+        bus = open_bus(ONLY_WOKEN)
+        await bus.close()
+        for call in (bus.ping(), bus.publish([outgoing("a")]), bus.consume(PUBLISHER, [CHECKED], Recorder(), 1)):
+            with pytest.raises(BusUnavailable, match="closed"):
+                await call

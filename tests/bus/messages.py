@@ -24,13 +24,18 @@ def name_of(delivery: Delivery) -> str:
 
 
 class Recorder:
-    def __init__(self, *answers: Disposition, takes: timedelta = timedelta()) -> None:
+    """A receiver that handles each delivery for `takes` and until `gate` is set, then answers."""
+
+    def __init__(
+        self, *answers: Disposition, takes: timedelta = timedelta(), gate: asyncio.Event | None = None
+    ) -> None:
         self.deliveries: list[Delivery] = []
         self.times: list[float] = []
         self.running = 0
         self.most_running = 0
         self._answers = list(answers)
         self._takes_s = takes.total_seconds()
+        self._gate = gate
 
     async def __call__(self, delivery: Delivery) -> Disposition:
         self.deliveries.append(delivery)
@@ -39,6 +44,8 @@ class Recorder:
         self.most_running = max(self.most_running, self.running)
         try:
             await asyncio.sleep(self._takes_s)
+            if self._gate is not None:
+                await self._gate.wait()
         finally:
             self.running -= 1
         return self._answers.pop(0) if self._answers else Ack()
@@ -51,13 +58,9 @@ class Recorder:
         await eventually(lambda: len(self.deliveries) >= count)
 
 
-def hanging(started: list[str]) -> Receiver:
-    async def receive(delivery: Delivery) -> Disposition:
-        started.append(name_of(delivery))
-        await asyncio.Event().wait()
-        raise AssertionError("this event is never set")
-
-    return receive
+def hangs() -> Recorder:
+    """Return a receiver that never finishes."""
+    return Recorder(gate=asyncio.Event())
 
 
 async def eventually(condition: Callable[[], bool]) -> None:

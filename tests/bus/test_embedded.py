@@ -1,3 +1,5 @@
+"""The contract on the buses without a server, and processes that share an embedded bus or die on it."""
+
 import asyncio
 import signal
 import sqlite3
@@ -12,16 +14,34 @@ import pytest
 
 from aex_runtime.bus.consume_loop import ConsumePolicy
 from aex_runtime.bus.embedded import EmbeddedBus
-from aex_runtime.bus.port import Bus, BusUnavailable
-from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, OpenBus
+from aex_runtime.bus.memory import MemoryBus
+from aex_runtime.bus.port import Bus, BusUnavailable, Retry
+from tests.bus.contract import ONLY_WOKEN, PUBLISHER, BusContract, DurableBusContract, OpenBus
 from tests.bus.messages import TIMEOUT_S, Recorder, consuming, eventually, outgoing
-from tests.bus.workers import Worker, working
+from tests.bus.worker import KILLER, Worker, working
 
 ENDLESS_VISIBILITY = ConsumePolicy(visibility=timedelta(hours=1))
 """Only the messages of dead consumers are redelivered."""
 
 
-class TestEmbeddedBus(BusContract):
+class TestMemoryBus(BusContract):
+    @pytest.fixture
+    async def open_bus(self) -> AsyncIterator[OpenBus]:
+        opened: list[MemoryBus] = []
+
+        def opener(policy: ConsumePolicy) -> Bus:
+            bus = MemoryBus(policy=policy)
+            if opened:  # on the same queues, as of another process
+                bus._rows, bus._wakes, bus._numbers = opened[0]._rows, opened[0]._wakes, opened[0]._numbers
+            opened.append(bus)
+            return bus
+
+        yield opener
+        for bus in opened:
+            await bus.close()
+
+
+class TestEmbeddedBus(DurableBusContract):
     @pytest.fixture
     async def open_bus(self, tmp_path: Path) -> AsyncIterator[OpenBus]:
         opened: list[EmbeddedBus] = []
@@ -51,7 +71,7 @@ async def test_messages_survive_the_process_that_published_them(tmp_path: Path, 
 
 async def test_message_of_a_killed_consumer_is_redelivered_at_once(tmp_path: Path, bus: EmbeddedBus) -> None:
     recorder = Recorder()
-    async with working(str(tmp_path), "hang") as worker:
+    async with working(str(tmp_path), "hold") as worker:
         await bus.publish([outgoing("a")])
         assert await worker.line() == "got a"
         async with consuming(bus, PUBLISHER, recorder):
@@ -79,16 +99,19 @@ async def stopped_between_transactions(worker: Worker, folder: Path) -> None:
 
 @pytest.mark.slow
 async def test_message_of_a_stopped_process_is_redelivered(tmp_path: Path) -> None:
-    bus, recorder = EmbeddedBus(tmp_path), Recorder(takes=timedelta(seconds=1))
-    async with working(str(tmp_path), "consume") as worker:
+    bus, gate = EmbeddedBus(tmp_path), asyncio.Event()
+    recorder = Recorder(gate=gate)
+    async with working(str(tmp_path), "hold") as worker:
         await bus.publish([outgoing("a")])
         assert await worker.line() == "got a"
         await stopped_between_transactions(worker, tmp_path)
         async with consuming(bus, PUBLISHER, recorder):
             await recorder.got(1)
-            worker.process.send_signal(signal.SIGCONT)  # it now acks what is no longer its own
+            worker.process.send_signal(signal.SIGUSR1)  # it now acks what is no longer its own
+            worker.process.send_signal(signal.SIGCONT)
             await asyncio.sleep(0.5)
             assert await bus.backlog(PUBLISHER) == 1
+            gate.set()
             await eventually(lambda: recorder.running == 0)
     assert recorder.names == ["a"]
     assert await bus.backlog(PUBLISHER) == 0
@@ -98,14 +121,15 @@ async def test_message_of_a_stopped_process_is_redelivered(tmp_path: Path) -> No
 @pytest.mark.slow
 async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path, bus: EmbeddedBus) -> None:
     async with working(str(tmp_path), "consume") as first, working(str(tmp_path), "consume") as second:
-        for number in range(0, 200, 2):
-            await bus.publish([outgoing(str(number)), outgoing(str(number + 1))])
+        lines, published = [asyncio.create_task(worker.line()) for worker in (first, second)], 0
+        while published < 100 or not all(line.done() for line in lines):  # publish until both got some
+            await bus.publish([outgoing(str(published)), outgoing(str(published + 1))])
+            published += 2
         async with asyncio.timeout(TIMEOUT_S):
             while await bus.backlog(PUBLISHER):  # noqa: ASYNC110 other processes empty the queue
                 await asyncio.sleep(0.01)
-        shares = await first.got(), await second.got()
-    assert sorted(int(name) for share in shares for name in share) == list(range(200))
-    assert all(shares)
+        got = [line.result().removeprefix("got ") for line in lines] + await first.got() + await second.got()
+    assert sorted(map(int, got)) == list(range(published))
 
 
 async def test_consumer_is_woken_by_a_publisher_in_another_process(tmp_path: Path) -> None:
@@ -165,15 +189,79 @@ async def test_removed_directory_is_unavailable(tmp_path: Path) -> None:
     await bus.close()
 
 
-async def test_closed_bus_is_unavailable(tmp_path: Path) -> None:
-    bus = EmbeddedBus(tmp_path)
-    await bus.close()
-    with pytest.raises(BusUnavailable, match="closed"):
-        await bus.publish([outgoing("a")])
-    with pytest.raises(BusUnavailable, match="closed"):
-        await bus.consume(PUBLISHER, ["work.checked"], Recorder(), 1)
-
-
 async def test_queues_are_readable_by_their_owner_alone(tmp_path: Path, bus: EmbeddedBus) -> None:
     await bus.publish([outgoing("a")])
     assert (tmp_path / f"{PUBLISHER}.sqlite3").stat().st_mode & 0o077 == 0
+
+
+SOON = ConsumePolicy(poll=timedelta(seconds=0.05), visibility=timedelta(hours=1), isolation=timedelta(seconds=0.2))
+
+
+async def lived(directory: Path) -> list[str]:
+    """Return what a consumer handles until a message kills it."""
+    async with working(str(directory), "die") as worker:
+        async with asyncio.timeout(TIMEOUT_S):
+            await worker.process.wait()
+        return await worker.got()
+
+
+@pytest.mark.slow
+async def test_two_killing_messages_do_not_stop_the_others(tmp_path: Path) -> None:
+    bus = EmbeddedBus(tmp_path, policy=SOON)
+    good = [f"good-{number}" for number in range(30)]
+    await bus.publish([outgoing(name) for name in (f"{KILLER}-1", *good[:15], f"{KILLER}-2", *good[15:])])
+    handled: set[str] = set()
+    for _ in range(7):
+        handled.update(await lived(tmp_path))
+        if len(handled) == len(good):
+            break
+    assert handled == set(good)
+    recorder = Recorder()
+    async with consuming(bus, PUBLISHER, recorder):
+        await recorder.got(2)
+    assert sorted(recorder.names) == [f"{KILLER}-1", f"{KILLER}-2"]
+    assert all(delivery.died >= 2 for delivery in recorder.deliveries)
+    assert recorder.most_running == 1
+    await bus.close()
+
+
+def cut_off(directory: Path, times: int) -> None:
+    with closing(sqlite3.connect(directory / f"{PUBLISHER}.sqlite3")) as connection, connection:
+        connection.execute("UPDATE messages SET died = ?, attempts = ?", (times, times))
+
+
+async def test_suspect_is_delivered_alone_after_the_others(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, policy=SOON), Recorder(takes=timedelta(seconds=0.1))
+    await bus.publish([outgoing("suspect-1"), outgoing("suspect-2")])
+    cut_off(tmp_path, 2)
+    await bus.publish([outgoing("good-1"), outgoing("good-2")])
+    async with consuming(bus, PUBLISHER, recorder):
+        await recorder.got(4)
+    assert recorder.names == ["good-1", "good-2", "suspect-1", "suspect-2"]
+    assert [delivery.died for delivery in recorder.deliveries] == [0, 0, 2, 2]
+    assert recorder.times[3] - recorder.times[2] >= 0.1
+    await bus.close()
+
+
+async def test_endless_suspect_blocks_others_briefly(tmp_path: Path) -> None:
+    bus, gate = EmbeddedBus(tmp_path, policy=SOON), asyncio.Event()
+    recorder = Recorder(gate=gate)
+    await bus.publish([outgoing("suspect")])
+    cut_off(tmp_path, 2)
+    async with consuming(bus, PUBLISHER, recorder):
+        await recorder.got(1)
+        await bus.publish([outgoing("good")])
+        await recorder.got(2)
+        assert recorder.running == 2
+        gate.set()
+    await bus.close()
+
+
+async def test_result_of_a_delivery_clears_the_suspicion(tmp_path: Path) -> None:
+    bus, recorder = EmbeddedBus(tmp_path, policy=SOON), Recorder(Retry(timedelta()))
+    await bus.publish([outgoing("a")])
+    cut_off(tmp_path, 2)
+    async with consuming(bus, PUBLISHER, recorder):
+        await recorder.got(2)
+    assert [(delivery.attempt, delivery.died) for delivery in recorder.deliveries] == [(3, 2), (4, 0)]
+    await bus.close()

@@ -1,6 +1,4 @@
-import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import grpc
@@ -10,31 +8,10 @@ from google.pubsub_v1.services.publisher.transports.grpc_asyncio import Publishe
 from google.pubsub_v1.services.subscriber.transports.grpc_asyncio import SubscriberGrpcAsyncIOTransport
 
 from aex_models.events import TOPICS
-from aex_runtime.bus.port import (
-    Ack,
-    BusError,
-    BusUnavailable,
-    Delivery,
-    Disposition,
-    Message,
-    Outgoing,
-    Receiver,
-    Retry,
-)
+from aex_runtime.bus.port import Ack, BusError, BusUnavailable, Delivery, Disposition, Message, Outgoing, Retry
 from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, subscription_specs, topic_ids
-from tests.bus.contract import IMPATIENT, ONLY_WOKEN, PUBLISHER, SETTLEMENT, BusContract, OpenBus
-from tests.bus.messages import (
-    CHECKED,
-    TIMEOUT_S,
-    VERIFIED,
-    Recorder,
-    consuming,
-    eventually,
-    hanging,
-    name_of,
-    outgoing,
-    stop,
-)
+from tests.bus.contract import ONLY_WOKEN, PUBLISHER, SETTLEMENT, DurableBusContract, OpenBus
+from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, name_of, outgoing
 from tests.emulators.emulators import Emulators
 
 pytestmark = pytest.mark.emulator
@@ -42,7 +19,7 @@ pytestmark = pytest.mark.emulator
 ACK_DEADLINE_S = 10
 
 
-class TestPubSubBus(BusContract):
+class TestPubSubBus(DurableBusContract):
     @pytest.fixture
     def open_bus(self, open_pubsub: OpenBus) -> OpenBus:
         return open_pubsub
@@ -65,36 +42,6 @@ async def test_emulator_gets_the_declared_resources(emulators: Emulators, projec
     assert settled.dead_letter_policy.max_delivery_attempts == 100
     assert not settled.filter
     assert not settled.enable_message_ordering
-
-
-async def test_three_replicas_share_the_work_and_handle_nothing_twice(open_pubsub: OpenBus) -> None:
-    recorders = [Recorder() for _ in range(3)]
-    everyone = asyncio.Event()
-
-    def with_the_others(recorder: Recorder) -> Receiver:
-        async def receive(delivery: Delivery) -> Disposition:
-            disposition = await recorder(delivery)
-            if all(each.deliveries for each in recorders):
-                everyone.set()
-            await everyone.wait()
-            return disposition
-
-        return receive
-
-    published = 0
-    replicas = [open_pubsub(ONLY_WOKEN) for _ in recorders]
-    async with AsyncExitStack() as running, asyncio.timeout(TIMEOUT_S):
-        for replica, recorder in zip(replicas, recorders, strict=True):
-            await running.enter_async_context(consuming(replica, PUBLISHER, with_the_others(recorder)))
-        # The server chooses a replica for each publication: publish until each was chosen. The emulator ignores
-        # windows, so busy replicas are chosen too.
-        while not everyone.is_set() or published < 200:
-            await replicas[published % 3].publish([outgoing(str(published + n)) for n in range(4)])
-            published += 4
-            await asyncio.sleep(0.005)
-        await eventually(lambda: sum(len(recorder.deliveries) for recorder in recorders) >= published)
-    handled = [name for recorder in recorders for name in recorder.names]
-    assert sorted(map(int, handled)) == list(range(published))
 
 
 @pytest.mark.slow
@@ -123,21 +70,6 @@ async def test_failing_messages_delay_no_others_and_count_their_attempts(open_pu
         assert seen == list(range(1, len(seen) + 1))
 
 
-async def test_stopped_consumer_releases_messages_uncounted(open_pubsub: OpenBus) -> None:
-    bus, replica, started = open_pubsub(IMPATIENT), open_pubsub(ONLY_WOKEN), list[str]()
-    recorder = Recorder()
-
-    await bus.publish([outgoing(str(number)) for number in range(20)])
-    async with consuming(bus, PUBLISHER, hanging(started), concurrency=2) as task:
-        await eventually(lambda: len(started) == 2)
-        await stop(task)
-    async with consuming(replica, PUBLISHER, recorder):
-        await recorder.got(20)
-    assert sorted(map(int, recorder.names)) == list(range(20))
-    assert {delivery.attempt for delivery in recorder.deliveries} == {1}
-    assert {frozenset(delivery.message.attributes) for delivery in recorder.deliveries} == {frozenset({"ce-id"})}
-
-
 async def test_attempts_survive_a_stopped_consumer(open_pubsub: OpenBus) -> None:
     later = Retry(timedelta(milliseconds=1))
     bus, recorder, after = open_pubsub(ONLY_WOKEN), Recorder(later, later, Retry(timedelta(hours=1))), Recorder()
@@ -149,35 +81,25 @@ async def test_attempts_survive_a_stopped_consumer(open_pubsub: OpenBus) -> None
     assert [delivery.attempt for delivery in recorder.deliveries + after.deliveries] == [1, 2, 3, 4]
 
 
-async def test_closed_bus_is_unavailable(open_pubsub: OpenBus) -> None:
-    bus = open_pubsub(ONLY_WOKEN)
-    await bus.close()
-    for call in (bus.ping(), bus.publish([outgoing("a")]), bus.consume(PUBLISHER, [CHECKED], Recorder(), 1)):
-        with pytest.raises(BusUnavailable, match="closed"):
-            await call
+UNPUBLISHABLE: list[tuple[Callable[[], Message], str]] = [
+    (lambda: Message({"ce-id": "x"}, b"x" * 10_000_000), r"a message of 100000\d\d bytes"),
+    (lambda: Message({"ce-id": "x" * 1_025}, b"{}"), "'ce-id' of 1025 bytes"),
+    (lambda: Message({"é" * 129: "x"}, b"{}"), "is no valid attribute name"),
+    (lambda: Message({"google": "x"}, b"{}"), "is no valid attribute name"),
+    (lambda: Message({"": "x"}, b"{}"), "is no valid attribute name"),
+    (lambda: Message({"aex-to": SETTLEMENT}, b"{}"), "is no valid attribute name"),
+    (lambda: Message({"ce-id": "\ud800"}, b"{}"), "not Unicode"),
+    (lambda: Message({f"a{number}": "x" for number in range(99)}, b"{}"), "99 attributes"),
+    (lambda: Message({}, b""), "needs data"),
+]
 
 
-@pytest.mark.parametrize(
-    ("spoil", "text"),
-    [
-        (lambda: Message({"ce-id": "x"}, b"x" * 10_000_000), r"a message of 100000\d\d bytes"),
-        (lambda: Message({"ce-id": "x" * 1_025}, b"{}"), "'ce-id' of 1025 bytes"),
-        (lambda: Message({"é" * 129: "x"}, b"{}"), "is no valid attribute name"),
-        (lambda: Message({"google": "x"}, b"{}"), "is no valid attribute name"),
-        (lambda: Message({"": "x"}, b"{}"), "is no valid attribute name"),
-        (lambda: Message({"aex-to": SETTLEMENT}, b"{}"), "is no valid attribute name"),
-        (lambda: Message({"ce-id": "\ud800"}, b"{}"), "not Unicode"),
-        (lambda: Message({f"a{number}": "x" for number in range(99)}, b"{}"), "99 attributes"),
-        (lambda: Message({}, b""), "needs data"),
-    ],
-)
-async def test_call_with_a_message_beyond_the_limits_is_refused(
-    spoil: Callable[[], Message], text: str, open_pubsub: OpenBus
-) -> None:
+async def test_call_with_a_message_beyond_the_limits_is_refused(open_pubsub: OpenBus) -> None:
     bus, recorder = open_pubsub(ONLY_WOKEN), Recorder()
-    with pytest.raises(BusError, match=text) as refusal:
-        await bus.publish([outgoing("a"), Outgoing(CHECKED, spoil())])
-    assert not isinstance(refusal.value, BusUnavailable)
+    for spoil, text in UNPUBLISHABLE:
+        with pytest.raises(BusError, match=text) as refusal:
+            await bus.publish([outgoing("a"), Outgoing(CHECKED, spoil())])
+        assert not isinstance(refusal.value, BusUnavailable)
     async with consuming(bus, PUBLISHER, recorder):
         await bus.publish([outgoing("b")])
         await recorder.got(1)

@@ -4,15 +4,10 @@ import pytest
 
 from aex_runtime.store.port import Store
 from aex_runtime.store.transactions import TransactionRetry
-from tests.store.contract.contention import Contending
 from tests.store.contract.documents import OTHERS, WORKS, Opened, increment, keys, read, steps, write, write_fields
-from tests.store.contract.limits import Limits
-from tests.store.contract.many import Many
-from tests.store.contract.pages import Pages
+from tests.store.contract.limits import Limits, Sizes
 from tests.store.contract.queries import Queries
 from tests.store.contract.reading import Reading
-from tests.store.contract.sizes import Sizes
-from tests.store.contract.transactions import Transactions
 from tests.store.contract.writing import Writing
 
 __all__ = [
@@ -21,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class StoreContract(Reading, Writing, Transactions, Many, Contending, Queries, Pages, Limits):
+class StoreContract(Reading, Writing, Queries, Limits):
     @pytest.fixture
     async def store(self, opened: Opened) -> AsyncIterator[Store]:
         store = opened(TransactionRetry(max_ms=64))
