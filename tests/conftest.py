@@ -11,8 +11,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from tests.emulators.emulators import SHARED_EMULATORS, Emulators, OwnEmulators, new_project, started
-from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
+from tests.emulators.emulators import SHARED_EMULATORS, Emulators, OwnEmulators, new_project, require_jars, started
+from tests.emulators.jars import Jars
 from tests.examples import CHECK
 from tests.groups import GroupScheduling
 from tests.shared import RemoteResources, Shared, SharedResources
@@ -77,13 +77,7 @@ def _logging_as_before() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def jars() -> Jars:
-    """Return the emulators on this machine; without them skip the test, or fail it in CI."""
-    try:
-        return find_jars(os.environ)
-    except EmulatorsMissing as missing:
-        if os.environ.get("CI") or os.environ.get("AEX_REQUIRE_EMULATORS"):
-            pytest.fail(f"emulators are required here: {missing}", pytrace=False)
-        pytest.skip(str(missing))
+    return require_jars(os.environ)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,6 @@ _GROUPS = {
     "tests/libs/client/test_main_job": _SHARED_SUITE,
     "tests/docs/test_guides.py::test_a_guide_that": _SHARED_SUITE,
     "tests/bus/test_pubsub_outages": "own emulators",
-    "tests/emulators/test_emulators": "own emulators",
     "tests/libs/runtime/store/test_firestore_outage": "own emulators",
     "tests/security/test_": "attacked suite",
     "tests/browser/": "browser",

@@ -2,13 +2,13 @@
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 
 from tests.emulators.emulator import EmulatorFailed
 from tests.emulators.emulators import Emulators, started
@@ -26,8 +26,11 @@ def main(arguments: list[str]) -> int:
     run = commands.add_parser("run", help="run a command with the emulators, and end as it does")
     run.add_argument("command", nargs="+", help="after --")
     requested = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
+    if requested.what == "run" and shutil.which(requested.command[0]) is None:
+        sys.stderr.write(f"{requested.command[0]}: no such command\n")
+        return _MISSING
+    for number in (signal.SIGTERM, signal.SIGINT):  # a shell has what it starts in the background ignore SIGINT
+        signal.signal(number, signal.default_int_handler)
     try:
         jars = find_jars(os.environ)
         if requested.what == "where":
@@ -42,10 +45,6 @@ def main(arguments: list[str]) -> int:
         return _FAILED
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(_SIGNALLED + number)
 
 
 def _print_addresses(jars: Jars) -> int:
@@ -64,11 +63,7 @@ def _stay(emulators: Emulators) -> int:
 
 
 def _run(emulators: Emulators, command: list[str]) -> int:
-    try:
-        child = subprocess.Popen(command, env={**os.environ, **emulators.of_project(_PROJECT)})
-    except OSError as error:
-        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
-        return _MISSING
+    child = subprocess.Popen(command, env={**os.environ, **emulators.of_project(_PROJECT)})
     # Ctrl-C reaches the command by itself: the emulators have to outlive it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, _frame: child.send_signal(number))

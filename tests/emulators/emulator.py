@@ -13,7 +13,7 @@ import httpx
 
 from tests.emulators.java import JavaProcess
 
-_START_S = 60.0
+_START_S = 180.0
 _ANSWER_S = 5.0
 _POLL_S = 0.05
 _ATTEMPTS = 5

@@ -1,16 +1,18 @@
 """A pair of emulators, as a suite of services needs it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from tests.emulators.emulator import Emulator
 from tests.emulators.firestore import FirestoreEmulator
-from tests.emulators.jars import Jars, find_jars
+from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
 from tests.emulators.pubsub import PubSubEmulator
 from tests.shared import SharedResources
 
@@ -47,6 +49,16 @@ class OwnEmulators(Emulators):
 def new_project() -> str:
     """Return the id of a new, empty project."""
     return f"t-{uuid4().hex[:12]}"
+
+
+def require_jars(environ: Mapping[str, str]) -> Jars:
+    """Return the emulators on this machine; without them skip the test, or fail it in CI."""
+    try:
+        return find_jars(environ)
+    except EmulatorsMissing as missing:
+        if environ.get("CI") or environ.get("AEX_REQUIRE_EMULATORS"):
+            pytest.fail(f"emulators are required here: {missing}", pytrace=False)
+        pytest.skip(str(missing))
 
 
 @contextmanager

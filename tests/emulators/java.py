@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_STOP_S = 10
+_STOP_S = 30
 _GUARDED = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -9 $$) & exec 3<&-; exec "$@"'
 """Shell command that becomes the program, with a child that kills it when this process ends.
 

@@ -3,85 +3,69 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.emulators.__main__ import main
+from tests.emulators.emulator import EmulatorFailed, OwnEmulator, Program
 from tests.emulators.jars import Jars
 
 pytestmark = [pytest.mark.emulator, pytest.mark.slow, pytest.mark.usefixtures("jars")]
 
 COMMAND = [sys.executable, "-m", "tests.emulators"]
 VARIABLES = ["FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST", "AEX_STORE_URL", "AEX_BUS_URL"]
+CHILD = f"""
+import os, signal, sys, urllib.request
+def answer(*_):
+    found = urllib.request.urlopen("http://" + os.environ["PUBSUB_EMULATOR_HOST"], timeout=60)
+    sys.exit(found.status - 197)
+signal.signal(signal.SIGTERM, answer)
+print(*(os.environ[name] for name in {VARIABLES}), flush=True)
+signal.pause()
+"""
 
 
-@pytest.fixture
-def staying(jars: Jars) -> Iterator["subprocess.Popen[str]"]:
-    del jars
-    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -9)])
+def test_stopped_or_killed_command_leaves_no_process(number: signal.Signals, code: int) -> None:
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
-            yield process
+            assert process.stdout is not None
+            exported = [process.stdout.readline().strip().partition("=") for _ in VARIABLES]
+            assert [name for name, _, _ in exported] == [f"export {name}" for name in VARIABLES]
+            family = psutil.Process(process.pid).children(recursive=True)
+            assert sorted(each.name() for each in family) == ["java", "java", "sh", "sh"]
+            if number is signal.SIGKILL:
+                next(each for each in family if each.name() == "java").suspend()
+            process.send_signal(number)
+            assert process.wait(60) == code
         finally:
             process.kill()
+    assert psutil.wait_procs(family, timeout=60)[1] == []
 
 
-def printed(process: "subprocess.Popen[str]") -> dict[str, str]:
-    """The variables that it exports."""
-    assert process.stdout is not None
-    lines = [process.stdout.readline().strip() for _ in VARIABLES]
-    assert all(line.startswith("export ") for line in lines)
-    return dict(line.removeprefix("export ").split("=", 1) for line in lines)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_the_variables_stays_until_it_is_stopped_and_leaves_nothing(
-    staying: "subprocess.Popen[str]", number: signal.Signals
-) -> None:
-    exported = printed(staying)
-    assert list(exported) == VARIABLES
-    assert exported["AEX_STORE_URL"] == "firestore://aex-local"
-    assert exported["AEX_BUS_URL"] == "pubsub://aex-local"
-    family = psutil.Process(staying.pid).children(recursive=True)
-    assert sorted({each.name() for each in family}) == ["java", "sh"]
-    staying.send_signal(number)
-    assert staying.wait(60) == 128 + number
-    assert psutil.wait_procs(family, timeout=5)[1] == []
-
-
-def test_a_command_runs_with_the_variables_and_its_exit_code_is_the_answer() -> None:
-    script = (
-        "import os, sys, urllib.request;"
-        f"print(*(os.environ[name] for name in {VARIABLES}));"
-        "print(urllib.request.urlopen('http://' + os.environ['PUBSUB_EMULATOR_HOST'], timeout=5).status);"
-        "sys.exit(7)"
-    )
-    command = [*COMMAND, "run", "--", sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 7, done.stderr
-    assert done.stdout.splitlines()[1] == "200"
-
-
-def test_a_command_that_is_not_there_is_named() -> None:
-    command = [*COMMAND, "run", "--", "/no/such/command"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "/no/such/command: No such file or directory\n")
-
-
-def test_sigterm_reaches_the_command_and_the_emulators_outlive_it() -> None:
-    script = (
-        "import signal, sys, urllib.request, os, threading;"
-        "host = os.environ['PUBSUB_EMULATOR_HOST'];"
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(urllib.request.urlopen('http://' + host, timeout=5).status "
-        "- 197));"
-        "print('ready', flush=True);"
-        "signal.pause()"
-    )
-    command = [*COMMAND, "run", "--", sys.executable, "-c", script]
+def test_command_gets_variables_and_sigterm_and_gives_its_exit_code() -> None:
+    command = [*COMMAND, "run", "--", sys.executable, "-c", CHILD]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        family = psutil.Process(process.pid).children(recursive=True)
-        process.terminate()
-        assert process.wait(20) == 3
-    assert psutil.wait_procs(family, timeout=5)[1] == []
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().split()[2:] == ["firestore://aex-local", "pubsub://aex-local"]
+            family = psutil.Process(process.pid).children(recursive=True)
+            process.terminate()
+            assert process.wait(60) == 3, "the emulator still answered the command"
+        finally:
+            process.kill()
+    assert psutil.wait_procs(family, timeout=60)[1] == []
+
+
+def test_missing_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--", "/no/such/command"]) == 2
+    assert capsys.readouterr().err == "/no/such/command: no such command\n"
+
+
+def test_failed_start_names_the_log(jars: Jars, tmp_path: Path) -> None:
+    program = Program("broken", (jars.java, "-jar", str(tmp_path / "no.jar")), "/")
+    with pytest.raises(EmulatorFailed, match=f"ended at its start: see {tmp_path}/broken.log"):
+        OwnEmulator(program, tmp_path)
+    assert "Unable to access jarfile" in (tmp_path / "broken.log").read_text()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulators.emulators import require_jars
 from tests.emulators.jars import EmulatorsMissing, find_jars
 
 FIRESTORE = "cloud-firestore-emulator/cloud-firestore-emulator.jar"
@@ -68,6 +69,10 @@ def test_archive_that_is_not_there_is_named_with_its_variable(java: str, sdk: Pa
         find_jars(environ)
 
 
-def test_missing_java_is_named_with_its_package(sdk: Path, tmp_path: Path) -> None:
-    with pytest.raises(EmulatorsMissing, match=r"need Java: `apt-get install default-jre-headless`$"):
-        find_jars({"PATH": str(tmp_path), "CLOUDSDK_ROOT_DIR": str(sdk)})
+def test_missing_java_skips_a_test_and_fails_it_where_required(sdk: Path, tmp_path: Path) -> None:
+    environ = {"PATH": str(tmp_path), "CLOUDSDK_ROOT_DIR": str(sdk)}
+    with pytest.raises(pytest.skip.Exception, match=r"need Java: `apt-get install default-jre-headless`$"):
+        require_jars(environ)
+    for variable in ("CI", "AEX_REQUIRE_EMULATORS"):
+        with pytest.raises(pytest.fail.Exception, match="emulators are required here: the emulators need Java"):
+            require_jars({**environ, variable: "1"})
