@@ -1,6 +1,7 @@
 """The direction of imports: every package is under the contracts, and each contract bites."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,34 +12,22 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-SERVICES = {"aex_work_publisher", "aex_verification", "aex_governance", "aex_settlement"}
 
 
-def packages_on_disk() -> set[str]:
-    return {path.name for folder in ("libs", "services") for path in ROOT.glob(f"{folder}/*/src/*") if path.is_dir()}
+def packages_in(*folders: str) -> set[str]:
+    return {path.name for folder in folders for path in ROOT.glob(f"{folder}/*/src/*") if path.is_dir()}
 
 
 def contracts_named(start: str) -> list[dict[str, list[str]]]:
     return [contract for contract in CONFIG["contracts"] if contract["name"].startswith(start)]
 
 
-def test_every_package_on_disk_is_under_the_contracts() -> None:
-    assert set(CONFIG["root_packages"]) == packages_on_disk()
-
-
-def test_every_package_stands_in_the_layers() -> None:
-    [layers] = contracts_named("services stand on")
-    named = {name.strip() for layer in layers["layers"] for name in layer.split("|")}
-    assert named == packages_on_disk()
-
-
-def test_every_service_on_disk_is_under_the_service_contracts() -> None:
-    on_disk = {path.name for path in ROOT.glob("services/*/src/*") if path.is_dir()}
-    assert on_disk == SERVICES
-    [inside] = contracts_named("inside a service")
-    [rules] = contracts_named("rules are pure")
-    assert set(inside["containers"]) == on_disk
-    assert {name.split(".")[0] for name in rules["source_modules"]} == on_disk
+def test_every_package_is_in_the_layers_and_every_service_in_its_contracts() -> None:
+    [layers], [inside], [rules] = map(contracts_named, ("services stand on", "inside a service", "rules are pure"))
+    layered = {name.strip() for layer in layers["layers"] for name in layer.split("|")}
+    assert layered == set(CONFIG["root_packages"]) == packages_in("libs", "services")
+    pure = {name.split(".")[0] for name in rules["source_modules"]}
+    assert pure == set(inside["containers"]) == packages_in("services")
 
 
 BREAKS = {
@@ -60,23 +49,29 @@ def test_each_contract_has_a_deliberate_break() -> None:
         assert sum(contract["name"].startswith(start) for start in BREAKS) == 1, contract["name"]
 
 
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return what the linter prints about a copy of the sources with all breaks, without line breaks."""
+    folder = tmp_path_factory.mktemp("broken")
+    for source in ROOT.glob("*/*/src/*"):
+        shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for path, statement in BREAKS.values():
+        with (folder / path).open("a") as planted:
+            planted.write(f"\n{statement}\n")
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode != 0, answer.stdout
+    return " ".join(answer.stdout.split())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", BREAKS)
-def test_a_deliberate_break_of_the_contract_is_found(start: str, tmp_path: Path) -> None:
-    for source in ROOT.glob("*/*/src/*"):
-        shutil.copytree(source, tmp_path / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+def test_a_deliberate_break_of_the_contract_is_found(start: str, findings: str) -> None:
     path, statement = BREAKS[start]
-    planted = tmp_path / path
-    planted.write_text((planted.read_text() if planted.exists() else "") + f"\n{statement}\n")
-    answer = subprocess.run(
-        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert answer.returncode != 0, answer.stdout
     [contract] = contracts_named(start)
-    assert f"{contract['name']} BROKEN" in " ".join(answer.stdout.split())
+    section = re.search(rf"{contract['name']} [- ]+(.*?)(?:---|$)", findings.partition("Broken contracts")[2])
+    assert section is not None
+    module, target = path.removesuffix(".py").replace("/", "."), statement.removeprefix("import ").split(".")[0]
+    assert f"{module} -> {target}" in section[1]

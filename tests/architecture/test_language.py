@@ -1,5 +1,6 @@
 """Language guard: each code is found with file and line, exceptions are used, broken data is refused."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -49,7 +50,6 @@ def write(root: Path, path: str, text: str) -> None:
 LOG = "import structlog\n_log = structlog.get_logger()\n"
 PLANTED = {
     "L01 in a function's name": ({MODULE: f"def told(): ...\n{FILLER}"}, f"{MODULE}:1: L01"),
-    "L01 in a class's name": ({MODULE: f"class OddNumber: ...\n{FILLER}"}, f"{MODULE}:1: L01"),
     "L01 in an attribute": ({MODULE: f"class Number:\n    is_shown: bool\n{FILLER}"}, f"{MODULE}:2: L01"),
     "L01 in an instance's attribute": (
         {MODULE: f"def f(number):\n    number.places = 1\n{FILLER}"},
@@ -58,11 +58,9 @@ PLANTED = {
     "L01 in a parameter": ({MODULE: f"def f(number, whole): ...\n{FILLER}"}, f"{MODULE}:1: L01"),
     "L01 in a test": ({"tests/test_one.py": "\ndef test_it_is_posted_again(): ...\n"}, "tests/test_one.py:2: L01"),
     "L02 in a module": ({MODULE: f'"""What is left."""\n{FILLER}'}, f"{MODULE}:1: L02"),
-    "L02 in a test": ({"tests/test_one.py": 'def f():\n    """Whether it is."""\n'}, "tests/test_one.py:2: L02"),
     "L03 summary": ({MODULE: f'"""{"Long " * 20}docstring."""\n{FILLER}'}, f"{MODULE}:1: L03"),
     "L03 sentence": ({MODULE: f'"""Module.\n\nShort.\n{LONG_SENTENCE}.\n"""\n{FILLER}'}, f"{MODULE}:4: L03"),
     "L04 in a comment": ({MODULE: f"# It is held\n# against this.\n{FILLER}"}, f"{MODULE}:1: L04"),
-    "L04 in a string": ({MODULE: f'TEXT = "Nobody"\n{FILLER}'}, f"{MODULE}:1: L04"),
     "L04 in Markdown": ({README: "# One\n\nBy now it is done.\n"}, f"{README}:3: L04"),
     "L04 in a template": ({"libs/one/src/one/page.html": "<p>whoever</p>"}, "libs/one/src/one/page.html:1: L04"),
     "L05 not listed": ({MODULE: f'{LOG}_log.bind(a=1).info("one_posted")\n{FILLER}'}, f"{MODULE}:3: L05"),
@@ -156,29 +154,14 @@ def test_table_missing_from_the_data_exits_2(guard: Run) -> None:
     assert guard({DATA: "[names]\n"})[::2] == (2, f"{DATA}: [names] words must be of type dict\n")
 
 
-@pytest.mark.parametrize(
-    ("subject", "count"),
-    [
-        ("Retry 409 in the test of concurrent operators", 0),
-        ("Process batches in order", 0),
-        ("Retries come later", 1),
-        ("What is left is read", 1),
-        ("lower case", 1),
-        ("Read again: it was late", 1),
-        ("Read " + "a" * 68, 1),
-    ],
-)
-def test_commit_subjects_of_a_range_are_checked(subject: str, count: int, guard: Run, tmp_path: Path) -> None:
+def test_commit_subjects_of_a_range_are_checked(guard: Run, tmp_path: Path) -> None:
+    right = ["Retry 409 in the test of concurrent operators", "Process batches in order"]
+    wrong = ["Retries come later", "What is left is read", "lower case", "Read again: it was late", "Read " + "a" * 68]
     git = [shutil.which("git") or "git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (
-        ["init", "-q"],
-        ["commit", "-qm", "a", "--allow-empty"],
-        ["commit", "-qm", subject, "--allow-empty"],
-    ):
-        subprocess.run([*git, *command], check=True)
-    status, lines, _ = guard({}, "--commits", "HEAD~1..HEAD")
-    assert (status, [line.split(" ")[1] for line in lines]) == (min(count, 1), ["L09"] * count)
-
-
-def test_unknown_range_of_commits_exits_2(guard: Run) -> None:
+    subprocess.run([*git, "init", "-q"], check=True)
+    for subject in ("First", *right, *wrong):
+        subprocess.run([*git, "commit", "-qm", subject, "--allow-empty"], check=True)
+    status, lines, _ = guard({}, "--commits", f"HEAD~{len(right + wrong)}..HEAD")
+    expected = {"subject of 73 characters", *(f"subject `{subject}`" for subject in wrong[:-1])}
+    assert (status, {re.split(" (?:L09|→) ", line)[1] for line in lines}) == (1, expected)
     assert guard({}, "--commits", "none..HEAD")[0] == 2
