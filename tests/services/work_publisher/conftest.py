@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.services.work_publisher.kit import Shop, open_shop
 from tests.services.work_publisher.over_http import Api, open_api
 
 
@@ -15,3 +16,8 @@ def api(tmp_path: Path) -> Api:
 @pytest.fixture(scope="module")
 def shared_api(tmp_path_factory: pytest.TempPathFactory) -> Api:
     return open_api(tmp_path_factory.mktemp("data") / "aex")
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return open_shop()

@@ -22,11 +22,6 @@ PROBLEM = {"path": "/evaluation/custom_metrics/0", "code": "too_slow", "message"
 WARNING = {"path": "/evaluation/reference", "code": "reference_fails_criteria", "message": "m", "suggestion": "s"}
 
 
-@pytest.fixture
-def shop() -> Shop:
-    return open_shop()
-
-
 async def deliver(shop: Shop, event_type: str, data: dict[str, Any]) -> None:
     event = Event(id="evt_1", type=event_type, source="/aex/verification", subject=CONTRACT_ID, time=NOW, data=data)
     await subscriptions(shop.deps)[event_type](event)

@@ -9,13 +9,8 @@ from aex_models.work import WorkStatus
 from aex_runtime.errors import NotFound
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
 from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract
-from tests.services.work_publisher.kit import NO_KEY, Shop, open_shop
+from tests.services.work_publisher.kit import NO_KEY, Shop
 from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, REF, RIVAL, WORK_ID, record
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return open_shop()
 
 
 def expected(cpc_rate: str = "0.75", agent_id: str = "bot") -> AwardRequest:

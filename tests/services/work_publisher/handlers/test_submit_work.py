@@ -6,23 +6,20 @@ from typing import Any
 import pytest
 
 from aex_models.canonical import canonical_bytes, sha256_hex
+from aex_models.contract import AwardRequest
 from aex_models.events import WorkSubmitted, read_data
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from aex_outcomes.submission import Checked
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import Effect
-from aex_work_publisher.handlers.award_work import cancel_work
+from aex_work_publisher.handlers.award_work import award_work, cancel_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work, validate_work
 from aex_work_publisher.repository import EvaluationLost
+from tests.parts.measured import Measured
 from tests.services.work_publisher.kit import NO_KEY, Shop, keyed, open_shop
 from tests.services.work_publisher.samples import ACME, BOT, CANARIES, NOW, submission
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return open_shop()
 
 
 async def publish(shop: Shop, key: str | None = None, **changes: Any) -> tuple[Effect, WorkAnswer]:
@@ -126,3 +123,15 @@ async def test_lost_evaluation_data_are_an_error(shop: Shop) -> None:
     with pytest.raises(EvaluationLost):
         await get_work(without, ACME, effect.resource_id)
     assert (await get_work(without, BOT, effect.resource_id)).work_id == effect.resource_id
+
+
+async def test_repeats_of_a_key_are_counted_once() -> None:
+    measured = Measured()
+    shop = open_shop(measured)
+    body = submission()
+    digest = sha256_hex(canonical_bytes(body))
+    expected = AwardRequest.model_validate({"agent_id": "bot", "cpc_rate": "0.75"})
+    for _ in range(3):
+        effect, _ = await submit_work(shop.deps, ACME, Body(body, 0), keyed("a", digest))
+        await award_work(shop.deps, ACME, effect.resource_id, expected, keyed("b", "", "award"))
+    assert measured.counted == {("aex_works_submitted_total",): 1, ("aex_contracts_awarded_total",): 1}

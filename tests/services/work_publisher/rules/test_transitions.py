@@ -20,7 +20,6 @@ from tests.services.work_publisher.samples import CONTRACT_ID, NOW, REF, WORK_ID
 
 AWARD = build_award(record(), CONTRACT_ID, "bot", Decimal("0.75"), Decimal("0.1"), NOW)
 FOUND = StoredCheck(problems=(Problem(path="/evaluation/custom_metrics", code="too_slow", message="too slow"),))
-UNAWARDED = [WorkStatus.CHECKING, WorkStatus.REFUSED, WorkStatus.OPEN]
 ENDS = [WorkStatus.COMPLETED, WorkStatus.CANCELLED]
 
 
@@ -84,36 +83,24 @@ def test_first_end_of_its_contract_ends_the_work(status: WorkStatus) -> None:
     assert all(end_contract(ended, CONTRACT_ID, later) is ended for later in ENDS)
 
 
-@pytest.mark.parametrize("status", ENDS)
-def test_end_of_another_contract_is_refused(status: WorkStatus) -> None:
-    with pytest.raises(OtherContract):
-        end_contract(given(), "ctr_other", status)
-
-
-@pytest.mark.parametrize("status", UNAWARDED)
-def test_end_before_the_award_is_early(status: WorkStatus) -> None:
-    with pytest.raises(NotAwardedYet):
-        end_contract(record(status), CONTRACT_ID, WorkStatus.COMPLETED)
+def test_end_of_another_contract_or_before_the_award_is_refused() -> None:
+    for end in ENDS:
+        with pytest.raises(OtherContract):
+            end_contract(given(), "ctr_other", end)
+    for status in (WorkStatus.CHECKING, WorkStatus.REFUSED, WorkStatus.OPEN):
+        with pytest.raises(NotAwardedYet):
+            end_contract(record(status), CONTRACT_ID, WorkStatus.COMPLETED)
 
 
 def test_award_freezes_the_terms() -> None:
     terms = {
-        "cpc_rate": "0.75",
-        "max_cpa_total": "2.00",
-        "max_penalty_total": None,
-        "base_policy": "on_success",
-        "currency": "USD",
-        "fee_rate": "0.10",
+        **{"cpc_rate": "0.75", "max_cpa_total": "2.00", "max_penalty_total": None},
+        **{"base_policy": "on_success", "currency": "USD", "fee_rate": "0.10"},
     }
     assert AWARD.model_dump(mode="json") == {
-        "contract_id": CONTRACT_ID,
-        "work_id": WORK_ID,
-        "consumer": {"id": "acme", "org": "acme-org"},
-        "agent_id": "bot",
-        "cpc_rate": "0.75",
-        "terms": terms,
-        "deadline": "2026-01-08T12:00:00Z",
-        "awarded_at": "2026-01-01T12:00:00Z",
+        **{"contract_id": CONTRACT_ID, "work_id": WORK_ID, "agent_id": "bot"},
+        **{"consumer": {"id": "acme", "org": "acme-org"}, "cpc_rate": "0.75", "terms": terms},
+        **{"deadline": "2026-01-08T12:00:00Z", "awarded_at": "2026-01-01T12:00:00Z"},
     }
 
 
