@@ -24,31 +24,22 @@ def validation_entry(
 
 def outcome_entry(number: int, final_status: str = "passed", **changes: Any) -> OutcomeEntry:
     plain: dict[str, Any] = {
-        "contract_id": f"ctr_{number}",
-        "agent_id": "bot",
-        "consumer_id": "acme",
-        "domain": "general",
-        "final_status": final_status,
-        "success": final_status == "passed",
-        "occurred_at": NOW,
+        **{"contract_id": f"ctr_{number}", "agent_id": "bot", "consumer_id": "acme", "domain": "general"},
+        **{"final_status": final_status, "success": final_status == "passed", "occurred_at": NOW},
     }
     return OutcomeEntry.model_validate(plain | changes)
 
 
 async def fold(store: Store, records: Iterable[LogRecord], generation: int = 1) -> None:
     """Fold the records into a generation of projections, in small transactions."""
-    draft = ProjectionChanges(generation)
-    for record in records:
-        draft.add(record)
-        if len(draft) > 400:
-            await _write(store, draft)
-            draft = ProjectionChanges(generation)
-    await _write(store, draft)
 
-
-async def _write(store: Store, draft: ProjectionChanges) -> None:
     async def write(transaction: Transaction) -> None:
         for table, key, document in await draft.documents(transaction):
             transaction.put(table.collection, key, *table.encode(document))
 
-    await store.transact(write)
+    left = list(records)
+    while left:
+        draft = ProjectionChanges(generation)
+        while left and len(draft) <= 400:
+            draft.add(left.pop(0))
+        await store.transact(write)

@@ -1,20 +1,24 @@
-"""Holds over the API: parties, filters, reasons of decisions and metrics."""
+"""Holds over the API: parties, filters, reasons of decisions, metrics and counters."""
 
-from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import httpx
 import pytest
 
-from aex_models.governance import Hold, HoldCause, HoldStatus
-from tests.services.governance.client import OLGA, OMAR, Client, make_flag, open_client
-
-
-@pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    async with open_client(tmp_path / "data") as opened:
-        yield opened
+from aex_governance.handlers.decide_hold import decide_hold, open_hold
+from aex_governance.handlers.read_holds import MAX_COUNT, count_waiting_holds
+from aex_governance.handlers.validate_outcome import validate_outcome
+from aex_governance.repository import hold_id_of
+from aex_models.events import OutcomeHeld
+from aex_models.governance import Hold, HoldCause, HoldDecision, HoldStatus
+from aex_runtime.errors import Conflict
+from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.unit_of_work import UnitOfWork
+from tests.parts.measured import Measured
+from tests.services.governance.client import OLGA, OMAR, Client, make_flag
+from tests.services.governance.process import Process
+from tests.services.governance.requests import validation_request
 
 
 async def decide(client: Client, hold: Hold, reason: str, decision: str = "release") -> httpx.Response:
@@ -46,14 +50,14 @@ async def test_holds_are_listed_by_contract_and_status(client: Client) -> None:
     assert len(await found()) == 3
 
 
-@pytest.mark.parametrize("reason", [" ", "\n\t ", "\u200b"])
-async def test_blank_reason_is_refused_with_its_path(client: Client, reason: str) -> None:
+async def test_blank_reason_is_refused_with_its_path(client: Client) -> None:
     hold = await client.hold(1, make_flag())
-    answer = await decide(client, hold, reason)
-    assert answer.status_code == 400
-    problem = answer.json()
-    assert (problem["code"], problem["errors"][0]["path"]) == ("blank_reason", "/reason")
-    assert (await decide(client, hold, f" seen {reason}")).json()["reason"] in {"seen", f"seen {reason}".strip()}
+    for reason in (" ", "\n\t ", "\u200b"):
+        answer = await decide(client, hold, reason)
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (400, "blank_reason")
+        assert problem["errors"][0]["path"] == "/reason"
+    assert (await decide(client, hold, " seen \n")).json()["reason"] == "seen"
 
 
 async def test_metric_has_the_longest_wait(client: Client) -> None:
@@ -71,17 +75,63 @@ async def test_metric_has_the_longest_wait(client: Client) -> None:
     assert (await client.get(OLGA, f"/v1/holds/{second.hold_id}")).json()["status"] == "waiting"
 
 
-async def test_replayed_event_opens_one_hold_and_keeps_its_decision(client: Client) -> None:
+async def test_replayed_event_and_second_decision_keep_the_first_decision(client: Client) -> None:
     hold = await client.hold(1, make_flag())
     await client.decide(hold.hold_id, OMAR, decision="reject")
     replayed = await client.hold(1, make_flag("velocity", "major"))
     assert (replayed.status, replayed.flags) == (HoldStatus.DECIDED, hold.flags)
     assert len((await client.get(OLGA, "/v1/holds")).json()["items"]) == 1
-
-
-async def test_second_decision_names_the_first_operator(client: Client) -> None:
-    hold = await client.hold(1, make_flag())
-    await client.decide(hold.hold_id, OMAR, decision="reject")
     answer = await decide(client, hold, "seen")
     assert (answer.status_code, answer.json()["code"]) == (409, "already_decided")
     assert "by omar (reject)" in answer.json()["detail"]
+
+
+KEYLESS = IdempotentRequest("", None, "")
+
+
+@pytest.fixture
+def measured() -> Measured:
+    return Measured()
+
+
+@pytest.fixture
+def process(process: Process, measured: Measured) -> Process:
+    unit_of_work = UnitOfWork("governance", process.deps.store, process.clock, process.committed.append, measured)
+    return replace(process, deps=replace(process.deps, unit_of_work=unit_of_work))
+
+
+async def test_repeated_requests_count_decisions_and_flags_once(process: Process, measured: Measured) -> None:
+    for _ in range(3):
+        await validate_outcome(process.deps, validation_request())
+        await validate_outcome(process.deps, validation_request(attempt_id="att_2", consumer={"id": "bot"}))
+    assert measured.counted == {
+        ("aex_validations_total", "allow"): 1,
+        ("aex_validations_total", "hold"): 1,
+        ("aex_flags_total", "self_dealing"): 1,
+    }
+
+
+async def test_opened_and_decided_holds_count_once(process: Process, measured: Measured) -> None:
+    held = OutcomeHeld(contract_id="ctr_1", attempt_id="att_1", cause=HoldCause.CUSTOM_METRIC_FAILED)
+    for _ in range(2):
+        await open_hold(process.deps, held)
+    decision = HoldDecision.model_validate({"decision": "retry", "reason": "the code was mended"})
+    await decide_hold(process.deps, "olga", hold_id_of("att_1"), decision, KEYLESS)
+    with pytest.raises(Conflict):
+        await decide_hold(process.deps, "omar", hold_id_of("att_1"), decision, KEYLESS)
+    assert measured.counted == {
+        ("aex_holds_opened_total", "custom_metric_failed"): 1,
+        ("aex_holds_decided_total", "retry"): 1,
+    }
+
+
+async def test_metric_counts_a_bounded_number_of_waiting_holds(client: Client) -> None:
+    first = await client.hold(0, make_flag())
+    for number in range(1, MAX_COUNT + 3):
+        await client.hold(number, make_flag())
+    assert await count_waiting_holds(client.deps) == MAX_COUNT
+    text = (await client.http.get("/metrics")).text
+    assert f'aex_holds_waiting{{service="governance"}} {MAX_COUNT}.0' in text
+    await client.decide(first.hold_id)
+    text = (await client.http.get("/metrics")).text
+    assert 'aex_holds_decided_total{decision="release",service="governance"} 1.0' in text

@@ -1,5 +1,7 @@
 """Prose, its edited copies, and hashes of texts."""
 
+import time
+from collections.abc import Callable
 from hashlib import sha256
 
 PROSE = (
@@ -27,3 +29,20 @@ def hash_of(text: str) -> str:
 def edited(text: str, every: int = 12) -> str:
     words = text.split()
     return " ".join("elsewhere" if index % every == every // 2 else word for index, word in enumerate(words))
+
+
+def is_linear(read: Callable[[str], object], unit: str, size: int) -> bool:
+    """Return whether a text takes less than 30 times the time of its eighth; a square takes 64 times.
+
+    Processor time counts, of the quickest of some runs: a busy machine slows single runs down.
+    """
+    short, long = list[float](), list[float]()
+    for _ in range(5):
+        for part, spent in ((size // 8, short), (size, long)):
+            text = (unit * part)[:part]
+            began = time.thread_time()
+            read(text)
+            spent.append(time.thread_time() - began)
+        if min(long) < 30 * min(short) + 0.01:
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""A kit on every store: memory, SQLite, and Firestore where its emulator is."""
+"""A process over memory, or over each of the stores."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,21 +9,18 @@ from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
-from tests.emulators.emulators import Emulators, new_project
 from tests.services.governance.process import Process, open_process
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("firestore", marks=pytest.mark.emulator)])
-async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Process]:
-    store = _opened(request, tmp_path)
+@pytest.fixture
+async def kit(request: pytest.FixtureRequest, tmp_path: Path, project: str) -> AsyncIterator[Process]:
+    """Return a process over memory, or over the store that a test names as parameter."""
+    store: Store = MemoryStore()
+    if (name := getattr(request, "param", "memory")) == "firestore":
+        store = FirestoreStore(project, emulator=request.getfixturevalue("emulators").firestore.host)
+    elif name == "sqlite":
+        store = SQLiteStore(tmp_path / "store.sqlite3")
     try:
         yield open_process(store)
     finally:
         await store.close()
-
-
-def _opened(request: pytest.FixtureRequest, folder: Path) -> Store:
-    if request.param == "firestore":
-        emulators: Emulators = request.getfixturevalue("emulators")
-        return FirestoreStore(new_project(), emulator=emulators.firestore.host)
-    return MemoryStore() if request.param == "memory" else SQLiteStore(folder / "store.sqlite3")

@@ -2,17 +2,14 @@
 
 import random
 from datetime import timedelta
-from typing import Any
 
 from aex_governance.handlers.history import log_outcome
-from aex_models.canonical import sha256_hex
-from aex_models.contract import ContractStatus, Terms
+from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeVerified
 from aex_models.governance import ValidationRequest
-from aex_models.outcome import BillingImpact, OutcomeRecord
 from tests.benchmarks.governance.drawing import Drawing
 from tests.services.governance.process import Process
-from tests.services.governance.requests import NOW, validation_request
+from tests.services.governance.requests import NOW, numbered_request, outcome_record
 
 _DRAWING = Drawing(1_000)
 _ENDS = (ContractStatus.PASSED, ContractStatus.EXHAUSTED, ContractStatus.EXPIRED)
@@ -25,41 +22,24 @@ def a_request(number: int) -> ValidationRequest:
         text = chance.choice(("positive", "negative"))
     else:
         text = _DRAWING.original(chance.randrange(6)) if chance.random() < 0.5 else _DRAWING.fresh(number)
-    return validation_request(
-        attempt_id=f"att_{number}",
-        contract_id=f"ctr_{number}",
-        work_id=f"work_{number}",
+    return numbered_request(
+        number,
+        text,
         agent={"id": f"bot{number % 4}"},
         consumer={"id": chance.choice(("acme", "globex"))},
         domain=chance.choice(("general", "law/tax")),
-        extracted_metrics=_metrics(chance),
-        output_text=text,
-        output_hash=sha256_hex(text.encode()),
+        extracted_metrics={
+            "rougeL": chance.random() if chance.random() < 0.9 else 7.0,
+            "latency_ms": chance.lognormvariate(7, 1),
+        },
         received_at=NOW + timedelta(seconds=number),
     )
 
 
-def _metrics(chance: random.Random) -> dict[str, Any]:
-    return {"rougeL": chance.random() if chance.random() < 0.9 else 7.0, "latency_ms": chance.lognormvariate(7, 1)}
-
-
 def an_outcome(number: int) -> OutcomeVerified:
     request = a_request(number)
-    nothing = BillingImpact(base=0, bonus=0, penalty=0, total=0)
-    record = OutcomeRecord(
-        id=f"out_{number}",
-        contract_id=request.contract_id,
-        work_id=request.work_id,
-        agent_id=request.agent.id,
-        consumer_id=request.consumer.id,
-        domain=request.domain,
-        final_status=_ENDS[number % 3],
-        attempts_used=1,
-        terms=Terms(cpc_rate=0),
-        billing_impact=nothing,
-        created_at=NOW,
-    )
-    return OutcomeVerified(outcome=record)
+    parties = {"agent_id": request.agent.id, "consumer_id": request.consumer.id, "domain": request.domain}
+    return OutcomeVerified(outcome=outcome_record(request.contract_id, _ENDS[number % 3], **parties))
 
 
 async def live_through(kit: Process, first: int, end: int) -> None:

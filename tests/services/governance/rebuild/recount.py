@@ -54,22 +54,19 @@ async def check_read(store: Store) -> None:
 
 def _check_by_hand(records: Iterable[LogRecord], documents: Projections) -> None:
     """Compare outcomes, successes and decisions of each agent, counted without the code of the product."""
-    expected_values: Counter[tuple[str, str]] = Counter()
+    expected: Counter[tuple[str, str]] = Counter()
     for record in records:
         if isinstance(record, OutcomeEntry):
-            expected_values[record.agent_id, "outcomes"] += 1
-            expected_values[record.agent_id, "successes"] += record.success
+            expected[record.agent_id, "outcomes"] += 1
+            expected[record.agent_id, "successes"] += record.success
         else:
-            expected_values[record.request.agent.id, record.decision.action.value] += 1
-    logged_line: Counter[tuple[str, str]] = Counter()
+            expected[record.request.agent.id, record.decision.action.value] += 1
+    counted: Counter[tuple[str, str]] = Counter()
     for shard in documents.values():
         if isinstance(shard, ProfileShard):
-            tally = shard.tally
-            logged_line.update(
-                {(shard.agent_id, "outcomes"): tally.outcomes, (shard.agent_id, "successes"): tally.successes}
-            )
-            logged_line.update({(shard.agent_id, action): number for action, number in tally.decisions.items()})
-    assert logged_line == expected_values
+            figures = {"outcomes": shard.tally.outcomes, "successes": shard.tally.successes, **shard.tally.decisions}
+            counted.update({(shard.agent_id, name): figure for name, figure in figures.items()})
+    assert counted == expected
 
 
 async def _all(store: Store, table: Table[Any]) -> list[Any]:

@@ -33,15 +33,12 @@ def test_severity_of_the_science_gate_is_used(stated: str, action: Action) -> No
 @pytest.mark.parametrize(
     ("figures", "expected"),
     [
-        ({"claimed": 1.03, "recomputed": 1.0}, Severity.MINOR),
         ({"claimed": 1.05, "recomputed": 1.0}, Severity.MINOR),  # 5 %, and slightly more in binary
-        ({"claimed": "1.4", "recomputed": "1"}, Severity.MAJOR),
         ({"claimed": "-1e0", "recomputed": 1}, Severity.CRITICAL),
         ({"claimed": 1.4, "recomputed": 1.0}, Severity.MAJOR),
         ({"claimed": 11.17, "recomputed": -0.35}, Severity.CRITICAL),
         ({"claimed": -1.0, "recomputed": 1.0, "relative_error": 0.01}, Severity.CRITICAL),
         ({"claimed": 0.2, "recomputed": 0.0}, Severity.CRITICAL),
-        ({"claimed": 0, "recomputed": 3}, Severity.CRITICAL),
         ({"relative_error": 0.05}, Severity.MINOR),
         ({"relative_error": 0.0501}, Severity.MAJOR),
         ({"relative_error": -0.9}, Severity.CRITICAL),

@@ -10,8 +10,7 @@ from aex_governance.rules.config import load_rules
 from aex_governance.rules.near_duplicate_output import RULE, check
 from aex_governance.text.free_text import FreeText, read_text, similarity
 from aex_models.governance import Flag, Severity
-from tests.services.governance.requests import NOW, case
-from tests.services.governance.rules.histories import FREE, SHORT, sighting
+from tests.services.governance.requests import FREE, NOW, SHORT, case, sighting
 from tests.services.governance.texts import OTHER, PROSE, edited
 
 THRESHOLDS = load_rules()[RULE.name].thresholds
@@ -29,6 +28,7 @@ def test_similarity_at_the_threshold_is_held() -> None:
     assert flag.evidence["alike"][0]["agent_id"] == "rival"
     assert flag.evidence["alike"][0]["similarity"] == THRESHOLDS["min_similarity"]
     assert raised(THRESHOLDS["min_similarity"] - 0.01) is None
+    assert raised(0.9, work_id="work_1") is not None, "on the same work"
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,6 @@ def test_similarity_at_the_threshold_is_held() -> None:
 )
 def test_other_similar_texts_are_honest(changes: dict[str, Any]) -> None:
     assert raised(0.99, **changes) is None
-
-
-def test_similar_text_on_the_same_work_is_held() -> None:
-    assert raised(0.9, work_id="work_1") is not None
 
 
 @pytest.mark.parametrize(
@@ -93,9 +89,6 @@ def test_edited_copy_is_similar(text: str) -> None:
     assert are_similar(PROSE, text)
 
 
-def test_text_on_the_same_topic_is_not_similar() -> None:
+def test_text_on_the_same_topic_or_with_a_long_quotation_is_not_similar() -> None:
     assert not are_similar(PROSE, OTHER)
-
-
-def test_long_quotation_is_not_similar() -> None:
     assert not are_similar(PROSE, f"{OTHER} {' '.join(PROSE.split()[:27])}.")

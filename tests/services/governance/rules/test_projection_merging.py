@@ -1,4 +1,4 @@
-"""Merging of projections in any order and in any parts."""
+"""Merging of projections in any order and in any parts, and the sightings that are compared."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -7,26 +7,36 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from aex_governance.repository import TABLES
 from aex_governance.rules.histogram import Histogram, bucket_of, clamp
-from aex_governance.rules.projection_documents import BandEntry, Buckets, HashEntry, LogRecord, ProfileTally, Projected
+from aex_governance.rules.projection_documents import (
+    BandEntry,
+    Buckets,
+    HashEntry,
+    LogRecord,
+    ProfileTally,
+    Projected,
+    Sighting,
+)
 from aex_governance.rules.projection_increments import apply_increment, metric_histograms, record_increments
 from aex_governance.rules.projection_merging import (
     MAX_BUCKETS,
+    MAX_COMPARED,
     MAX_COPIES,
     MAX_MEMBERS,
     MAX_METRICS,
     merge_documents,
+    similar_sightings,
     sum_buckets,
     sum_tallies,
 )
 from aex_governance.text.free_text import encode_sketch, read_text
 from aex_models.governance import Action
 from tests.services.governance.log_records import outcome_entry, validation_entry
-from tests.services.governance.requests import NOW
-from tests.services.governance.rules.histories import sighting
+from tests.services.governance.requests import NOW, sighting, validation_request
 from tests.services.governance.texts import PROSE, edited
 
 SKETCHES = [encode_sketch(sketch) for text in (PROSE, edited(PROSE)) if (sketch := read_text(text).sketch)]
@@ -69,12 +79,11 @@ def validations(draw: st.DrawFn, number: int) -> LogRecord:
 
 @st.composite
 def logs(draw: st.DrawFn) -> Sequence[LogRecord]:
-    size = draw(st.integers(0, 12))
+    size = draw(st.integers(0, 8))
     outcomes = [outcome_entry(number, draw(st.sampled_from(["passed", "failed"]))) for number in range(size // 3)]
     return [*(draw(validations(number)) for number in range(size)), *outcomes]
 
 
-@settings(max_examples=30)
 @given(logs(), st.randoms(use_true_random=False))
 def test_projections_do_not_depend_on_the_order_of_the_log(log: Sequence[LogRecord], chance: random.Random) -> None:
     shuffled = list(log)
@@ -82,8 +91,7 @@ def test_projections_do_not_depend_on_the_order_of_the_log(log: Sequence[LogReco
     assert fold_records(shuffled) == fold_records(log)
 
 
-@settings(max_examples=30)
-@given(logs(), st.integers(0, 12))
+@given(logs(), st.integers(0, 8))
 def test_folding_in_parts_gives_equal_documents(log: Sequence[LogRecord], at: int) -> None:
     first, second = fold_records(log[:at]), fold_records(log[at:])
     both = {key: merge_documents(first[key], second[key]) for key in first if key in second}
@@ -91,7 +99,7 @@ def test_folding_in_parts_gives_equal_documents(log: Sequence[LogRecord], at: in
 
 
 @given(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=300),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=150),
     st.randoms(use_true_random=False),
 )
 def test_bounded_histograms_count_every_value_in_any_order(values: list[float], chance: random.Random) -> None:
@@ -110,11 +118,11 @@ def test_bounded_histograms_count_every_value_in_any_order(values: list[float], 
 
 def test_bounded_histogram_keeps_the_median() -> None:
     chance = random.Random(1)
-    values = sorted(chance.lognormvariate(7, 1) for _ in range(5_000))
+    values = sorted(chance.lognormvariate(7, 1) for _ in range(2_000))
     buckets = sum_buckets([Buckets(counts={bucket(value): 1}) for value in values])
     histogram = Histogram.from_coarse(buckets.counts, buckets.level)
-    assert histogram.total == 5_000
-    assert histogram.values.median() == pytest.approx(values[2_500], rel=0.15)
+    assert histogram.total == 2_000
+    assert histogram.values.median() == pytest.approx(values[1_000], rel=0.15)
 
 
 def test_metrics_are_capped_by_name_plain_names_first() -> None:
@@ -169,3 +177,46 @@ def test_held_attempts_are_counted_without_histograms() -> None:
     assert own.decisions == {"hold": 2, "allow": 2}
     assert own.flags == {"velocity": 2}
     assert sum(own.histograms["rougeL"].counts.values()) == 2
+
+
+def other(attempt_id: str, **changes: Any) -> Sighting:
+    return sighting(**{"attempt_id": attempt_id, "output_hash": "1" * 64, **changes})
+
+
+def compared(*bands: list[Sighting]) -> list[str]:
+    return [each.attempt_id for each in similar_sightings(validation_request(), bands)]
+
+
+def test_without_a_shared_band_nothing_is_compared() -> None:
+    assert compared() == []
+    assert compared([]) == []
+
+
+def test_copies_and_texts_of_the_same_contract_are_left_out() -> None:
+    assert compared([other("att_copy", output_hash="0" * 64), other("att_same", contract_id="ctr_1")]) == []
+
+
+def test_more_shared_bands_come_first() -> None:
+    late, early = other("att_late", seen_at=NOW + timedelta(hours=1)), other("att_early")
+    near = other("att_near", seen_at=NOW + timedelta(hours=2))
+    assert compared([late, near], [early, near]) == ["att_near", "att_early", "att_late"]
+
+
+def test_own_sightings_come_first() -> None:
+    first = other("att_first", agent_id="bot")
+    second = other("att_second", agent_id="bot", seen_at=NOW + timedelta(hours=1))
+    assert compared([second, other("att_rival")], [first, second]) == ["att_first", "att_second", "att_rival"]
+
+
+def test_foreign_sightings_are_limited() -> None:
+    crowd = [other(f"att_{number:02}") for number in range(MAX_COMPARED + 5)]
+    own = [other(f"own_{number:02}", agent_id="bot") for number in range(MAX_COMPARED + 5)]
+    nearest = crowd[-MAX_COMPARED:]
+    found = compared([*crowd, *own], nearest)
+    assert found == [each.attempt_id for each in (*own, *nearest)]
+
+
+@pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.__name__)
+def test_every_kind_of_projection_has_an_increment(kind: type[Any]) -> None:
+    record = validation_entry(1).model_copy(update={"is_free": True, "sketch": SKETCHES[0]})
+    assert kind in {each.kind for each in record_increments(record)}

@@ -4,7 +4,7 @@ import pytest
 
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.reference_copy import RULE
-from aex_governance.text.free_text import FreeText, read_text
+from aex_governance.text.free_text import read_text
 from aex_models.governance import Action, Flag
 from tests.services.governance.requests import case
 
@@ -17,8 +17,6 @@ RUSSIAN = (
     "В 2023 году выручка компании выросла на 15 процентов, а прибыль осталась прежней, сообщил директор. "
     "Совет одобрил план на 2024 год, по которому откроются три новых завода, и назначил выплаты на июнь."
 )
-LABELS = ", ".join(["positive", "negative", "very positive", "neutral"] * 20)
-TABLE = "\n".join(f"row {n} | {n * n} | {n * 3} | ok" for n in range(30))
 
 
 CHINESE_PROSE = (
@@ -27,14 +25,10 @@ CHINESE_PROSE = (
 
 
 def flag_of(
-    text: str | None,
-    rouge_l: float | None = None,
-    bleu: float | None = None,
-    read: FreeText | None = None,
-    likeness: float | None = None,
+    text: str | None, rouge_l: float | None = None, bleu: float | None = None, likeness: float | None = None
 ) -> Flag | None:
-    history = {"text": read or (read_text(text) if text else None)}
     similarity = {"rouge_l": rouge_l, "bleu": bleu, "likeness": likeness}
+    history = {"text": read_text(text) if text else None}
     return RULE.check(case(history=history, output_text=text, reference_similarity=similarity), THRESHOLDS)
 
 
@@ -53,24 +47,13 @@ def test_good_answer_in_other_words_is_honest(rouge_l: float | None, bleu: float
     assert flag_of(PROSE, rouge_l, bleu) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["Paris", "The river Elbe rises in the Giant Mountains.", " ".join(PROSE.split()[:29])]
-)
+@pytest.mark.parametrize("text", ["Paris", " ".join(PROSE.split()[:29])])
 def test_equal_short_answer_is_correct(text: str) -> None:
     assert flag_of(text, 1.0, 1.0) is None
 
 
 def test_thirty_words_are_long_enough() -> None:
     assert flag_of(" ".join(PROSE.split()[:30]), 1.0, 1.0) is not None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [LABELS, LABELS.replace(", ", "\n"), TABLE, " ".join(str(n * 7) for n in range(60)), '{"label": "spam"}, ' * 20],
-    ids=["labels", "lines", "table", "numbers", "json"],
-)
-def test_equal_labels_and_data_are_correct(text: str) -> None:
-    assert flag_of(text, 1.0, 1.0) is None
 
 
 def test_rouge_l_is_ignored_in_other_scripts() -> None:
@@ -89,11 +72,9 @@ def test_similarity_finds_copies_in_any_script(text: str) -> None:
 
 
 WORDS = PROSE.split()
-CITIES = (
-    "Lisbon Porto Madrid Paris Lyon Berlin Hamburg Vienna Prague Warsaw Rome Milan Naples Athens Oslo Bergen Tampere"
-)
 NAMES = (
-    f"{CITIES} Malmö Riga Tallinn Vilnius Minsk Kyiv Odesa Sofia Varna Bucharest Cluj Zagreb Split Ljubljana Graz Linz"
+    "Lisbon Porto Madrid Paris Lyon Berlin Hamburg Vienna Prague Warsaw Rome Milan Naples Athens Oslo Bergen Tampere "
+    "Malmö Riga Tallinn Vilnius Minsk Kyiv Odesa Sofia Varna Bucharest Cluj Zagreb Split Ljubljana Graz Linz"
 )
 
 
@@ -107,16 +88,19 @@ def test_marks_do_not_disguise_a_copy(joint: str, each: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        ", ".join(["positive", "negative", "very positive", "neutral"] * 20),
+        "\n".join(f"row {n} | {n * n} | {n * 3} | ok" for n in range(30)),
+        " ".join(str(n * 7) for n in range(60)),
+        '{"label": "spam"}, ' * 20,
         "positive negative neutral " * 20,
-        " ".join(f"class{place * 7 % 12}" for place in range(70)),
-        "tabby siamese persian ragdoll birman sphynx burmese manx korat bombay somali toyger " * 6,
+        " ".join(f"class{n * 7 % 12}" for n in range(70)),
         ", ".join(NAMES.split()),
-        "\n".join(f"{place},{name},ok" for place, name in enumerate(NAMES.split())),
-        " ".join(f"Ticket {place} is {'spam' if place % 3 else 'ham'}." for place in range(40)),
+        "\n".join(f"{n},{name},ok" for n, name in enumerate(NAMES.split())),
+        " ".join(f"Ticket {n} is {'spam' if n % 3 else 'ham'}." for n in range(40)),
     ],
-    ids=["three", "classes", "breeds", "cities", "csv", "sentences"],
+    ids=["labels", "table", "numbers", "json", "three labels", "classes", "cities", "csv", "sentences"],
 )
-def test_joined_labels_and_names_are_correct(text: str) -> None:
+def test_equal_labels_names_and_data_are_correct(text: str) -> None:
     assert flag_of(text, 1.0, 1.0, likeness=1.0) is None
 
 

@@ -56,18 +56,13 @@ def test_small_edits_with_a_climbing_metric_are_held(values: list[float], simila
     [
         ([0.5], []),
         ([0.5, 0.6], 0.99),  # one small correction that helps
-        ([0.4, 0.6, 0.8], [0.5, 0.7]),
         ([0.4, 0.5, 0.6, 0.7, 0.8], [0.4, 0.5, 0.6, 0.8]),  # rewritten each time
         ([0.4, 0.6, 0.62], [0.6, 0.98]),  # a revision, then a correction
         ([0.50, 0.55, 0.60], 0.96),  # two corrections of some size
-        ([0.50, 0.55, 0.60], [0.96, 0.99]),
-        ([0.50, 0.55, 0.55], 0.99),  # the second does not help
         ([0.50, 0.48, 0.55], 0.99),
         ([0.50, 0.51, 0.52, 0.53], 0.87),
         ([0.50, 0.51, 0.51, 0.51], 0.95),
-        ([0.50, 0.52, 0.53, 0.51], 0.95),  # a successful edit is undone
         ([0.5, 0.5, 0.5, 0.5, 0.5], 0.99),  # typos
-        ([0.6, 0.55, 0.61], 0.98),
         ([0.6, 0.59, 0.58, 0.57, 0.56], 0.98),
         ([0.50, 0.51, 0.52, 0.53], [None, None, None]),
         ([0.9, 0.9000000001, 0.9000000002, 0.9000000003], 0.99),
@@ -77,9 +72,10 @@ def test_revisions_are_honest(values: list[float], similarities: Any) -> None:
     assert flag_of(values, similarities) is None
 
 
-@pytest.mark.parametrize("similarities", [0.97, [0.97, 0.99], [0.3, 0.97, 0.99]])
-def test_two_tiny_edits_that_both_help_are_held(similarities: Any) -> None:
-    values = [0.2, 0.5, 0.51, 0.52] if isinstance(similarities, list) and len(similarities) == 3 else [0.5, 0.51, 0.52]
+@pytest.mark.parametrize(
+    ("values", "similarities"), [([0.5, 0.51, 0.52], 0.97), ([0.2, 0.5, 0.51, 0.52], [0.3, 0.97, 0.99])]
+)
+def test_two_tiny_edits_that_both_help_are_held(values: list[float], similarities: Any) -> None:
     flag = flag_of(values, similarities)
     assert flag is not None
     assert (flag.evidence["metrics"]["rougeL"]["climbs"], flag.evidence["min_tiny_similarity"]) == (2, 0.97)
@@ -102,11 +98,6 @@ def test_secret_metrics_of_the_catalogue_can_be_probed(entry: Any) -> None:
     assert (flag_of([0.50, 0.51, 0.52, 0.53], metric=entry.name.replace("*", "score")) is not None) is entry.secret
 
 
-@pytest.mark.parametrize("metric", ["stat.mean_fitness", "values_plausible", "num_steps", "mean_return"])
-def test_open_metrics_are_not_probed(metric: str) -> None:
-    assert flag_of([0.0, 1.0, 2.0, 3.0], metric=metric) is None
-
-
 def test_custom_metrics_climb_in_either_direction() -> None:
     assert flag_of([9.0, 8.5, 8.0, 7.5], metric="custom.loss") is not None
     assert flag_of([9.0, 8.5, 8.0, 7.5], metric="bleu_score") is None
@@ -117,12 +108,9 @@ def test_equal_output_is_no_edit() -> None:
     assert flag_of([0.5, 0.6], 0.97, previous_attempts=[same, same, same]) is None
 
 
-@pytest.mark.parametrize("invalid", [True, None, "much"])
+@pytest.mark.parametrize("invalid", [True, None])
 def test_invalid_number_does_not_climb(invalid: Any) -> None:
-    assert (
-        flag_of([0.5, 0.51, 0.52, invalid], extracted_metrics={"rougeL": invalid if invalid != "much" else None})
-        is None
-    )
+    assert flag_of([0.5, 0.51, 0.52, invalid]) is None
 
 
 def test_random_scores_are_seldom_a_search() -> None:

@@ -1,7 +1,6 @@
 """Forms of prose in which a copy may appear."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -28,20 +27,11 @@ the gulls have gone to find the sea
 and I who came to watch the day
 have no more light than it has me"""
 FOX = "The quick brown fox jumps over the lazy dog. "
-_KOREAN = (
-    "어제 회의에서는 새 제품의 출시 날짜에 대해 오랫동안 이야기했다. 영업부는 다음 달에 내놓고 싶다고 "
-    "했지만 개발부는 품질을 확인할 시간이 "
-    "더 필요하다고 말했다. 결국 결정을 내리지 못했고 다음 주에 다시 만나기로 했다. 그때까지 각 부서는 "
-    "비용을 계산하고 그 결과를 보고해야 "
-    "한다. 모두가 이 일이 쉽지 않다는 것을 알고 있었지만 아무도 먼저 말하려고 하지 않았다. 회의가 끝난 "
-    "뒤에 몇 사람은 남아서 점심을 먹으며 그 "
-    "문제를 계속 이야기했다."
-)
-_CODES = tuple(code for code in LANGUAGES if code != "zh")
+_CUT = tuple(code for code in LANGUAGES if code not in {"zh", "ja", "th", "ko"})
 
 
 def bare(text: str) -> str:
-    return " ".join(re.sub(r"[^\w\s\u0900-\u0963]", " ", text).split())
+    return " ".join(re.sub(r"[^\w\s\u0900-\u0963\u0e00-\u0e7f]", " ", text).split())
 
 
 def cut(text: str, mark: str) -> str:
@@ -53,11 +43,9 @@ def in_brackets(text: str) -> str:
     return " ".join(f"({word})" if at % 4 == 3 else word for at, word in enumerate(bare(text).split()))
 
 
-def _long(code: str) -> str:
+def long_prose(code: str) -> str:
     return " ".join(PARAGRAPHS[code][:2])
 
-
-_SHAPES: dict[str, Callable[[str], str]] = {"complete": str.strip, "bare": bare}
 
 FORMS: dict[str, str] = {
     "a poem": POEM,
@@ -69,19 +57,12 @@ FORMS: dict[str, str] = {
     "numbered sentences": "\n".join(
         f"{at}. This is the sentence that stands at place {at} of the list." for at in range(1, 11)
     ),
-    **{f"complete, {code}": _long(code) for code in LANGUAGES},
-    **{f"bare, {code}": bare(_long(code)) for code in LANGUAGES},
-    **{f"cut by lines, {code}": cut(_long(code), "\n") for code in _CODES},
+    **{f"complete, {code}": long_prose(code) for code in LANGUAGES},
+    **{f"bare, {code}": bare(long_prose(code)) for code in LANGUAGES},
+    **{f"cut by lines, {code}": cut(long_prose(code), "\n") for code in _CUT},
     **{
         f"cut by {name}": cut(PROSE, mark)
-        for name, mark in {
-            "lines": "\n",
-            "commas": ", ",
-            "semicolons": "; ",
-            "bars": " | ",
-            "tabs": "\t",
-            "ends": ". ",
-        }.items()
+        for name, mark in {"lines": "\n", "semicolons": "; ", "bars": " | ", "tabs": "\t", "ends": ". "}.items()
     },
     "a narrative cut by commas": cut(NARRATIVE, ", "),
     "words in parentheses": in_brackets(PROSE),
@@ -90,5 +71,4 @@ FORMS: dict[str, str] = {
     "Chinese": CHINESE,
     "Chinese, bare": bare(CHINESE),
     "Chinese, cut": "，".join(bare(CHINESE).replace(" ", "")[at : at + 3] for at in range(0, 99, 3)),
-    **{f"{name} {form}": shape(text) for name, text in {"Korean": _KOREAN}.items() for form, shape in _SHAPES.items()},
 }
