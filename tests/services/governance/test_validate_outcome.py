@@ -200,14 +200,6 @@ async def test_long_text_is_read_in_a_thread(process: Process, where: str) -> No
     assert await is_done_without_threads(process, numbered_request(2, PROSE))
 
 
-async def test_head_names_the_generation_read(process: Process) -> None:
-    await process.validate(numbered_request(1, PROSE))
-    await put_head(process, ProjectionHead(reading=2))
-    assert await process.flags(numbered_request(2, PROSE)) == {}
-    await put_head(process, ProjectionHead(reading=1))
-    assert "duplicate_output" in await process.flags(numbered_request(3, PROSE))
-
-
 async def test_outcome_is_logged_and_counted_once(process: Process) -> None:
     record = outcome_record("ctr_1", ContractStatus.EXPIRED)
     for _ in range(3):
@@ -234,10 +226,3 @@ class Rebuilding(MemoryStore):
 
             await super().transact(replace)
         return await super().transact(fn)
-
-
-async def put_head(process: Process, head: ProjectionHead) -> None:
-    async def put(transaction: Transaction) -> None:
-        transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(head))
-
-    await process.deps.store.transact(put)

@@ -55,10 +55,7 @@ async def test_science_findings_are_tables(client: Client) -> None:
         request_fields={"science": {"mismatches": [mismatch], "violations": [violation]}},
     )
     html = await client.page(f"/review/holds/{hold.hold_id}")
-    for name, columns in (
-        ("mismatches", ["name", "claimed", "recomputed", "severity"]),
-        ("violations", ["name", "value", "min", "max", "message"]),
-    ):
+    for name, columns in (("mismatches", mismatch), ("violations", violation)):
         tables = re.findall(rf'aria-label="Table of {name}">(.*?)</table>', html, re.DOTALL)
         assert len(tables) == 2, "in the flag's evidence and in the attempt"
         for table in tables:

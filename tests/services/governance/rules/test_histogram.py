@@ -1,6 +1,6 @@
 """Histograms and profiles: medians and quantiles to the width of a bucket."""
 
-from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -19,20 +19,12 @@ from aex_governance.rules.projection_documents import Buckets, ProfileTally
 counts = st.dictionaries(st.integers(-500, 500), st.integers(1, 9), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
-    "figure",
-    [
-        lambda empty: empty.buckets.median(),
-        lambda empty: empty.values.deviation(),
-        lambda empty: empty.buckets.reach(0.9, above=True),
-    ],
-    ids=["median", "deviation", "reach"],
-)
 @pytest.mark.parametrize("empty", [Histogram(), Histogram({3: 0})], ids=["no bucket", "a bucket of nothing"])
-def test_empty_histogram_has_no_figures(figure: Callable[[Histogram], float], empty: Histogram) -> None:
+def test_empty_histogram_has_no_figures(empty: Histogram) -> None:
     assert empty.total == 0
-    with pytest.raises(ValueError, match="empty histogram"):
-        figure(empty)
+    for figure in (empty.buckets.median, empty.values.deviation, partial(empty.buckets.reach, 0.9, above=True)):
+        with pytest.raises(ValueError, match="empty histogram"):
+            figure()
 
 
 def test_even_total_has_the_mean_of_the_middle() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from aex_governance.rules.config import load_rules
 from aex_governance.rules.metric_out_of_bounds import RULE, MetricBounds
-from aex_models.governance import Action, Severity
+from aex_models.governance import Action
 from aex_outcomes.catalog import Catalog
 from tests.services.governance.requests import case
 
@@ -106,6 +106,4 @@ def test_bounds_match_the_catalogue(entry: Any) -> None:
 
 def test_operator_bounds_a_custom_metric() -> None:
     thresholds = {**THRESHOLDS, "bounds": {"custom.share": [0, 1]}}
-    flag = RULE.check(case(extracted_metrics={"custom.share": 3}), thresholds)
-    assert flag is not None
-    assert flag.severity is Severity.CRITICAL
+    assert RULE.check(case(extracted_metrics={"custom.share": 3}), thresholds) is not None

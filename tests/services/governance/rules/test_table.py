@@ -128,21 +128,14 @@ def test_any_request_is_decided_with_evidence(request: dict[str, Any]) -> None:
     assert decide(case(history={"text": text}, **request), CONFIGS) == decision or "nan" in repr(request)
 
 
-def test_honest_attempt_is_allowed() -> None:
-    decision = decide(case(claimed_metrics={"rougeL": 0.51}), CONFIGS)
-    assert (decision.valid, decision.action, decision.flags, decision.risk_score) == (True, Action.ALLOW, (), 0)
-
-
-def test_strongest_action_wins() -> None:
-    decision = decide(case(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}), CONFIGS)
-    assert decision.action is Action.REJECT
-    assert [flag.rule for flag in decision.flags] == ["metric_out_of_bounds", "self_dealing"]
-
-
-def test_minor_flag_is_allowed() -> None:
-    decision = decide(case(claimed_metrics={"rougeL": 0.55}), CONFIGS)
-    assert decision.valid
-    assert [flag.severity for flag in decision.flags] == [Severity.MINOR]
+def test_strongest_action_of_the_flags_is_taken() -> None:
+    honest = decide(case(claimed_metrics={"rougeL": 0.51}), CONFIGS)
+    assert (honest.valid, honest.action, honest.flags, honest.risk_score) == (True, Action.ALLOW, (), 0)
+    minor = decide(case(claimed_metrics={"rougeL": 0.55}), CONFIGS)
+    assert (minor.valid, [flag.severity for flag in minor.flags]) == (True, [Severity.MINOR])
+    strong = decide(case(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}), CONFIGS)
+    assert strong.action is Action.REJECT
+    assert [flag.rule for flag in strong.flags] == ["metric_out_of_bounds", "self_dealing"]
 
 
 @given(st.dictionaries(st.sampled_from(["accuracy", "latency_ms", "x"]), st.floats(-2, 2, allow_nan=False)))

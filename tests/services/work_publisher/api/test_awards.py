@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from aex_models.audiences import Audience
 from aex_runtime.identity.principals import Principal
 from tests.services.work_publisher.over_http import Api
 from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, SERVICE
@@ -85,10 +84,3 @@ async def test_a_claim_needs_the_consumer_s_leave(api: Api) -> None:
     work_id = (await api.publish(ACME, allow_claims=False))["work_id"]
     status, answer = await send(api, BOT, f"/v1/work/{work_id}/claim")
     assert (status, answer["code"]) == (403, "claims_not_allowed")
-
-
-async def test_a_consumer_of_the_same_name_as_the_agent_is_another_principal(api: Api) -> None:
-    work_id = (await api.publish(ACME))["work_id"]
-    await send(api, BOT, f"/v1/work/{work_id}/claim")
-    namesake = api.client(Principal("bot", Audience.CONSUMER))
-    assert (await namesake.get(f"/v1/work/{work_id}")).status_code == 404

@@ -47,29 +47,36 @@ async def test_science_is_visible_without_secrets_to_agents(api: Api) -> None:
     assert "expected_outcome" not in visible
 
 
-async def test_secrets_of_science_are_visible_to_their_consumer_only(api: Api) -> None:
+async def test_secrets_are_visible_to_their_consumer_only(api: Api) -> None:
     digest = await uploaded(api)
     consumer, agent, service = [api.client(caller) for caller in (ACME, BOT, SERVICE)]
     with capture_logs() as logs:
-        work = await api.publish(ACME, science=science(digest), evaluation=None, success_criteria=None)
+        work = await api.publish(ACME, science=science(digest))
         path = f"/v1/work/{work['work_id']}"
         seen = [await agent.get("/v1/work"), await agent.get(path), await agent.post(f"{path}/claim")]
         contract_id = seen[-1].json()["contract_id"]
-        seen += [await agent.get(path), await consumer.get("/v1/work")]
-        seen.append(await service.get(f"/v1/awards/{contract_id}"))
-        broken = science(digest, checks=["canarythirteen"], strict="canaryfourteen")
-        seen.append(await consumer.post("/v1/work", json=submission(science=broken)))
-    assert [answer.status_code for answer in seen] == [200, 200, 201, 200, 200, 200, 400]
+        seen += [await agent.get("/v1/work"), await agent.get(path), await agent.post(f"{path}/claim")]
+        seen += [await consumer.get("/v1/work"), await service.get(f"/v1/awards/{contract_id}")]
+        for wrong in (
+            {"evaluation": {"pattern": "(canaryeleven"}},
+            {"science": science(digest, checks=["canarythirteen"], strict="canaryfourteen")},
+        ):
+            seen.append(await consumer.post("/v1/work", json=submission(**wrong)))
+    assert [answer.status_code for answer in seen] == [200, 200, 201, 200, 200, 409, 200, 200, 400, 400]
     for answer in seen:
-        assert "canary" not in answer.text
+        assert "canary" not in answer.text + json.dumps(dict(answer.headers))
         assert digest not in answer.text
-    assert "mean_fitness" in seen[5].text
+    evaluation, own = seen[7].json()["evaluation"]["digest"], (await consumer.get(path)).text
+    assert not any(evaluation in text for text in (own, *(answer.text for answer in seen[:7])))
+    assert "mean_fitness" in seen[7].text
     kept = await api.stored(work["work_id"], contract_id)
     assert b"mean_fitness" in kept
     assert b"canary" not in kept
     assert digest.encode() not in kept
+    assert logs
     assert "canary" not in json.dumps(logs, default=str)
-    assert "canarytwelve" in (await consumer.get(path)).text
+    assert "canaryone" in own
+    assert "canarytwelve" in own
 
 
 async def test_lists_have_no_evaluation_data_and_no_science(api: Api) -> None:

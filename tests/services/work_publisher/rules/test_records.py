@@ -16,6 +16,7 @@ def test_work_is_visible_to_its_consumer_and_agent_and_to_all_agents_while_open(
     if status in {WorkStatus.AWARDED, WorkStatus.COMPLETED, WorkStatus.CANCELLED}:
         assert may_see(given(status), BOT)
         assert not may_see(given(status), OTHER_BOT)
+        assert not may_see(given(status), Principal("bot", Audience.CONSUMER)), "a consumer of the agent's name"
 
 
 @pytest.mark.parametrize("role", [Audience.FINANCE, Audience.OPERATOR, Audience.SERVICE])

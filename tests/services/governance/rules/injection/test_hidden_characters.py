@@ -44,21 +44,18 @@ def test_unbalanced_control_is_found_at_its_position(text: str, sign: str) -> No
     assert list(hidden_characters(text, LIMITS)) == [("bidi_control", position, position + 1)]
 
 
-def test_end_of_an_embedding_closes_no_isolate() -> None:
-    assert kinds(f"The word {ISOLATED}{HEBREW}{POPPED} means peace.") == ["bidi_control", "bidi_control"]
-
-
-def test_every_control_is_found_without_right_to_left_text() -> None:
-    assert kinds(f"pay {ISOLATED}100{ENDED} now") == ["bidi_control", "bidi_control"]
-
-
-def test_override_is_found_once() -> None:
-    assert kinds(f"The word \u202e{HEBREW}{POPPED} means peace.") == ["bidi_override"]
-
-
-@pytest.mark.parametrize(("run", "found"), [("\ue000", []), ("\ue000\ue001", ["private_use"])])
-def test_single_private_sign_is_honest_and_a_run_is_not(run: str, found: list[str]) -> None:
-    assert kinds(f"{run} first item") == found
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"The word {ISOLATED}{HEBREW}{POPPED} means peace.", ["bidi_control"] * 2),  # an isolate has its own end
+        (f"pay {ISOLATED}100{ENDED} now", ["bidi_control"] * 2),
+        (f"The word \u202e{HEBREW}{POPPED} means peace.", ["bidi_override"]),
+        ("\ue000 first item", []),
+        ("\ue000\ue001 first item", ["private_use"]),
+    ],
+)
+def test_controls_and_private_signs_are_counted(text: str, found: list[str]) -> None:
+    assert kinds(text) == found
 
 
 @pytest.mark.parametrize(
