@@ -1,3 +1,5 @@
+import base64
+import copy
 import json
 import struct
 from typing import Any
@@ -6,46 +8,42 @@ import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from aex_models.canonical import NotCanonical, canonical_bytes, digest, json_problem
+from aex_models.canonical import NotCanonical, canonical_bytes, json_problem
+from aex_models.contract import Candidate
+from aex_outcomes.json_values import lossy_claim_texts, restore_claims
+from aex_outcomes.lifecycle.outputs import candidate_hash
+from aex_outcomes.submission.findings import problems_of
 from tests.fuzz.effort import effort, soon
-from tests.fuzz.problems import is_there
-from tests.fuzz.values import INVALID, JSON
+from tests.fuzz.values import INVALID, JSON, TEXT, assert_reported, is_there, mutated, positions
 
-APPENDIX_B = {
-    "0000000000000000": "0", "8000000000000000": "0", "0000000000000001": "5e-324", "8000000000000001": "-5e-324",
-    "7fefffffffffffff": "1.7976931348623157e+308", "ffefffffffffffff": "-1.7976931348623157e+308",
-    "4340000000000000": "9007199254740992", "c340000000000000": "-9007199254740992",
-    "4430000000000000": "295147905179352830000", "44b52d02c7e14af5": "9.999999999999997e+22",
-    "44b52d02c7e14af6": "1e+23", "44b52d02c7e14af7": "1.0000000000000001e+23",
-    "444b1ae4d6e2ef4e": "999999999999999700000", "444b1ae4d6e2ef4f": "999999999999999900000",
-    "444b1ae4d6e2ef50": "1e+21", "3eb0c6f7a0b5ed8c": "9.999999999999997e-7", "3eb0c6f7a0b5ed8d": "0.000001",
-    "41b3de4355555553": "333333333.3333332", "41b3de4355555554": "333333333.33333325",
-    "41b3de4355555555": "333333333.3333333", "41b3de4355555556": "333333333.3333334",
-    "41b3de4355555557": "333333333.33333343", "becbf647612f3696": "-0.0000033333333333333333",
-    "43143ff3c1cb0959": "1424953923781206.2",
-}  # fmt: skip
-"""RFC 8785, appendix B: the bits of a double, and its text."""
+_EDGES = [
+    *(0, 1 << 63, 1, 0x7FEFFFFFFFFFFFFF, 0x4340000000000000, 0x7FF0000000000000, 0x7FFFFFFFFFFFFFFF),
+    *(0x444B1AE4D6E2EF4F, 0x444B1AE4D6E2EF50, 0x3EB0C6F7A0B5ED8C, 0x3EB0C6F7A0B5ED8D, 0x44B52D02C7E14AF6),
+]
+"""Bits of zeros, the least and the largest doubles, no numbers, and both sides of each change of notation."""
 
 
-def test_doubles_of_rfc_8785_are_written_or_refused_as_there() -> None:
-    for bits, text in APPENDIX_B.items():
-        (number,) = struct.unpack(">d", bytes.fromhex(bits))
-        assert canonical_bytes([number]).decode() == f"[{text}]"
-    for bits in ("7fffffffffffffff", "7ff0000000000000", "fff0000000000000"):
-        with pytest.raises(NotCanonical):
-            canonical_bytes(struct.unpack(">d", bytes.fromhex(bits))[0])
-
-
-@effort()
-@given(st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", struct.pack(">Q", bits))[0]))
-def test_any_double_is_written_or_refused_as_by_the_reference(number: float) -> None:
+def assert_as_reference(bits: int) -> None:
+    (number,) = struct.unpack(">d", struct.pack(">Q", bits))
     if number - number != 0:
         with pytest.raises(NotCanonical):
             canonical_bytes(number)
     else:
         assert canonical_bytes(number) == rfc8785.dumps(number)
         assert float(canonical_bytes(number)) == number
+
+
+@pytest.mark.parametrize("bits", _EDGES)
+def test_double_at_an_edge_is_written_or_refused_as_by_the_reference(bits: int) -> None:
+    assert_as_reference(bits)
+
+
+@effort()
+@given(st.integers(0, 2**64 - 1))
+def test_any_double_is_written_or_refused_as_by_the_reference(bits: int) -> None:
+    assert_as_reference(bits)
 
 
 @effort()
@@ -63,6 +61,54 @@ def test_canonical_text_equals_reference_or_is_refused_with_pointer(value: Any) 
     assert canonical_bytes(json.loads(written)) == written
 
 
+CLAIMS = st.dictionaries(TEXT, st.sampled_from([11.17, 5, 0.1, None]), max_size=3)
+ARTIFACT = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(["a.csv", "b.csv"]),
+        "media_type": st.sampled_from(["text/csv", "text/csv; charset=utf-8"]),
+    }
+)
+CONTENT = st.sampled_from(["a,b\n1,2\n", "", "é"])
+ARTIFACTS = st.builds(lambda head, text: {**head, "content": text}, ARTIFACT, CONTENT) | st.builds(
+    lambda head, text: {**head, "content_base64": base64.b64encode(text.encode()).decode()}, ARTIFACT, CONTENT
+)
+CANDIDATES = st.fixed_dictionaries(
+    {"output": JSON},
+    optional={
+        "execution_metadata": st.fixed_dictionaries({}, optional={"duration_ms": st.integers(0, 9), "model": TEXT}),
+        "claimed_metrics": st.dictionaries(TEXT, st.booleans() | st.integers(0, 9), max_size=2),
+        "claimed_values": CLAIMS,
+        "reasoning": st.none() | TEXT,
+        "artifacts": st.lists(ARTIFACTS, max_size=2),
+    },
+)
+
+
+def hashed(body: Any) -> str | None:
+    try:
+        return soon(candidate_hash, Candidate.model_validate(body))
+    except ValidationError as refused:
+        assert_reported(problems_of(refused, body), body)
+    except NotCanonical as refused:
+        assert refused.problem  # noqa: PT017
+    return None
+
+
+@effort()
+@given(mutated(CANDIDATES))
+def test_altered_candidate_is_hashed_or_refused_with_pointer(body: Any) -> None:
+    hashed(body)
+
+
+@effort()
+@given(mutated(CANDIDATES, INVALID))
+def test_candidate_outside_json_is_hashed_or_refused(body: Any) -> None:
+    try:
+        soon(candidate_hash, Candidate.model_validate(body))
+    except (ValidationError, NotCanonical) as refused:
+        assert str(refused)  # noqa: PT017 either of the two may happen
+
+
 @st.composite
 def reordered(draw: st.DrawFn, value: Any) -> Any:
     if isinstance(value, dict):
@@ -71,7 +117,32 @@ def reordered(draw: st.DrawFn, value: Any) -> Any:
 
 
 @effort()
-@given(st.data(), JSON)
-def test_order_of_keys_keeps_the_digest(data: st.DataObject, value: Any) -> None:
-    if json_problem(value) is None:
-        assert digest(data.draw(reordered(value))) == digest(value)
+@given(st.data(), CANDIDATES)
+def test_order_of_keys_keeps_the_hash(data: st.DataObject, body: Any) -> None:
+    assert hashed(data.draw(reordered(body))) == hashed(body)
+
+
+@effort()
+@given(CANDIDATES, st.data())
+def test_another_value_in_the_output_changes_the_hash(body: Any, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(list(positions(body["output"]))))
+    other = copy.deepcopy(body)
+    container, steps = other, ("output", *path)
+    for step in steps[:-1]:
+        container = container[step]
+    container[steps[-1]] = ["another value", container[steps[-1]]]
+    before = hashed(body)
+    assert before is None or hashed(other) != before
+
+
+@effort()
+@given(CANDIDATES)
+def test_stored_candidate_keeps_its_hash(body: Any) -> None:
+    before = hashed(body)
+    if before is None:
+        return
+    candidate = Candidate.model_validate(body)
+    kept = lossy_claim_texts(candidate.claimed_values)
+    stored = Candidate.model_validate_json(canonical_bytes(candidate))
+    restored = stored.model_copy(update={"claimed_values": restore_claims(stored.claimed_values, kept)})
+    assert candidate_hash(restored) == before

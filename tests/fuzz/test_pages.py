@@ -19,19 +19,13 @@ from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_
 from tests.services.settlement.outcomes import NOON
 
 Pairs = Sequence[tuple[str, bytes]]
-HOLDS = 8
-_TRAPS = [
-    *("", " ", "\0", "\r\n", "\u202e", "٣", "%", "&=", "..", "../..", "/entries"),
-    *("{{7*7}}", "<script>", "x" * 5_000),
-]
+HOLDS = 3
+_TRAPS = ["", " ", "\0", "\r\n", "\u202e", "٣", "%", "&=", "..", "../..", "{{7*7}}", "<script>", "x" * 5_000]
 _DAYS = ["2025-03-01", "0001-01-01", "9999-12-31", "2025-02-29", "+2025-03-01", "2025-3-1", "0000-00-00", "20250301"]
 _WORDS = ["waiting", "decided", "settled", "USD", "XXX", "fraud_suspected", "self_dealing", "agent:bot", "ctr_1"]
 _DECISIONS = ["release", "reject", "check", "change", "record", "/review", "//elsewhere", "looked into it"]
 _NUMBERS = ["0", "-1", "1", "200", "201", "1e3", "9" * 30, "NaN", "1.0"]
-_FILTERS = [
-    *("from", "to", "agent", "consumer", "domain", "currency"),
-    *("status", "cause", "rule", "limit", "cursor", "seen"),
-]
+_NAMES = "from to agent consumer domain currency status cause rule limit cursor seen"
 _FIELDS = ["decision", "reason", "step", "token", "next", "ended", "csrf"]
 
 VALUES = (
@@ -39,7 +33,7 @@ VALUES = (
     | st.text(max_size=20).map(str.encode)
     | st.binary(max_size=12)
 )
-REQUESTS = st.lists(st.tuples(st.sampled_from(_FILTERS) | st.text(max_size=4), VALUES), max_size=4)
+REQUESTS = st.lists(st.tuples(st.sampled_from(_NAMES.split()) | st.text(max_size=4), VALUES), max_size=4)
 SENT = st.lists(st.tuples(st.sampled_from(_FIELDS) | st.text(max_size=4), VALUES), max_size=5)
 DECIDED = st.tuples(
     st.tuples(st.just("decision"), st.sampled_from([each.encode() for each in Decision]) | VALUES),

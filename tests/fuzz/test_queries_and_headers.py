@@ -1,17 +1,23 @@
+import base64
+import json
 import re
+import string
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_runtime.artifacts import _matches_etag
 from aex_runtime.errors import InvalidRequest, TooLarge
+from aex_runtime.http.pagination import CursorCodec
 from aex_runtime.http.upload import check_upload_headers
 from aex_runtime.periods import DAY_MICROS, parse_instant, parse_period
 from aex_verification.handlers.follow_contract import _parse_event_id
 from tests.fuzz.effort import effort, soon
+from tests.fuzz.values import JSON, TEXT
 
 DIGITS = st.text("0123456789٣²-", max_size=6)
 DAYS = st.none() | st.dates().map(str) | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\n?\Z") | st.text(max_size=12)
@@ -99,3 +105,29 @@ def test_upload_headers_are_accepted_or_refused(kind: str, encoding: str, length
 def test_any_if_none_match_is_compared(header: str | None) -> None:
     named = soon(_matches_etag, header, '"abc"')
     assert named is False or (header is not None and ("*" in header or '"abc"' in header))
+
+
+SEAL = CursorCodec(b"k" * 32, "query")
+POSITIONS = st.tuples(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXT, TEXT)
+BASE64 = st.text(string.ascii_letters + string.digits + "-_=+/ \n", max_size=80)
+FORGED = JSON.map(lambda value: base64.urlsafe_b64encode(b"\0" * 16 + json.dumps(value).encode()).decode().rstrip("="))
+
+
+@effort()
+@given(BASE64 | FORGED | st.text(max_size=60))
+def test_random_cursor_is_refused(cursor: str) -> None:
+    with pytest.raises(InvalidRequest):
+        soon(SEAL.decode, cursor)
+
+
+@effort()
+@given(POSITIONS, st.integers(0, 200), st.text(max_size=2), st.integers(0, 2))
+def test_altered_cursor_is_equal_or_refused(position: Any, index: int, put: str, length: int) -> None:
+    sealed = SEAL.encode(position)
+    index %= len(sealed)
+    changed = sealed[:index] + put + sealed[index + length :]
+    try:
+        opened = soon(SEAL.decode, changed)
+    except InvalidRequest:
+        return
+    assert opened == position

@@ -44,19 +44,16 @@ def by_the_words(metrics: Any) -> float | None:
     return float(found["outcome_score"]) if is_figure(found.get("outcome_score")) else None
 
 
+METRICS_OF_ANY_SHAPE = JSON.map(lambda value: {"metrics": value}) | INVALID.map(lambda value: {"rollout": value})
+
+
 @effort()
-@given(mutated(ROLLOUTS) | ROLLOUTS)
-def test_score_follows_the_specification(payload: Any) -> None:
+@given(mutated(ROLLOUTS) | ROLLOUTS | INVALID | METRICS_OF_ANY_SHAPE)
+def test_score_is_finite_and_follows_the_specification(payload: Any) -> None:
     metrics = payload.get("metrics") if isinstance(payload, dict) and "metrics" in payload else None
     score, expected = soon(find_score, payload).value, by_the_words(metrics)
+    assert score is None or math.isfinite(score)
     if score is None or expected is None:
         assert score == expected or "rollout" in payload
     else:
         assert math.isclose(score, expected, rel_tol=1e-15, abs_tol=5e-324)
-
-
-@effort()
-@given(INVALID | JSON.map(lambda value: {"metrics": value}) | INVALID.map(lambda value: {"rollout": value}))
-def test_any_payload_has_a_finite_score_or_none(payload: Any) -> None:
-    score = soon(find_score, payload).value
-    assert score is None or math.isfinite(score)

@@ -8,9 +8,8 @@ from aex_models.work import WorkSubmission
 from aex_outcomes.submission import check_submission
 from aex_outcomes.submission.verify_request import check_verify_request
 from tests.fuzz.effort import effort, soon
-from tests.fuzz.problems import assert_reported, is_expected, is_there
 from tests.fuzz.submissions import CATALOG, EVALUATION, SUBMISSIONS
-from tests.fuzz.values import INVALID, mutated
+from tests.fuzz.values import INVALID, assert_reported, is_expected, is_there, mutated
 
 SECRETS = (EVALUATION["reference"], "custom_metrics[0]", "def evaluate")
 

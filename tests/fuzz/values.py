@@ -1,12 +1,15 @@
-"""Unexpected JSON, and valid documents altered at one position."""
+"""Unexpected JSON, valid documents altered at one position, and checks of reported problems."""
 
 import copy
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
 
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
+from aex_models.work import Problem
+from aex_outcomes.json_values import MISSING, is_pointer, resolve_pointer
 
 Path = tuple[str | int, ...]
 NUMBERS = st.sampled_from(
@@ -40,7 +43,7 @@ INVALID_SCALARS = (
     | st.floats()
     | st.integers()
     | st.text(max_size=5)
-    | st.sampled_from([10**400, "\ud800", "\0", "x" * 100_000, b"x", 1j])
+    | st.sampled_from([10**400, "\ud800", "\0", "x" * 10_000, b"x", 1j])
 )
 INVALID = st.recursive(
     INVALID_SCALARS,
@@ -88,3 +91,30 @@ def _change(draw: st.DrawFn, container: Any, key: Any, invalid: st.SearchStrateg
         container.append(copy.deepcopy(container[key]))
     else:
         container[key] = draw(invalid)
+
+
+def assert_reported(problems: Collection[Problem], body: Any) -> None:
+    """Assert that each problem is serialisable, has a message, and points at a part of the body.
+
+    The pointer may lead to a missing part.
+    """
+    report = {each.path for each in problems}
+    for problem in problems:
+        json.dumps(problem.model_dump(mode="json")).encode()
+        assert problem.code
+        assert problem.message
+        assert is_pointer(problem.path), problem
+        assert is_there(body, problem.path) or is_expected(body, problem.path, report), (problem, body)
+
+
+def is_there(body: Any, path: str) -> bool:
+    return resolve_pointer(body, path) is not MISSING
+
+
+def is_expected(body: Any, path: str, report: Collection[str] = ()) -> bool:
+    """Return True for a pointer whose container is an object, or is itself missing or reported."""
+    above, _, name = path.rpartition("/")
+    container = resolve_pointer(body, above)
+    if container is MISSING or container is None:
+        return bool(above) and is_expected(body, above, report)
+    return (isinstance(container, dict) and not name.isdigit()) or above in report
