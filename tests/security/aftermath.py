@@ -1,6 +1,7 @@
 """Answers, events, logs, records and blobs left by the canary's story, as locations to scan."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -9,18 +10,37 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from tests.e2e.live import Live, clean_environment
+from tests.e2e.parties import Caller
 from tests.parts.openai_stub import ChatRequest
 from tests.security.apps import all_guards
 from tests.security.broken_input import send_broken_events, send_wrong_works
-from tests.security.crawling import crawl, pester
+from tests.security.matrix import Route
 from tests.security.recorded import SUFFIX
 from tests.security.story import Played, play, readers_of
 from tests.security.tape import Tape
 
-KEPT_AS_SENT = "%-dead-letter-messages"
+_KEPT_AS_SENT = "%-dead-letter-messages"
 """The collections that hold broken messages exactly as sent."""
+_PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+_STATIC = "/docs/"
+"""Files of the installation."""
+_LISTS = (
+    *("/v1/work", "/v1/contracts", "/v1/contracts/{contract_id}/attempts", "/v1/outcomes", "/v1/holds"),
+    *("/v1/settlements", "/v1/accounts/{account_id:path}/entries"),
+)
+_QUERIES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    **dict.fromkeys(_LISTS, ({"limit": 200},)),
+    "/v1/settlements/breakdown": ({"group_by": ["agent", "day"]},),
+    "/v1/settlements/export": ({"format": "csv"}, {"format": "jsonl"}),
+    "/v1/outcomes/export": ({"format": "jsonl"}, {"format": "rollouts"}),
+}
+"""Queries of routes that need more than their path."""
+_WRONG_BODIES = (b'{"output": ', b"[]", b'{"output": {"text": "x"}, "claimed_metrics": {"rougeL": "much"}, "odd": 1}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +91,19 @@ class Aftermath:
         return [(f"prompt {number}", json.dumps(each.body)) for number, each in enumerate(self.requested)]
 
     def locations_of(self, kind: str) -> list[tuple[str, str]]:
-        return list(self._readers()[kind]())
+        return list(self._readers[kind]())
 
-    def locations(self) -> dict[str, list[tuple[str, str]]]:
-        """Return by kind what leaves the platform or stays in it, without evaluation data and requests."""
-        return {kind: list(read()) for kind, read in self._readers().items()}
+    def locations(self) -> list[tuple[str, str]]:
+        """Return what leaves the platform or stays in it, without evaluation data and requests."""
+        return [location for read in self._readers.values() for location in read()]
 
+    @property
     def _readers(self) -> dict[str, Callable[[], Iterable[tuple[str, str]]]]:
         return {
             "events": self.wire,
             "logs": self.logs,
             "spans": self.spans,
-            "records": partial(self.rows, KEPT_AS_SENT),
+            "records": partial(self.rows, _KEPT_AS_SENT),
             "blobs": self.blobs,
             "dead letters": self.letters,
             "prompts": self.prompts,
@@ -121,11 +142,41 @@ def play_all(live: Live, events: Path, tape: Tape, requested: Sequence[ChatReque
     tokens: set[str] = set()
     for each in played:
         readers = readers_of(each)
-        crawl(routes, readers, {**each.ids, "agent_id": each.parties.agent.id}, lists=each.last)
+        _crawl(routes, readers, {**each.ids, "agent_id": each.parties.agent.id}, lists=each.last)
         tokens.update(reader.token for reader in readers)
     for each in (played[0], played[-1]):
-        pester(routes, each.parties.agent, each.ids)
+        _post_wrong_bodies(routes, each.parties.agent, each.ids)
     refused = send_wrong_works(played[0].parties)
     dead_letters = send_broken_events(live)
-    crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
+    _crawl(routes, readers_of(played[0]), played[0].ids, lists=True)
     return Aftermath(live, events, tape, requested, played, refused, dead_letters, tokens)
+
+
+def _crawl(routes: Iterable[Route], readers: Iterable[Caller], ids: Mapping[str, str], *, lists: bool) -> None:
+    """Get each route about the contract, as each reader; with `lists` those that are about no object, too."""
+    expected = [route for route in routes if route.method == "GET" and (lists or "{" in route.path)]
+    for reader in readers:
+        for route in expected:
+            path = _path(route, reader, ids)
+            if path is not None and not path.startswith(_STATIC):
+                for query in _QUERIES.get(route.path, ({},)):
+                    _assert_no_breakdown(reader.get(route.service, path, **query))
+
+
+def _post_wrong_bodies(routes: Iterable[Route], reader: Caller, ids: Mapping[str, str]) -> None:
+    for route in routes:
+        path = _path(route, reader, ids)
+        if route.method == "POST" and path is not None:
+            for content in _WRONG_BODIES:
+                _assert_no_breakdown(reader.raw(route.service, path, content))
+
+
+def _path(route: Route, reader: Caller, ids: Mapping[str, str]) -> str | None:
+    """Return the route's path for this contract; None where it has no such object."""
+    known = {**ids, "account_id": f"agent:{reader.id}"}
+    names = set(_PARAMETER.findall(route.path))
+    return _PARAMETER.sub(lambda found: known[found[1]], route.path) if names <= set(known) else None
+
+
+def _assert_no_breakdown(answer: httpx.Response) -> None:
+    assert answer.status_code < 500, answer.text

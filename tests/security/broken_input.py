@@ -96,17 +96,8 @@ def send_broken_events(live: Live) -> int:
     }
     for topic, data in wrong.items():
         garbage = Message({"ce-id": _SECRET, "ce-type": topic}, json.dumps(EVALUATION).encode()[:-2])
-        publish_messages(live, topic, [encode(_event(topic, data)), garbage])
+        about = {"id": event_id(topic, fresh("cause")), "source": "/aex/test", "subject": fresh("ctr")}
+        event = Event(type=topic, time=WallClock().now(), data=data, **about)
+        publish_messages(live, topic, [encode(event), garbage])
         until_dealt_with(live, topic)
     return 2 * len(wrong)
-
-
-def _event(topic: str, data: dict[str, Any]) -> Event:
-    return Event(
-        id=event_id(topic, fresh("cause")),
-        type=topic,
-        source="/aex/test",
-        subject=fresh("ctr"),
-        time=WallClock().now(),
-        data=data,
-    )

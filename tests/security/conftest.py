@@ -16,6 +16,8 @@ from tests.security.recorded import FOLDER
 from tests.security.tape import Tape
 
 PARTNER = "https://partner.example"
+TIMEOUT_S = 600
+"""Limit of a test that first plays the story: on a busy machine that takes over two minutes."""
 RECORDED = "tests.security.recorded:recorded"
 
 

@@ -2,9 +2,8 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from aex_runtime.identity.local_key import LOCAL_ISS, LocalKey, local_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.libs.runtime.identity.issuing import Signer, base64url, part
-
-HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +44,25 @@ class Forger:
         return jwt.encode(self.claims(**changes), self.own.private, "EdDSA", headers={"kid": self.own.kid})
 
     def foreign(self, headers: Mapping[str, Any] | None = None, **changes: Any) -> str:
-        key = Ed25519PrivateKey.generate()
-        own_key = {"kty": "OKP", "crv": "Ed25519", "x": base64url(key.public_key().public_bytes_raw())}
-        given = {name: own_key if value is _OWN_KEY else value for name, value in (headers or {}).items()}
-        return jwt.encode(self.claims(**changes), key, "EdDSA", headers={"kid": self.own.kid, **given})
+        """Signed by another key."""
+        head = {"kid": self.own.kid, **(headers or {})}
+        return jwt.encode(self.claims(**changes), Ed25519PrivateKey.generate(), "EdDSA", headers=head)
 
-    def by_hand(self, algorithm: str, key: bytes | None) -> str:
-        head = part({"alg": algorithm, "typ": "JWT", "kid": self.own.kid})
-        signed = f"{head}.{part(self.claims(role='finance'))}"
-        mac = b"" if key is None else hmac.new(key, signed.encode(), hashlib.sha256).digest()
-        return f"{signed}.{base64url(mac)}"
+    def with_own_key(self) -> str:
+        """Signed by another key, which the header offers for the check."""
+        key = Ed25519PrivateKey.generate()
+        offered = {"kty": "OKP", "crv": "Ed25519", "x": base64url(key.public_key().public_bytes_raw())}
+        return jwt.encode(self.claims(), key, "EdDSA", headers={"kid": self.own.kid, "jwk": offered})
+
+    def by_hand(self, sign: Callable[[bytes], bytes], claims: Mapping[str, Any] | None = None, **headers: Any) -> str:
+        head = part({"alg": "EdDSA", "typ": "JWT", "kid": self.own.kid, **headers})
+        signed = f"{head}.{part(claims or self.claims())}"
+        return f"{signed}.{base64url(sign(signed.encode()))}"
+
+    def hashed(self, key: bytes, algorithm: str = "HS256") -> str:
+        """Signed by a symmetric key."""
+        claims = self.claims(role="finance")
+        return self.by_hand(lambda signed: hmac.new(key, signed, hashlib.sha256).digest(), claims, alg=algorithm)
 
     def tampered(self, **changes: Any) -> str:
         head, _, signature = self.signed().split(".")
@@ -72,7 +78,8 @@ class Forger:
         return self.partner.sign(**{**self.claims(), "iss": self.partner_iss, **changes})
 
 
-_OWN_KEY = object()
+def _unsigned(_: bytes) -> bytes:
+    return b""
 
 
 def forgeries(forger: Forger) -> dict[str, str]:
@@ -82,11 +89,11 @@ def forgeries(forger: Forger) -> dict[str, str]:
     now = int(WallClock().now().timestamp())
     good = forger.signed()
     return {
-        **{f"algorithm {each}": forger.by_hand(each, None) for each in ("none", "None", "nOnE", "")},
-        "HS256 with the public key's PEM": forger.by_hand("HS256", pem),
-        "HS256 with the public key's bytes": forger.by_hand("HS256", raw),
-        "HS256 with the public key's text": forger.by_hand("HS256", base64url(raw).encode()),
-        "HS256 said to be EdDSA": forger.by_hand("EdDSA", raw),
+        **{f"algorithm {each}": forger.by_hand(_unsigned, alg=each) for each in ("none", "None", "nOnE", "")},
+        "HS256 with the public key's PEM": forger.hashed(pem),
+        "HS256 with the public key's bytes": forger.hashed(raw),
+        "HS256 with the public key's text": forger.hashed(base64url(raw).encode()),
+        "HS256 said to be EdDSA": forger.hashed(raw, "EdDSA"),
         "for another audience": forger.signed(aud=["billing"]),
         "for a service with a longer name": forger.signed(aud=[f"{each}-2" for each in SERVICES]),
         "for no audience": forger.signed(aud=None),
@@ -108,11 +115,11 @@ def forgeries(forger: Forger) -> dict[str, str]:
         "an unknown role": forger.signed(role="admin"),
         "several roles": forger.signed(role=["consumer", "finance"]),
         "a foreign key": forger.foreign(),
-        "a foreign key in the header": forger.foreign({"jwk": _OWN_KEY}),
+        "a foreign key in the header": forger.with_own_key(),
         "a foreign key at an address": forger.foreign({"jku": "https://elsewhere.example/jwks.json"}),
         "a key id that is a path": forger.foreign({"kid": "../../../../dev/null"}),
-        "a key id that is no text": _with_header(forger, kid=["k1"]),
-        "an extension that must be understood": _with_header(forger, crit=["b64"], b64=False),
+        "a key id that is no text": forger.by_hand(forger.own.private.sign, kid=["k1"]),
+        "an extension that must be understood": forger.by_hand(forger.own.private.sign, crit=["b64"], b64=False),
         "another installation": forger.of_another_installation(),
         "a role that the partner may not grant": forger.of_partner(role="finance"),
         "the partner's key for our issuer": forger.of_partner(iss=LOCAL_ISS, role="agent"),
@@ -124,9 +131,3 @@ def forgeries(forger: Forger) -> dict[str, str]:
         "too long": forger.signed(padding="x" * 9_000),
         "no token": "not-a-token",
     }
-
-
-def _with_header(forger: Forger, **headers: Any) -> str:
-    head = part({"alg": "EdDSA", "typ": "JWT", "kid": forger.own.kid, **headers})
-    signed = f"{head}.{part(forger.claims())}"
-    return f"{signed}.{base64url(forger.own.private.sign(signed.encode()))}"

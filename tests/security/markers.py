@@ -2,8 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.e2e.jobs import REFERENCE
 
@@ -80,16 +79,12 @@ CRITERIA: Mapping[str, Any] = {
 """Criteria for each kind of evaluation data, and one without. A decent text meets most of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A mark where none may be."""
 
     mark: str
     location: str
     near: str
-
-    def __str__(self) -> str:
-        return f"{self.mark} in {self.location}: …{self.near}…"
 
 
 def scan(locations: Iterable[tuple[str, str]], marks: Mapping[str, str]) -> list[Found]:
@@ -107,8 +102,7 @@ def scan(locations: Iterable[tuple[str, str]], marks: Mapping[str, str]) -> list
 
 def _forms(mark: str) -> set[str]:
     raw = mark.encode()
-    encoded = {_inner_base64(raw, offset) for offset in range(3)}
-    return {form.casefold() for form in {mark, raw.hex(), *encoded}}
+    return {form.casefold() for form in (mark, raw.hex(), *(_inner_base64(raw, offset) for offset in range(3)))}
 
 
 def _inner_base64(raw: bytes, offset: int) -> str:

@@ -1,7 +1,7 @@
-"""The authorisation matrix: read from its table, compared with what was found, and printed."""
+"""The authorisation matrix, read from its table."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from aex_models.events import SERVICES
 
 ROLES = tuple(Audience)
 COLUMNS = ("anonymous", "foreign", *(role.value for role in ROLES))
-TABLE = Path(__file__).with_name("authorisation_matrix.md")
+_TABLE = Path(__file__).with_name("authorisation_matrix.md")
 _ROUTE = re.compile(r"(?P<service>[a-z-]+) (?P<method>[A-Z]+) (?P<path>\S+)(?: \[(?P<variant>\w+)\])?")
 FORGED = "forged"
 """A 403 not for the caller's role: a form that no page of the service has sent."""
@@ -40,47 +40,33 @@ class RowKey:
         suffix = f" [{self.variant}]" if self.variant else ""
         return f"{self.route.service} {self.route.method} {self.route.path}{suffix}"
 
+    @property
+    def recipe(self) -> str:
+        """Name of the row's recipe, which all services share."""
+        return str(self).partition(" ")[2]
+
 
 Cells = Mapping[str, str]
 Matrix = Mapping[RowKey, Cells]
 
 
-class BadTable(ValueError):
-    """The table cannot be read, or has a cell that nothing explains."""
-
-
-def read_table(text: str) -> Matrix:
-    """The rows of the table. Raises `BadTable`."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    if cells[0] != ["route", *COLUMNS, "decided by"]:
-        raise BadTable(f"columns are {cells[0]}")
+def read_table() -> Matrix:
+    lines = [line for line in _TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    header, _, *table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert header == ["route", *COLUMNS, "decided by"]
     rows: dict[RowKey, Cells] = {}
-    for row in cells[2:]:
-        for key in _keys(row[0]):
-            if key in rows:
-                raise BadTable(f"twice: {key}")
-            rows[key] = _checked(key, row[1:])
+    for name, *values, reason in table:
+        cells = dict(zip(COLUMNS, values, strict=True))
+        patterns = {column: _PARTY_CELL if column in ROLES else _STATUS for column in COLUMNS}
+        assert reason, name
+        assert all(patterns[column].fullmatch(cell) for column, cell in cells.items()), (name, cells)
+        found = _ROUTE.fullmatch(name)
+        assert found is not None, name
+        for service in SERVICES if found["service"] == "every" else (found["service"],):
+            key = RowKey(Route(service, found["method"], found["path"]), found["variant"] or "")
+            assert key not in rows, key
+            rows[key] = cells
     return rows
-
-
-def _keys(text: str) -> list[RowKey]:
-    found = _ROUTE.fullmatch(text)
-    if found is None:
-        raise BadTable(f"no route: {text}")
-    services = SERVICES if found["service"] == "every" else (found["service"],)
-    return [RowKey(Route(service, found["method"], found["path"]), found["variant"] or "") for service in services]
-
-
-def _checked(key: RowKey, values: Sequence[str]) -> Cells:
-    if len(values) != len(COLUMNS) + 1 or not values[-1]:
-        raise BadTable(f"{key}: a cell for each column and its reason, found {values}")
-    row = dict(zip(COLUMNS, values, strict=False))
-    for column, cell in row.items():
-        pattern = _STATUS if column in {"anonymous", "foreign"} else _PARTY_CELL
-        if pattern.fullmatch(cell) is None:
-            raise BadTable(f"{key}, {column}: {cell!r}")
-    return row
 
 
 def admitted(cells: Cells) -> frozenset[Audience]:
@@ -90,12 +76,3 @@ def admitted(cells: Cells) -> frozenset[Audience]:
 def is_public(cells: Cells) -> bool:
     """Return whether the row's route answers without a token; a redirect to sign-in is no answer."""
     return cells["anonymous"] not in {"401", SIGN_IN}
-
-
-def uncovered(rows: Iterable[RowKey], routes: Iterable[Route]) -> list[str]:
-    """Routes without a row, and rows without a route."""
-    in_table, there = {row.route for row in rows}, set(routes)
-    return [
-        *(f"no row for {RowKey(route)}" for route in sorted(there - in_table)),
-        *(f"no route for {RowKey(route)}" for route in sorted(in_table - there)),
-    ]

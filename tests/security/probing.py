@@ -1,4 +1,4 @@
-"""Sends the matrix's requests and writes down what comes back, in the words of the table."""
+"""Requests of the matrix, made from the recipes, and their answers in the words of the table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,17 +12,81 @@ from aex_runtime.clock import WallClock
 from aex_runtime.identity.local_key import local_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
+from aex_runtime.pages.site import Assets
 from tests.e2e.live import Live
 from tests.e2e.pages import parsed
-from tests.security.asks import Ask, ask, ask_crossed
 from tests.security.matrix import COLUMNS, FORGED, ROLES, SIGN_IN, Cells, Matrix, RowKey, admitted
-from tests.security.sides import Side, namesake
+from tests.security.recipes import RECIPES, Recipe
+from tests.security.sides import Ids, Side, namesake
 
-Send = Callable[[str, Ask, Mapping[str, Any], str | None], httpx.Response]
-"""Service, request, query, token → the answer."""
 _MAX_PAGES = 50
 _SIGN_IN_PATH = "/sign-in"
 _FORGED = "the form was not sent from a page of this service"
+PARTIES = (Audience.CONSUMER, Audience.AGENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request, with the expected part of its answer and the kind of object that a success uses up."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    body: Any
+    shows: str | None
+    spends: str | None
+    headers: Mapping[str, str]
+    page: str
+
+
+Send = Callable[[str, Ask, Mapping[str, Any], str | None], httpx.Response]
+"""Service, request, query, token → the answer."""
+
+
+def ask(row: RowKey, side: Side, role: Audience, *, own: bool) -> Ask:
+    recipe = RECIPES[row.recipe]
+    kind = recipe.kind if own else recipe.strange or recipe.kind
+    return _request_of(row, recipe, {**side.ids(kind), **_names(side, role, row.variant)}, kind)
+
+
+def ask_crossed(row: RowKey, owner: Side, foreign: Side, role: Audience) -> Ask | None:
+    """Return the row's request about an own object with a foreign part, or None."""
+    recipe = RECIPES[row.recipe]
+    if not recipe.crossed:
+        return None
+    strange = {name: foreign.ids(recipe.kind)[name] for name in recipe.crossed}
+    ids = {**owner.ids(recipe.kind), **_names(owner, role, row.variant), **strange}
+    return _request_of(row, recipe, ids, recipe.kind)
+
+
+def _request_of(row: RowKey, recipe: Recipe, ids: Ids, kind: str) -> Ask:
+    return Ask(
+        row.route.method,
+        row.route.path.replace(":path", "").format(**ids),
+        {name: value.format(**ids) if isinstance(value, str) else value for name, value in recipe.query.items()},
+        recipe.body(ids),
+        ids[recipe.shows] if recipe.shows else None,
+        kind if recipe.spends else None,
+        recipe.headers,
+        recipe.page.format(**ids),
+    )
+
+
+def _names(side: Side, role: Audience, variant: str) -> Ids:
+    party = role if role is Audience.AGENT else Audience.CONSUMER
+    name = side.callers[party].id
+    digest, file = "0" * 16, "none.css"
+    if variant == "file":  # one that all pages load
+        _, digest, file = Assets("", ("aex_runtime.pages",)).url("pages.css").split("/")
+    return {
+        "party": name,
+        "account_id": "platform:fees" if variant == "platform" else f"{party.value}:{name}",
+        "agent_id": side.callers[Audience.AGENT].id,
+        "consumer_id": side.callers[Audience.CONSUMER].id,
+        "digest": digest,
+        "name": file,
+        "rest": "no/such/page",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +102,14 @@ class Prober:
         """Return the cells that differ from the expected ones; unlisted cells are not requested."""
         for column in columns:
             for key, cells in expected.items():
-                found = self.cell(key, cells, column)
+                found = self._cell(key, cells, column)
                 if found != cells[column]:
                     yield f"{key}, {column}: expected {cells[column]}, got {found}"
 
-    def cell(self, key: RowKey, cells: Cells, column: str) -> str:
+    def request(self, key: RowKey, expected_row: Ask, token: str | None) -> httpx.Response:
+        return self.send(key.route.service, expected_row, expected_row.query, token)
+
+    def _cell(self, key: RowKey, cells: Cells, column: str) -> str:
         if column in ROLES:
             return self._party_cell(key, Audience(column), cells[column].endswith("/-"))
         welcome = min(admitted(cells), key=ROLES.index)
@@ -59,14 +126,17 @@ class Prober:
         crossed = ask_crossed(key, self.own_parties, self.foreign, role)
         if crossed is not None:
             return self._seen(key, crossed, token)
-        seen = [self._seen(key, ask(key, self.foreign, role, own=False), token)]
-        if role in {Audience.CONSUMER, Audience.AGENT}:
-            impostor = namesake(self.live, self.own_parties, role)
-            seen.append(self._seen(key, ask(key, self.own_parties, role, own=False), impostor))
-        return "≠".join(dict.fromkeys(seen))
+        return "≠".join(dict.fromkeys(self._seen(key, row, other) for _, row, other in self.strangers(key, role)))
+
+    def strangers(self, key: RowKey, role: Audience) -> Iterator[tuple[Side, Ask, str]]:
+        """Yield requests about another side's object, with that side and the stranger's token."""
+        yield self.foreign, ask(key, self.foreign, role, own=False), self.own_parties.callers[role].token
+        if role in PARTIES:
+            token = namesake(self.live, self.own_parties, role)
+            yield self.own_parties, ask(key, self.own_parties, role, own=False), token
 
     def _seen(self, key: RowKey, expected_row: Ask, token: str | None) -> str:
-        answer = self.send(key.route.service, expected_row, expected_row.query, token)
+        answer = self.request(key, expected_row, token)
         if answer.has_redirect_location and answer.headers["location"].partition("?")[0].endswith(_SIGN_IN_PATH):
             return SIGN_IN
         if not answer.is_success:
@@ -76,13 +146,14 @@ class Prober:
                 side.use_up(expected_row.spends)
         if expected_row.shows is None:
             return str(answer.status_code)
-        return "shown" if self._is_listed(key, expected_row, token, answer) else "hidden"
+        return "shown" if self._is_listed(key, expected_row, expected_row.shows, token, answer) else "hidden"
 
-    def _is_listed(self, key: RowKey, expected_row: Ask, token: str | None, answer: httpx.Response) -> bool:
+    def _is_listed(self, key: RowKey, expected_row: Ask, shows: str, token: str | None, answer: httpx.Response) -> bool:
         for _ in range(_MAX_PAGES):
-            if expected_row.shows is not None and expected_row.shows in answer.text:
+            if shows in answer.text:
                 return True
-            cursor = answer.json().get("next_cursor") if _is_page(answer) else None
+            is_page = answer.headers["content-type"] == "application/json"  # a file has no further pages
+            cursor = answer.json().get("next_cursor") if is_page else None
             if cursor is None:
                 return False
             answer = self.send(key.route.service, expected_row, {**expected_row.query, "cursor": cursor}, token)
@@ -96,21 +167,16 @@ class Prober:
 
 def over_network(live: Live) -> Send:
     def send(service: str, expected_row: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
-        base = live.url(service, "")
-        credential = bearer(token)
-        page = (
-            live.http.get(base + expected_row.page, headers={**expected_row.headers, **credential}).text
-            if expected_row.page
-            else None
-        )
-        request = request_of(live.http.build_request, expected_row, base, query, credential, page)
-        return live.http.send(request)
+        base, credential, page = live.url(service, ""), bearer(token), None
+        if expected_row.page:
+            page = live.http.get(base + expected_row.page, headers={**expected_row.headers, **credential}).text
+        return live.http.send(request_of(live.http.build_request, expected_row, base, query, credential, page))
 
     return send
 
 
 def over_cookies(live: Live) -> Send:
-    """To the services' pages, signed in: the token is in the session's cookie, as a browser sends it."""
+    """Return a way to the services' pages as a browser has it: the token is in the session's cookie."""
     through = over_network(live)
 
     def send(service: str, expected_row: Ask, query: Mapping[str, Any], token: str | None) -> httpx.Response:
@@ -128,19 +194,13 @@ def request_of(
     credential: Mapping[str, str],
     page: str | None,
 ) -> httpx.Request:
-    """The request as it goes out; with `page`, the form on it filled in."""
+    """Return the request as it goes out; with `page`, the form on it filled in."""
     headers = {**expected_row.headers, **credential}
     url = f"{base}{expected_row.path}"
     if page is None:
         return build(expected_row.method, url, params=dict(query), json=expected_row.body, headers=headers)
-    return build(
-        expected_row.method, url, data=parsed(page).hidden | expected_row.body, headers={**headers, "Origin": base}
-    )
-
-
-def _is_page(answer: httpx.Response) -> bool:
-    """Return whether the answer may have further pages; a file has none."""
-    return answer.headers["content-type"] == "application/json"
+    form = parsed(page).hidden | expected_row.body
+    return build(expected_row.method, url, data=form, headers={**headers, "Origin": base})
 
 
 def bearer(token: str | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ from tests.e2e.jobs import (
 )
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties, caller, fresh, parties_of
+from tests.e2e.science import upload
 
 Ids = Mapping[str, str]
 _ELEMENT = "<verification_rejected"
@@ -67,10 +68,6 @@ def _claimable(parties: Parties) -> Ids:
 def _awarded(parties: Parties, domain: str = "news") -> Ids:
     ids = _open(parties, domain)
     return {**ids, "contract_id": award(parties, ids["work_id"])}
-
-
-def _judged(parties: Parties) -> Ids:
-    return _attempted(parties, POOR)
 
 
 def _settled(parties: Parties) -> Ids:
@@ -125,11 +122,8 @@ def _unpaid(parties: Parties) -> Ids:
 
 def _uploaded_by_both(parties: Parties) -> str:
     content = fresh("mut_score\n-0.4\n").encode()
-    uploads = (
-        parties.consumer.put("work-publisher", "/v1/artifacts", content),
-        parties.agent.put("verification", "/v1/artifacts", content),
-    )
-    (digest,) = {str(answer.json()["sha256"]) for answer in uploads}
+    digest = upload(parties.consumer, "work-publisher", content)
+    assert upload(parties.agent, "verification", content) == digest
     return digest
 
 
@@ -147,7 +141,7 @@ MAKERS: Mapping[str, Callable[[Parties], Ids]] = {
     "open": _open,
     "claimable": _claimable,
     "awarded": _awarded,
-    "judged": _judged,
+    "judged": lambda parties: _attempted(parties, POOR),
     "settled": _settled,
     "held": _held,
     "filed": _filed,

@@ -1,6 +1,5 @@
 """The canary's contracts: every feedback level, every end, and broken input."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +20,8 @@ DEFICIENT: dict[str, Any] = {
 }
 SUSPECT: dict[str, Any] = {**DECENT, "claimed_metrics": {"word_count": 14}}
 """Output that claims words it does not have: severity major, held."""
-
-
-_STRANGERS = (Audience.AGENT, Audience.CONSUMER)
+_DEADLINE_S = 20
+"""Deadline of the contract that expires: on a busy machine three deliveries come before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,14 @@ def _contracts(parties: Parties, level: FeedbackLevel) -> Iterator[dict[str, str
     yield _held(parties, _contract(parties, level), "release", "passed")
     if level is not FeedbackLevel.CRITERIA:  # the other ends tell agents nothing that depends on the level
         return
+    expiring = _contract(parties, level, deadline_s=_DEADLINE_S)
+    _deliver(parties, expiring, DEFICIENT)
     yield _held(parties, _contract(parties, level), "reject", "failed")
-    yield _expired(parties, level)
     yield _finalised(parties, level)
-    yield _cancelled(parties, level)
+    ids = _contract(parties, level)
+    assert parties.consumer.post("verification", f"/v1/contracts/{ids['contract_id']}/cancel").is_success
+    yield ids
+    yield _until_ended(parties, expiring, "expired")
 
 
 def _contract(parties: Parties, level: FeedbackLevel, **policy: Any) -> dict[str, str]:
@@ -92,6 +94,10 @@ def _passed(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
 
 def _ended(parties: Parties, ids: dict[str, str], status: str, candidate: dict[str, Any]) -> dict[str, str]:
     _deliver(parties, ids, candidate)
+    return _until_ended(parties, ids, status)
+
+
+def _until_ended(parties: Parties, ids: dict[str, str], status: str) -> dict[str, str]:
     until_status(parties.agent, ids["contract_id"], status)
     until_settled(parties.finance, ids["contract_id"])
     return ids
@@ -100,24 +106,13 @@ def _ended(parties: Parties, ids: dict[str, str], status: str, candidate: dict[s
 def _held(parties: Parties, ids: dict[str, str], decision: str, end: str) -> dict[str, str]:
     _deliver(parties, ids, SUSPECT, wait_s=0)
     until_status(parties.agent, ids["contract_id"], "held")
-    crawl_as_agent(parties.agent, ids)
-
+    contract = f"/v1/contracts/{ids['contract_id']}"  # read while it is open
+    for path in (contract, f"{contract}/attempts", f"{contract}/attempts/{ids['attempt_id']}"):
+        assert parties.agent.get("verification", path).is_success
     hold = waiting_hold(parties.operator, ids["contract_id"])
     ids["hold_id"] = str(hold["hold_id"])
     decided(parties.operator, hold, decision)
-    until_status(parties.agent, ids["contract_id"], end)
-    until_settled(parties.finance, ids["contract_id"])
-    return ids
-
-
-def _expired(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
-    ids = _contract(parties, level, deadline_s=2)
-    begun = time.monotonic()
-    _deliver(parties, ids, DEFICIENT)
-    time.sleep(max(2.1 - (time.monotonic() - begun), 0))
-    until_status(parties.agent, ids["contract_id"], "expired")
-    until_settled(parties.finance, ids["contract_id"])
-    return ids
+    return _until_ended(parties, ids, end)
 
 
 def _finalised(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
@@ -132,23 +127,10 @@ def _finalised(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
     return ids
 
 
-def _cancelled(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
-    ids = _contract(parties, level)
-    assert parties.consumer.post("verification", f"/v1/contracts/{ids['contract_id']}/cancel").is_success
-    return ids
-
-
-def crawl_as_agent(agent: Caller, ids: dict[str, str]) -> None:
-    """Read a contract as its agent while it is open; events are read after its end."""
-    contract = f"/v1/contracts/{ids['contract_id']}"
-    for path in (contract, f"{contract}/attempts", f"{contract}/attempts/{ids['attempt_id']}"):
-        assert agent.get("verification", path).is_success
-
-
 def readers_of(played: Played) -> list[Caller]:
     """Return one reader of each role of the contract; for the last one two foreign parties as well."""
     live = played.parties.agent.live
-    strangers = [caller(live, role, fresh("stranger")) for role in _STRANGERS if played.last]
+    strangers = [caller(live, role, fresh("stranger")) for role in (Audience.AGENT, Audience.CONSUMER) if played.last]
     service = caller(live, Audience.SERVICE, fresh("service:probe"))
     parties = played.parties
     return [parties.consumer, parties.agent, parties.finance, parties.operator, service, *strangers]

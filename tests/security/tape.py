@@ -9,8 +9,6 @@ import jwt
 
 from tests.e2e.live import ANSWER_S
 
-_REFUSED = 300
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -47,9 +45,6 @@ class Tape:
     def to(self, *roles: str) -> Iterator[tuple[str, str]]:
         """Return the answers to readers in these roles, as locations for `scan`."""
         return ((str(each), each.text) for each in self.answers if each.role in roles)
-
-    def at(self, *beginnings: str) -> list[Answer]:
-        return [each for each in self.answers if each.path.startswith(beginnings) and each.status < _REFUSED]
 
 
 def _role_of(header: str) -> str:

@@ -12,15 +12,16 @@ import pytest
 
 from aex_cli.suite.service_spec import HOST
 from aex_runtime.settings import RuntimeSettings
-from tests.e2e.live import Live, clean_environment
+from tests.e2e.live import clean_environment
 from tests.security.aftermath import Aftermath
+from tests.security.conftest import TIMEOUT_S
 from tests.security.markers import REVIEWER_KEY
 
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(TIMEOUT_S)]
 OPEN_TO_ALL = {"version", "local-issuer.jwks.json"}
 """The layout's number, and the public key."""
 
 
-@pytest.mark.e2e
 def test_files_and_folders_are_private(aftermath: Aftermath) -> None:
     data_dir = aftermath.live.data_dir
     modes = dict(modes_below(data_dir))
@@ -32,7 +33,6 @@ def test_files_and_folders_are_private(aftermath: Aftermath) -> None:
     assert mode_of(data_dir / "keys" / "local-issuer.pem") == 0o600
 
 
-@pytest.mark.e2e
 def test_minting_before_the_first_start_leaves_private_files(tmp_path: Path) -> None:
     """`aex token` before the first `aex up`, under a permissive umask, makes a private directory."""
     data_dir = tmp_path / "new" / ".aex"
@@ -46,45 +46,32 @@ def test_minting_before_the_first_start_leaves_private_files(tmp_path: Path) -> 
     assert mode_of(data_dir / "keys" / "local-issuer.pem") == 0o600
 
 
-@pytest.mark.e2e
 def test_sockets_listen_on_loopback_only(aftermath: Aftermath) -> None:
     """After the story: a socket that sends is bound by its first datagram."""
-    family = aftermath.live.running.descendants()
     listening = [
-        (each.name(), connection.laddr.ip)
-        for each in family
+        connection.laddr.ip
+        for each in aftermath.live.running.descendants()
         for connection in each.net_connections(kind="inet")
         if connection.status == psutil.CONN_LISTEN or connection.type.name == "SOCK_DGRAM"
     ]
     assert len(listening) >= 4
-    assert {ip for _, ip in listening} <= {"127.0.0.1", "::1"}
-
-
-def test_loopback_is_bound_by_default() -> None:
+    assert {*listening} <= {"127.0.0.1", "::1"}
     assert (HOST, RuntimeSettings.model_fields["host"].default) == ("127.0.0.1", "127.0.0.1")
 
 
-@pytest.mark.e2e
-def test_no_secret_is_in_a_command_line_or_an_environment(live: Live) -> None:
-    """Others on the machine may read command lines; children inherit environments."""
-    pem = (live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
-    for process in live.running.descendants():
-        visible = " ".join([*process.cmdline(), *process.environ().values()])
-        assert pem not in visible
-        assert "eyJ" not in visible
-
-
-@pytest.mark.e2e
-def test_reviewer_key_is_in_no_command_line_and_no_worker(aftermath: Aftermath) -> None:
-    """After the story: every pool has its workers, and their candidates are hostile."""
+def test_no_secret_is_in_a_command_line_or_a_worker(aftermath: Aftermath) -> None:
+    """After the story: others on the machine may read command lines, and workers run hostile candidates."""
+    pem = (aftermath.live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
     family = aftermath.live.running.descendants()
-    workers = [each for each in family if "-I" in each.cmdline()[:3]]
-    assert len(workers) >= 3
     for each in family:
         assert REVIEWER_KEY not in " ".join(each.cmdline())
+        visible = " ".join([*each.cmdline(), *each.environ().values()])
+        assert pem not in visible
+        assert "eyJ" not in visible
+    workers = [each for each in family if "-I" in each.cmdline()[:3]]
+    assert len(workers) >= 3
     for each in workers:
-        reported = {name: value for name, value in each.environ().items() if "AEX" in name or REVIEWER_KEY in value}
-        assert reported == {}
+        assert {name for name, value in each.environ().items() if "AEX" in name or REVIEWER_KEY in value} == set()
 
 
 def modes_below(root: Path) -> Iterator[tuple[str, int]]:

@@ -1,34 +1,23 @@
 """Every route × every role × own and foreign object answers as the table says."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.live import Live
-from tests.security.altered import for_every_role, in_process, without_guard
-from tests.security.apps import all_guards
-from tests.security.asks import ask, ask_crossed
-from tests.security.borrowing import use_of_cursors, use_of_keys
-from tests.security.matrix import (
-    ROLES,
-    TABLE,
-    BadTable,
-    Route,
-    RowKey,
-    admitted,
-    is_public,
-    read_table,
-    uncovered,
-)
-from tests.security.probing import Prober, over_cookies, over_network
+from tests.security.apps import admitting_every_role, all_guards, in_process
+from tests.security.conftest import TIMEOUT_S
+from tests.security.matrix import ROLES, Matrix, admitted, is_public, read_table
+from tests.security.probing import Prober, ask, ask_crossed, over_cookies, over_network
 from tests.security.recipes import RECIPES
-from tests.security.refusing import traces_of_refused_writes
 from tests.security.sides import Side
+from tests.security.strangers import Report, use_cursors, use_keys, write_to_foreign_objects
 
-EXPECTED = read_table(TABLE.read_text(encoding="utf-8"))
-HOLD = RowKey(Route("governance", "GET", "/v1/holds/{hold_id}"))
+pytestmark = pytest.mark.timeout(TIMEOUT_S)
+EXPECTED = read_table()
 _OWN_WORDS = re.compile(r"\b(ctr|work|att|hold|req)_[0-9A-Za-z]+")
 """The request's id, and the object's where a page tells what was asked for."""
 _ATTEMPT_ID = re.compile(r"\b(att)_[0-9A-Za-z]+")
@@ -42,10 +31,11 @@ def prober(live: Live) -> Prober:
 
 def test_routes_rows_requests_and_guards_agree(tmp_path: Path) -> None:
     guards = all_guards(tmp_path / ".aex")
-    assert uncovered(EXPECTED, guards) == []
-    assert {str(key).partition(" ")[2] for key in EXPECTED} == set(RECIPES)
+    assert {key.route for key in EXPECTED} == set(guards)
+    assert {key.recipe for key in EXPECTED} == set(RECIPES)
     for key, cells in EXPECTED.items():
-        assert guards[key.route] == (None if is_public(cells) else admitted(cells)), key
+        guard = guards[key.route]
+        assert (guard and guard.roles) == (None if is_public(cells) else admitted(cells)), key
 
 
 @pytest.mark.e2e
@@ -64,35 +54,18 @@ def test_foreign_object_looks_missing(prober: Prober) -> None:
             foreign = crossed or ask(key, prober.foreign, role, own=False)
             named = _ATTEMPT_ID if crossed else _OBJECT_ID
             nowhere = replace(foreign, path=named.sub(r"\1_01890000000070008000000000000000", foreign.path))
-            answers = [
-                _OWN_WORDS.sub("", prober.send(key.route.service, each, each.query, token).text)
-                for each in (foreign, nowhere)
-            ]
+            answers = [_OWN_WORDS.sub("", prober.request(key, each, token).text) for each in (foreign, nowhere)]
             assert answers[0] == answers[1], key
             compared += nowhere.path != foreign.path
     assert compared > 10
 
 
 @pytest.mark.e2e
-def test_refused_write_changes_nothing(prober: Prober) -> None:
-    """An answer of 404 may come after the deed: what is looked at is the object."""
-    sent, traces = traces_of_refused_writes(prober, EXPECTED)
-    assert traces == []
-    assert sent > 40
-
-
-@pytest.mark.e2e
-def test_cursor_works_only_for_its_reader(prober: Prober) -> None:
-    lent, taken = use_of_cursors(prober, EXPECTED)
-    assert taken == []
-    assert lent > 40
-
-
-@pytest.mark.e2e
-def test_idempotency_key_replays_only_for_its_principal(prober: Prober) -> None:
-    lent, replayed = use_of_keys(prober, EXPECTED)
-    assert replayed == []
-    assert lent > 15
+@pytest.mark.parametrize(("attack", "least"), [(write_to_foreign_objects, 40), (use_cursors, 40), (use_keys, 15)])
+def test_attack_by_another_party_fails(prober: Prober, attack: Callable[[Prober, Matrix], Report], least: int) -> None:
+    attempts, succeeded = attack(prober, EXPECTED)
+    assert succeeded == []
+    assert attempts > least
 
 
 @pytest.mark.e2e
@@ -104,34 +77,20 @@ def test_pages_accept_session_and_bearer_token(prober: Prober, live: Live) -> No
 
 @pytest.mark.e2e
 def test_every_removed_guard_is_detected(prober: Prober, live: Live) -> None:
-    """Check the checker: replace each route's guard by one that admits every role, and by none."""
-    guarded = {key.route: cells for key, cells in EXPECTED.items() if not is_public(cells)}
+    """Check the checker: let each guard admit every role, and then every caller without a token."""
     unnoticed, removed = [], 0
     with in_process(live.data_dir) as there:
         inside = replace(prober, send=there.send)
-        for route, cells in guarded.items():
+        for route, guard in there.guards.items():
+            if guard is None:
+                continue
             rows = {key: each for key, each in EXPECTED.items() if key.route == route}
-            refused = [role.value for role in ROLES if role not in admitted(cells)]
-            for instead, columns in ((for_every_role, refused[:1]), (without_guard, ["anonymous"])):
-                assert list(inside.departures(rows, columns)) == []
-                with there.without_guard(route, instead):
-                    reported = next(inside.departures(rows, columns), None)
-                removed += len(columns)
-                if columns and reported is None:
-                    unnoticed.append(f"{route}: {instead.__name__}")
+            refused = [role.value for role in ROLES if role not in guard.roles][:1]
+            assert list(inside.departures(rows, [*refused, "anonymous"])) == []
+            with admitting_every_role(guard):
+                reported = next(inside.departures(rows, refused), None) if refused else "every role is admitted"
+            open_to_all = replace(prober, send=there.without_authentication(guard).send)
+            removed += len(refused) + 1
+            unnoticed += [route] if None in (reported, next(open_to_all.departures(rows, ["anonymous"]), None)) else []
     assert unnoticed == []
     assert removed > 100
-
-
-def test_route_without_row_and_row_without_route_are_detected() -> None:
-    routes = [key.route for key in EXPECTED]
-    new = Route("settlement", "DELETE", "/v1/settlements")
-    assert uncovered(EXPECTED, [*routes, new]) == ["no row for settlement DELETE /v1/settlements"]
-    assert uncovered(EXPECTED, set(routes) - {HOLD.route}) == ["no route for governance GET /v1/holds/{hold_id}"]
-
-
-@pytest.mark.parametrize("spoilt", [" 401 |  |", " 401 | 200 |", " 401 | 403/perhaps |"])
-def test_invalid_cell_is_refused(spoilt: str) -> None:
-    text = TABLE.read_text(encoding="utf-8").replace(" 401 | 403/403 |", spoilt, 1)
-    with pytest.raises(BadTable):
-        read_table(text)

@@ -40,10 +40,8 @@ thresholds = st.one_of(
 )
 errors = st.none() | st.builds(CriterionError, code=texts | st.just(CUSTOM_METRIC_FAILED), message=texts)
 values = st.none() | st.booleans() | st.integers() | st.floats()
-
-
 members = texts | st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    values | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
@@ -64,77 +62,64 @@ def rejections(draw: st.DrawFn) -> VerificationResult:
     return a_result(verdict=Verdict.REJECTED, success=False).model_copy(update={"criterion_results": found})
 
 
-@st.composite
-def feedbacks(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    reported = {
-        "attempt": draw(st.integers(1, 100)),
-        "max_attempts": draw(st.integers(1, 100)),
-        "level": draw(st.sampled_from(FeedbackLevel)),
-        "code": draw(texts),
-        "message": draw(st.none() | texts),
-        "metadata": draw(st.none() | st.dictionaries(texts, members, max_size=10)),
+REPORTED = st.fixed_dictionaries(
+    {
+        "attempt": st.integers(1, 100),
+        "max_attempts": st.integers(1, 100),
+        "level": st.sampled_from(FeedbackLevel),
+        "code": texts,
+        "message": st.none() | texts,
+        "metadata": st.none() | st.dictionaries(texts, members, max_size=10),
     }
-    return render_feedback(draw(st.none() | rejections()), **reported), reported
+)
 
 
-@given(feedbacks())
-def test_feedback_is_one_well_formed_element_of_at_most_four_kilobytes(made: tuple[str, dict[str, Any]]) -> None:
-    text, reported = made
+def element(text: str) -> ElementTree.Element:
+    """Return the one element that the text must be, of at most four kilobytes."""
     assert len(text.encode("utf-8")) <= MAX_BYTES
     root = ElementTree.fromstring(text)  # noqa: S314 our own text: it must not need a careful parser
-    assert (root.tag, len(root)) == (_ELEMENT, 0)
-    assert set(root.attrib) == {"code", "attempt", "max_attempts"}
-    assert (root.attrib["attempt"], root.attrib["max_attempts"]) == (
-        str(reported["attempt"]),
-        str(reported["max_attempts"]),
-    )
+    assert len(root) == 0
+    return root
 
 
-@given(feedbacks())
-def test_no_value_makes_a_line_of_its_own(made: tuple[str, dict[str, Any]]) -> None:
-    text, reported = made
+@given(st.none() | rejections(), REPORTED)
+def test_feedback_is_one_element_in_which_no_value_begins_a_line(
+    result: VerificationResult | None, reported: dict[str, Any]
+) -> None:
+    text = render_feedback(result, **reported)
+    root = element(text)
+    assert (root.tag, set(root.attrib)) == (_ELEMENT, {"code", "attempt", "max_attempts"})
+    assert [root.attrib[name] for name in ("attempt", "max_attempts")] == [
+        str(reported[name]) for name in ("attempt", "max_attempts")
+    ]
     first, *middle, last = text.splitlines()
     assert first.startswith(f"<{_ELEMENT} code=")
     assert last == f"</{_ELEMENT}>"
-    if reported["level"] is FeedbackLevel.NONE:
-        assert middle == []
-    else:
-        assert middle[0].startswith("Summary: ")
-        assert all(line.startswith("- ") for line in middle[1:])
+    assert bool(middle) is (reported["level"] is not FeedbackLevel.NONE)
+    assert all(line.startswith("- " if number else "Summary: ") for number, line in enumerate(middle))
 
 
 @given(st.lists(st.builds(Problem, path=texts, code=texts, message=texts), max_size=60))
-def test_the_answer_to_an_invalid_output_is_one_well_formed_element_too(problems: list[Problem]) -> None:
+def test_answer_to_an_invalid_output_is_one_element(problems: list[Problem]) -> None:
     text = render_invalid(problems)
-    assert len(text.encode("utf-8")) <= MAX_BYTES
-    root = ElementTree.fromstring(text)  # noqa: S314 our own text
-    assert (root.tag, len(root), root.attrib) == ("output_invalid", 0, {"errors": str(len(problems))})
+    root = element(text)
+    assert (root.tag, root.attrib) == ("output_invalid", {"errors": str(len(problems))})
     assert all(line.startswith("- ") for line in text.splitlines()[1:-1])
 
 
-@given(st.tuples(*[st.integers(0, 10**9)] * 4))
-def test_the_answer_to_a_repeat_is_one_well_formed_element_too(numbers: tuple[int, int, int, int]) -> None:
-    names = ("attempt", "max_attempts", "replays", "max_replays")
-    reported = dict(zip(names, numbers, strict=True))
-    text = render_repeated(**reported)
-    assert len(text.encode("utf-8")) <= MAX_BYTES
-    assert ElementTree.fromstring(text).attrib == {name: str(number) for name, number in reported.items()}  # noqa: S314
+@given(
+    st.fixed_dictionaries(dict.fromkeys(("attempt", "max_attempts", "replays", "max_replays"), st.integers(0, 10**9)))
+)
+def test_answer_to_a_repeated_candidate_is_one_element(reported: dict[str, int]) -> None:
+    assert element(render_repeated(**reported)).attrib == {name: str(number) for name, number in reported.items()}
 
 
 @pytest.mark.parametrize("filler", ["x", "<", "\x00", "\ud800", "\udfff\n", "𝕱", "]]>"])
 def test_megabytes_make_no_more_than_four_kilobytes(filler: str) -> None:
     huge = filler * (1_000_000 // len(filler))
-    reported: dict[str, Any] = {
-        "attempt": 1,
-        "max_attempts": 3,
-        "level": FeedbackLevel.FULL,
-        "code": huge,
-        "message": huge,
-    }
-    problem = Problem(path=huge, code="c", message=huge)
-    for text in (render_feedback(None, **reported, metadata={huge: huge, "x": [huge]}), render_invalid([problem] * 3)):
-        assert len(text.encode("utf-8")) <= MAX_BYTES
-        ElementTree.fromstring(text)  # noqa: S314 our own text
+    reported: dict[str, Any] = {"attempt": 1, "max_attempts": 3, "level": FeedbackLevel.FULL, "code": huge}
+    element(render_feedback(None, **reported, message=huge, metadata={huge: huge, "x": [huge]}))
+    element(render_invalid([Problem(path=huge, code="c", message=huge)] * 3))
 
 
 @given(rejections(), st.sampled_from([FeedbackLevel.NONE, FeedbackLevel.CRITERIA]))
@@ -153,12 +138,15 @@ def test_below_full_no_value_threshold_or_error_message_changes_the_text(
 EXPECTED = SuccessCriteria.model_validate(
     {
         "criteria": [
-            {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.5},
-            {"metric": "bleu_score", "metric_type": "bleu_score", "comparison": "gte", "threshold": 0.2},
-            {"metric": "contains_keywords", "metric_type": "contains", "comparison": "gte", "threshold": 1},
-            {"metric": "matches_pattern", "metric_type": "boolean", "comparison": "eq", "threshold": True},
-            {"metric": "accuracy", "metric_type": "accuracy", "comparison": "gte", "threshold": 0.6},
-            {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 99},
+            {"metric": metric, "metric_type": kind, "comparison": comparison, "threshold": threshold}
+            for metric, kind, comparison, threshold in (
+                ("rougeL", "rouge_score", "gte", 0.5),
+                ("bleu_score", "bleu_score", "gte", 0.2),
+                ("contains_keywords", "contains", "gte", 1),
+                ("matches_pattern", "boolean", "eq", True),
+                ("accuracy", "accuracy", "gte", 0.6),
+                ("word_count", "count", "gte", 99),
+            )
         ]
     }
 )

@@ -22,12 +22,12 @@ class Abuse:
     @property
     def timeout_ms(self) -> int:
         """Little for what never ends; for the rest so much that a busy machine does not end it."""
-        endings = {FaultKind.TIMEOUT: 600, FaultKind.TOO_MUCH_OUTPUT: 1_000, SPENT: 2_500}
-        return endings.get(self.end, 5_000) if isinstance(self.end, FaultKind | frozenset) else 5_000
+        return _TIMEOUTS_MS.get(self.end, 5_000)
 
 
 SPENT = frozenset({FaultKind.TIMEOUT, FaultKind.MEMORY})
 """The end of what uses up both: which one is over first, the machine's load decides."""
+_TIMEOUTS_MS: dict[object, int] = {FaultKind.TIMEOUT: 400, SPENT: 1_200}
 E = FaultKind.EXCEPTION
 NO_SYNTAX = FaultKind.SYNTAX
 
