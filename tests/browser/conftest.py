@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.holdings import Review, reviewed
-from tests.browser.serving import Served, served
-from tests.browser.visiting import Service, Visitor
+from tests.browser.running import Running, Served, served
+from tests.browser.visiting import Visitor
 from tests.services.settlement.ledger_kit import FINANCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -48,7 +48,7 @@ def review(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Review]:
 def open_visitor(browser: Browser) -> Iterator[Callable[..., Visitor]]:
     opened: list[Visitor] = []
 
-    def visitor(service: Service, *, width: int = 1440, scheme: str = "light", language: str = "en-US") -> Visitor:
+    def visitor(service: Running, *, width: int = 1440, scheme: str = "light", language: str = "en-US") -> Visitor:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",

@@ -1,12 +1,11 @@
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.books import BY_HAND, CORRECTED
-from tests.browser.serving import Served
-from tests.browser.visiting import SCHEMES, Visitor
+from tests.browser.running import Served
+from tests.browser.visiting import Visitor
 from tests.services.settlement.ledger_kit import BOT, FINANCE
 
 pytestmark = pytest.mark.e2e
@@ -26,18 +25,16 @@ PATHS = {
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_every_page_is_accessible(open_visitor: OpenVisitor, books: Served, tmp_path: Path, name: str) -> None:
+def test_every_page_is_accessible(open_visitor: OpenVisitor, books: Served, name: str) -> None:
     visitor = open_visitor(books)
     visitor.sign_in(FINANCE, PATHS[name])
-    visitor.check_views(tmp_path, name)
+    visitor.check_views()
 
 
 def test_sign_in_and_the_pages_of_an_agent_are_accessible(open_visitor: OpenVisitor, books: Served) -> None:
-    visitor = open_visitor(books, width=360)
+    visitor = open_visitor(books)
     visitor.open("/dashboard")
-    for scheme in SCHEMES:
-        visitor.page.emulate_media(color_scheme=scheme)
-        assert (visitor.overflow(), visitor.violations()) == (0, [])
+    visitor.check_views()
     visitor.sign_in(BOT)
     for path in ("/dashboard", "/dashboard/accounts/agent:bot", f"/dashboard/settlements/{BY_HAND}"):
         visitor.open(path)

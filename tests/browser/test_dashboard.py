@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.books import BY_HAND, CORRECTED, NASTY
-from tests.browser.serving import Served, served
+from tests.browser.running import served
 from tests.browser.visiting import Visitor
-from tests.services.settlement.ledger_kit import ACME, FINANCE
+from tests.services.settlement.ledger_kit import FINANCE
 
 pytestmark = pytest.mark.e2e
 OpenVisitor = Callable[..., Visitor]
@@ -98,23 +98,6 @@ def test_downloaded_file_equals_the_page(finance: Visitor, tmp_path: Path) -> No
         rows = list(csv.DictReader(file))
     assert {row["currency"] for row in rows} == {"USD"}
     assert displayed == f"${sum(Decimal(row['total']) for row in rows)}"
-
-
-def test_money_has_the_format_of_the_language(open_visitor: OpenVisitor, books: Served) -> None:
-    visitor = open_visitor(books, language="de-DE")
-    visitor.sign_in(FINANCE, f"/dashboard/settlements/{BY_HAND}")
-    expect(visitor.page.locator(".sum")).to_have_text("0,085\xa0$")
-
-
-def test_consumer_sees_only_its_own_accounts(open_visitor: OpenVisitor, books: Served) -> None:
-    visitor = open_visitor(books)
-    visitor.sign_in(ACME)
-    page = visitor.page
-    expect(page.get_by_role("region", name="Consumers by total")).to_have_count(0)
-    page.get_by_role("link", name="Account", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("consumer:acme")
-    assert visitor.open("/dashboard/accounts") == 403
-    assert visitor.open("/dashboard/accounts/consumer:globex") == 404
 
 
 def test_error_page_names_the_cause_and_leads_back(finance: Visitor) -> None:

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from aex_models.audiences import Audience
 from aex_runtime.identity.principals import Principal
-from tests.browser.serving import Served, served
+from tests.browser.running import Served, served
 from tests.browser.visiting import Visitor
 from tests.services.settlement.ledger_kit import ACME, FINANCE
 
@@ -56,16 +56,6 @@ def test_expired_session_leads_to_sign_in(open_visitor: OpenVisitor, tmp_path: P
         visitor.page.get_by_role("button", name="Show").click()
         expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Sign in")
         expect(visitor.page.get_by_role("status")).to_contain_text("Your session has ended")
-
-
-def test_form_with_a_foreign_csrf_token_is_refused(finance: Visitor) -> None:
-    page = finance.page
-    page.evaluate("document.querySelector('form.leave [name=csrf]').value = '0'.repeat(64)")
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Forbidden")
-    expect(page.get_by_role("alert")).to_contain_text("This form is out of date", ignore_case=True)
-    finance.open("/dashboard")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
 
 
 def test_form_on_another_site_is_refused_and_a_link_keeps_the_session(finance: Visitor) -> None:

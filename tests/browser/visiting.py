@@ -1,35 +1,25 @@
 """Visitor of a service with a browser."""
 
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Page
 
 from aex_runtime.identity.principals import Principal
+from tests.browser.running import Running
 
 _EXPECTED = "Failed to load resource: the server responded with a status of 4"
 """Console message of the browser for a 404; tests look at the page itself."""
 
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-WIDTHS = (1440, 360)
+VIEWS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1440), ("dark", 360))
 _REDRAWN_MS = 200
 """Time after which a chart is redrawn for another width."""
-
-
-class Service(Protocol):
-    """A running service, and who it lets in."""
-
-    @property
-    def url(self) -> str: ...
-
-    def token(self, who: Principal) -> str: ...
 
 
 class Visitor:
     """Browser window on a service, with the errors and warnings of its console."""
 
-    def __init__(self, service: Service, page: Page) -> None:
+    def __init__(self, service: Running, page: Page) -> None:
         self.service, self.page = service, page
         self.complaints: list[str] = []
         page.on("console", self._record_message)
@@ -56,17 +46,19 @@ class Visitor:
         """By how many pixels the page is wider than its window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
-    def check_views(self, folder: Path, name: str) -> None:
-        """Check accessibility and width in both colour schemes, wide and narrow, with details closed and open."""
-        for scheme in SCHEMES:
+    def check_views(self) -> None:
+        """Check the width of the page in both windows, and accessibility in both colour schemes.
+
+        The wide page is light with its details closed, the narrow one dark with them open.
+        """
+        for scheme, width in VIEWS:
             self.page.emulate_media(color_scheme=scheme)
-            for width in WIDTHS:
-                self.page.set_viewport_size({"width": width, "height": 900})
-                self.page.wait_for_timeout(_REDRAWN_MS)
-                self.page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
-                assert self.overflow() == 0, (scheme, width)
-                assert self.violations() == [], (scheme, width)
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.page.wait_for_timeout(_REDRAWN_MS)
+            assert self.overflow() == 0, (scheme, width)
+            assert self.violations() == [], (scheme, width)
             self.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert self.overflow() == 0, "with details open"
 
     def without_scripts(self) -> Page:
         """Return a page of the same session without JavaScript; its context stays open."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
@@ -31,6 +32,7 @@ class Counter:
     ledger: LedgerKit
     client: httpx.AsyncClient
     issuer: LocalIssuer
+    app: FastAPI
 
     async def ask(self, who: Principal | None, path: str, **params: Any) -> httpx.Response:
         """GET as this caller; None carries no token."""
@@ -85,7 +87,7 @@ async def open_counter(ledger: LedgerKit, folder: Path) -> AsyncIterator[Counter
     app = create_app(Settings(data_dir=folder), backends)
     issuer = LocalIssuer(local_key(open_data_dir(folder)), deps.clock, deps.ids)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://settlement") as client:
-        yield Counter(ledger, client, issuer)
+        yield Counter(ledger, client, issuer, app)
 
 
 def balances(rows: Any) -> dict[str, str]:
