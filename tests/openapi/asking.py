@@ -57,11 +57,11 @@ def request_as(
 ) -> RoleAnswers:
     objects = Objects(live)
     document: Mapping[str, Any] = live.http.get(live.url(service, "/openapi.json")).json()
-    base, token = live.url(service, ""), objects.callers[role].token
     known = _of(document, objects)
     if only is not None:  # few operations, which refused the roles before
         known, scope = _narrowed(known, only), replace(scope, examples=scope.examples * _MORE)
-    return RoleAnswers(service, role, send_requests(document, base, token, scope, known, only))
+    token = objects.callers[role].token
+    return RoleAnswers(service, role, send_requests(document, live.url(service, ""), token, scope, known, only))
 
 
 def until(live: Live, requests: int, scope: Scope) -> Iterator[RoleAnswers]:
@@ -77,24 +77,16 @@ def table(rows: list[RoleAnswers]) -> str:
     lines = [("service", "role", "operations", "requests", "statuses")]
     for each in rows:
         counts = ", ".join(f"{status}: {count}" for status, count in each.answers.by_status().items())
-        operations = str(len(each.answers.operations()))
-        lines.append((each.service, each.role.value, operations, str(each.answers.requests), counts))
+        numbers = (str(len(each.answers.operations())), str(each.answers.requests))
+        lines.append((each.service, each.role.value, *numbers, counts))
     lines.append(("all", "", "", str(sum(each.answers.requests for each in rows)), ""))
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
-    return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[4]]).rstrip()
-        for line in lines
-    )
+    return "\n".join("{:<16}{:<10}{:<12}{:<10}{}".format(*line).rstrip() for line in lines)
 
 
 def _of(document: Mapping[str, Any], objects: Objects) -> dict[str, list[str]]:
-    operations = [
-        (f"{method.upper()} {path}", operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    ]
-    names = {each["name"] for _, operation in operations for each in operation.get("parameters", ())}
-    labels = {label for label, _ in operations}
+    labels = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    names = {each["name"] for operation in operations for each in operation.get("parameters", ())}
     known = objects.known.items()
     return {name: list(values) for name, values in known if name in names or name.partition("#")[0] in labels}
 

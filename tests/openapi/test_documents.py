@@ -7,7 +7,7 @@ from tests.openapi.asking import ASKERS, RoleAnswers, request_all, table, unlimi
 from tests.openapi.hostile import SHUT, Scope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
-REQUESTS = 5_000
+REQUESTS = 4_000
 """Part of the requests of `make hostile`, which takes a quarter of an hour."""
 
 
@@ -19,19 +19,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture(scope="module")
 def rows(live: Live, request: pytest.FixtureRequest) -> list[RoleAnswers]:
-    found = list(request_all(live, Scope(examples=8)))
+    found = list(request_all(live, Scope(examples=4)))
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         request.config.get_terminal_writer().line(f"\n{table(found)}")
     return found
 
 
-def test_no_response_violates_its_document(rows: list[RoleAnswers], live: Live) -> None:
+def test_thousands_of_requests_are_answered_as_documented(rows: list[RoleAnswers], live: Live) -> None:
     broken = [(each.service, each.role.value, *told) for each in rows for told in each.answers.failures.items()]
     assert broken == []
     assert live.breakdowns() == []
-
-
-def test_thousands_of_requests_were_answered(rows: list[RoleAnswers]) -> None:
     assert sum(each.answers.requests for each in rows) >= REQUESTS
     assert {each.service for each in rows} == set(ASKERS)
     assert [(each.service, status) for each in rows for status in each.answers.by_status() if status >= 500] == []

@@ -1,62 +1,45 @@
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-import uvicorn
 from fastapi import FastAPI, Response
 
-from tests.e2e.jobs import eventually
-from tests.libs.cli.suites import free_ports
+from tests.browser.running import Running, running
 from tests.openapi.explained import is_explained
-from tests.openapi.hostile import Answers, Scope, send_requests
+from tests.openapi.hostile import Scope, send_requests
+
+VIOLATIONS = {
+    "status_code_conformance": Response(status_code=418),
+    "not_a_server_error": Response(status_code=500),
+    "content_type_conformance": Response("{}", media_type="text/plain"),
+    "response_schema_conformance": Response("[]", media_type="application/json"),
+}
 
 
-@contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    port = free_ports(1)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        eventually(lambda: server.started or None, what="the server")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-def answers_of(answer: Response, **described: Any) -> Answers:
-    app = FastAPI()
-
-    @app.get("/thing", responses={200: {"content": {"application/json": {"schema": described}}}})
+def endpoint(answer: Response) -> Callable[[], Awaitable[Response]]:
     async def thing() -> Response:
         return answer
 
-    with served(app) as url:
-        return send_requests(app.openapi(), url, "none", Scope(examples=2))
+    return thing
 
 
-def test_conforming_service_passes() -> None:
-    found = answers_of(Response("{}", media_type="application/json"), type="object")
-    assert found.failures == {}
-    assert found.by_status()[200] > 0
+def test_violations_are_detected_and_conforming_answers_pass() -> None:
+    app = FastAPI()
+    described: dict[int | str, dict[str, Any]] = {
+        200: {"content": {"application/json": {"schema": {"type": "object"}}}}
+    }
+    for name, answer in {**VIOLATIONS, "good": Response("{}", media_type="application/json")}.items():
+        app.get(f"/{name}", responses=described)(endpoint(answer))
 
+    @asynccontextmanager
+    async def application(_: Running) -> AsyncIterator[FastAPI]:
+        yield app
 
-@pytest.mark.parametrize(
-    ("answer", "check"),
-    [
-        (Response(status_code=418), "status_code_conformance"),
-        (Response(status_code=500), "not_a_server_error"),
-        (Response("{}", media_type="text/plain"), "content_type_conformance"),
-        (Response("[]", media_type="application/json"), "response_schema_conformance"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_violations_are_detected(answer: Response, check: str) -> None:
-    found = answers_of(answer, type="object")
-    assert f"GET /thing: {check}" in found.failures
+    with running(Running, application) as service:
+        found = send_requests(app.openapi(), service.url, "none", Scope(examples=2))
+    assert {f"GET /{check}: {check}" for check in VIOLATIONS} <= found.failures.keys()
+    assert [each for each in found.failures if each.startswith("GET /good")] == []
+    assert found.statuses["GET /good", 200] > 0
 
 
 def test_only_semantic_refusals_are_explained() -> None:
