@@ -135,6 +135,8 @@ class Dispatcher:
 
     def on_answer(self, child: WorkerProcess, body: bytes) -> None:
         """Handle a worker's answer; decode a large one in a thread."""
+        if child not in self.busy:
+            return  # closed before the answer arrived
         self.busy[child].deadline.cancel()
         if len(body) <= INLINE_BYTES:
             self._finish(child, _read(body))
