@@ -34,6 +34,13 @@ def who(payload: dict[str, Any]) -> dict[str, Any]:
     return {"pid": os.getpid(), "tag": payload.get("tag")}
 
 
+def hold(payload: dict[str, Any]) -> dict[str, Any]:
+    """Run until the file is deleted, then return the tag."""
+    while Path(payload["file"]).exists():
+        time.sleep(0.005)
+    return {"tag": payload["tag"]}
+
+
 def fail(payload: dict[str, Any]) -> dict[str, Any]:
     raise ValueError(payload["message"])
 
@@ -66,13 +73,6 @@ def native(payload: dict[str, Any]) -> dict[str, Any]:
     return {"digits": (3 ** payload["power"]) % 10}
 
 
-def burn(payload: dict[str, Any]) -> dict[str, Any]:
-    until = time.monotonic() + payload["seconds"]
-    while time.monotonic() < until:
-        sum(range(1000))
-    return {}
-
-
 def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
     """Ask for memory without end, and touch it. Keeps what it has where told to survive the refusal."""
     kept = _kept if payload.get("keep") else []
@@ -81,14 +81,16 @@ def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
     return {"held": len(kept)}
 
 
-def sit_on_memory(payload: dict[str, Any]) -> dict[str, Any]:
-    """Take all that is given, and then stay with it."""
+def take_all_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    """Allocate until refused; return the largest resident size of this process in bytes."""
+    del payload
     try:
         while True:
             _kept.append(bytearray(1 << 20))
     except MemoryError:
-        time.sleep(payload["sleep_s"])
-    return {}
+        _kept.clear()
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return {"most": int(status.partition("VmHWM:")[2].split()[0]) << 10}
 
 
 def leak(payload: dict[str, Any]) -> dict[str, Any]:

@@ -1,24 +1,36 @@
 import asyncio
 import os
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.confinement.settings import JobCrashed, JobOutOfMemory, JobTimeout
 from tests.libs.outcomes.confinement.service import JOBS, children_of, confined_children
 
-_NAMES = ("echo", "who", "loop", "native", "eat_memory", "sit_on_memory", "exit_hard", "segfault", "abort", "garbage")
+_NAMES = (
+    "echo",
+    "who",
+    "loop",
+    "native",
+    "hold",
+    "eat_memory",
+    "take_all_memory",
+    "exit_hard",
+    "segfault",
+    "abort",
+    "garbage",
+)
 ALL = [JOBS + name for name in (*_NAMES, "speak_later", "close_pipe_and_stay")]
 MEGABYTE = 1 << 20
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    """Wait for what happens in the background; fails after 20 s."""
-    async with asyncio.timeout(20):
+    """Wait for what happens in the background; fail after 90 s."""
+    async with asyncio.timeout(90):
         while not reached():  # noqa: ASYNC110 what is waited for has no event
             await asyncio.sleep(0.01)
 
@@ -37,7 +49,7 @@ async def test_an_endless_loop_is_killed_at_its_deadline_while_others_are_served
         assert await pool.run(JOBS + "echo", {"a": 1}) == {"a": 1}
     with pytest.raises(JobTimeout):
         await stuck
-    assert 0.4 <= time.monotonic() - started < 5
+    assert time.monotonic() - started >= 0.4
 
 
 async def test_one_long_operation_of_the_interpreter_itself_is_killed(pool: WorkerPool) -> None:
@@ -60,10 +72,30 @@ async def test_all_workers_stuck_at_once_are_all_replaced(pool: WorkerPool) -> N
     assert all(isinstance(end, JobTimeout) for end in ends)
 
 
-async def test_the_deadline_counts_from_the_start_of_a_job_and_not_from_its_waiting() -> None:
-    async with WorkerPool(1, jobs=ALL, job_timeout_s=1.0, spares=0) as pool:
-        answers = await asyncio.gather(*(pool.run(JOBS + "who", {"tag": n, "sleep_s": 0.4}) for n in range(4)))
-    assert [answer["tag"] for answer in answers] == [0, 1, 2, 3]
+class HastenedLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can be set forward."""
+
+    ahead_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead_s
+
+
+def test_the_deadline_counts_from_the_start_of_a_job_and_not_from_its_waiting() -> None:
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, HastenedLoop)
+        async with WorkerPool(1, jobs=ALL, spares=0) as pool:
+            with tempfile.NamedTemporaryFile() as file:
+                first = asyncio.create_task(pool.run(JOBS + "hold", {"file": file.name, "tag": 1}, timeout_s=600))
+                second = asyncio.create_task(pool.run(JOBS + "echo", {}, timeout_s=60))
+                await asyncio.sleep(0)
+                loop.ahead_s = 300.0
+                await asyncio.sleep(0.01)
+            assert (await first, await second) == ({"tag": 1}, {})
+
+    with asyncio.Runner(loop_factory=HastenedLoop) as runner:
+        runner.run(story())
 
 
 async def test_a_memory_bomb_is_refused_its_memory(pool: WorkerPool) -> None:
@@ -73,20 +105,8 @@ async def test_a_memory_bomb_is_refused_its_memory(pool: WorkerPool) -> None:
 
 
 async def test_a_worker_never_holds_twice_its_memory_limit(pool: WorkerPool) -> None:
-    greedy = asyncio.create_task(pool.run(JOBS + "sit_on_memory", {"sleep_s": 0.6}))
-    most = 0
-    while not greedy.done():
-        most = max(most, *map(_resident, confined_children()))
-        await asyncio.sleep(0.02)
-    await greedy
+    most = (await pool.run(JOBS + "take_all_memory", {}))["most"]
     assert 100 * MEGABYTE < most < 256 * MEGABYTE
-
-
-def _resident(worker: psutil.Process) -> int:
-    try:
-        return int(worker.memory_info().rss)
-    except psutil.NoSuchProcess:
-        return 0
 
 
 async def test_a_worker_that_exits_is_a_crash_with_its_status(pool: WorkerPool) -> None:
@@ -132,7 +152,7 @@ async def test_garbage_on_the_pipe_is_a_crash(pool: WorkerPool, written: bytes) 
 async def test_an_answer_sent_between_jobs_is_unrequested_and_its_worker_goes() -> None:
     async with WorkerPool(1, jobs=ALL, spares=0) as pool:
         speaker = (await pool.run(JOBS + "speak_later", {"after_s": 0.05}))["pid"]
-        await asyncio.sleep(0.3)
+        await until(lambda: speaker not in children_of(os.getpid()))
         answer = await pool.run(JOBS + "who", {"tag": "mine"})
     assert answer["tag"] == "mine"
     assert answer["pid"] != speaker

@@ -81,8 +81,8 @@ def test_workers_die_with_their_service_whatever_they_are_doing(by: str) -> None
         assert len(workers) == 3
         assert all(psutil.pid_exists(pid) for pid in workers)
         service.kill() if by == "SIGKILL" else service.terminate()
-        service.wait(10)
-        assert _gone(workers, within_s=2)
+        service.wait(60)
+        assert _gone(workers, within_s=60)
 
 
 def _first_json(service: "subprocess.Popen[str]") -> str:
@@ -123,8 +123,8 @@ def test_where_the_kernel_sends_no_signal_a_worker_watches_its_parent() -> None:
         watched = int(parent.stdout.readline())
         assert _lives(watched)
         parent.kill()
-        parent.wait(10)
-        assert _gone([watched], within_s=5)
+        parent.wait(60)
+        assert _gone([watched], within_s=60)
 
 
 def _public_python() -> str | None:
@@ -150,7 +150,7 @@ def test_the_pool_works_as_root_and_as_an_unprivileged_user_and_its_workers_are_
         extra_groups=[],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=True,
     )
     report = json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))

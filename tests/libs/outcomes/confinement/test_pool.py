@@ -1,9 +1,11 @@
 import asyncio
 import os
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
@@ -20,14 +22,33 @@ from aex_outcomes.confinement.settings import (
 )
 from tests.libs.outcomes.confinement.service import JOBS, children_of
 
-NAMES = ("echo", "echo_async", "who", "fail", "exit_interpreter", "not_json", "not_a_dict", "big_integer", "chatter")
-ALL = [JOBS + name for name in (*NAMES, "huge", "leak", "warmed", "use_thread", "burn", "loop")]
+NAMES = (
+    "echo",
+    "echo_async",
+    "who",
+    "hold",
+    "fail",
+    "exit_interpreter",
+    "not_json",
+    "not_a_dict",
+    "big_integer",
+    "chatter",
+)
+ALL = [JOBS + name for name in (*NAMES, "huge", "leak", "warmed", "use_thread", "loop")]
 
 
 @pytest.fixture
 async def pool() -> AsyncIterator[WorkerPool]:
     async with WorkerPool(2, jobs=ALL, memory_mb=256) as opened:
         yield opened
+
+
+async def start_holding(pool: WorkerPool, file: str, tags: Iterable[int]) -> list[asyncio.Task[dict[str, Any]]]:
+    """Submit jobs that run until the file is deleted."""
+    runs = (pool.run(JOBS + "hold", {"file": file, "tag": tag}, timeout_s=600) for tag in tags)
+    jobs = [asyncio.create_task(run) for run in runs]
+    await asyncio.sleep(0)  # each task runs up to its submission; no answer is read in between
+    return jobs
 
 
 async def test_a_job_returns_what_its_function_returned(pool: WorkerPool) -> None:
@@ -119,19 +140,19 @@ async def test_a_hundred_jobs_at_once_on_two_workers_each_get_their_own_answer(p
 
 
 async def test_no_more_jobs_run_at_once_than_the_size(pool: WorkerPool) -> None:
-    jobs = [asyncio.create_task(pool.run(JOBS + "who", {"sleep_s": 0.05})) for _ in range(6)]
-    await asyncio.sleep(0.01)
-    assert (pool.running, pool.waiting, pool.alive) == (2, 4, 3)
+    with tempfile.NamedTemporaryFile() as file:
+        jobs = await start_holding(pool, file.name, range(6))
+        assert (pool.running, pool.waiting, pool.alive) == (2, 4, 3)
     await asyncio.gather(*jobs)
     assert (pool.running, pool.waiting) == (0, 0)
 
 
 async def test_a_full_queue_refuses_at_once_and_recovers() -> None:
     async with WorkerPool(1, jobs=ALL, queue_limit=2, spares=0) as pool:
-        jobs = [asyncio.create_task(pool.run(JOBS + "who", {"tag": n, "sleep_s": 0.1})) for n in range(3)]
-        await asyncio.sleep(0.02)
-        with pytest.raises(PoolBusy):
-            await pool.run(JOBS + "who", {})
+        with tempfile.NamedTemporaryFile() as file:
+            jobs = await start_holding(pool, file.name, range(3))
+            with pytest.raises(PoolBusy):
+                await pool.run(JOBS + "who", {})
         assert [answer["tag"] for answer in await asyncio.gather(*jobs)] == [0, 1, 2]
         assert await pool.run(JOBS + "echo", {}) == {}
 
@@ -140,26 +161,26 @@ async def test_a_queue_with_many_jobs_does_not_hold_up_another() -> None:
     finished: list[str] = []
 
     async def one(pool: WorkerPool, queue: str) -> None:
-        await pool.run(JOBS + "who", {"sleep_s": 0.01}, queue=queue)
+        await pool.run(JOBS + "who", {}, queue=queue)
         finished.append(queue)
 
     async with WorkerPool(1, jobs=ALL, spares=0) as pool:
         many = [asyncio.create_task(one(pool, "many")) for _ in range(20)]
-        await asyncio.sleep(0.005)
-        await one(pool, "one")
-        assert finished.count("many") <= 3
-        await asyncio.gather(*many)
+        await asyncio.sleep(0)  # all are submitted, and no answer was read
+        await asyncio.gather(*many, one(pool, "one"))
+    assert finished.index("one") == 2
 
 
 async def test_a_job_cancelled_while_it_waits_never_runs_and_the_others_do(pool: WorkerPool) -> None:
-    running = [asyncio.create_task(pool.run(JOBS + "who", {"tag": n, "sleep_s": 0.05})) for n in range(2)]
-    waiting = asyncio.create_task(pool.run(JOBS + "loop", {}))
-    last = asyncio.create_task(pool.run(JOBS + "who", {"tag": "last"}))
-    await asyncio.sleep(0.01)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert pool.waiting == 1
+    with tempfile.NamedTemporaryFile() as file:
+        running = await start_holding(pool, file.name, range(2))
+        waiting = asyncio.create_task(pool.run(JOBS + "loop", {}))
+        last = asyncio.create_task(pool.run(JOBS + "who", {"tag": "last"}))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert pool.waiting == 1
     assert [answer["tag"] for answer in await asyncio.gather(*running, last)] == [0, 1, "last"]
 
 
@@ -167,7 +188,7 @@ async def test_answers_are_never_mixed_up_by_cancelled_jobs() -> None:
     async with WorkerPool(1, jobs=ALL, spares=0) as pool:
         for round_ in range(20):
             given_up = asyncio.create_task(pool.run(JOBS + "who", {"tag": f"given up {round_}", "sleep_s": 0.005}))
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
             given_up.cancel()
             assert (await pool.run(JOBS + "who", {"tag": round_}))["tag"] == round_
 
@@ -205,7 +226,7 @@ async def test_closing_ends_running_and_waiting_jobs_and_leaves_no_process() -> 
     workers = children_of(os.getpid()) - before
     assert len(workers) == 3
     jobs = [asyncio.create_task(pool.run(JOBS + "loop", {})) for _ in range(4)]
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)
     await pool.close()
     assert all(isinstance(end, PoolClosed) for end in await asyncio.gather(*jobs, return_exceptions=True))
     assert not workers & children_of(os.getpid())

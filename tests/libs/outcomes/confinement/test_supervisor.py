@@ -24,10 +24,10 @@ def test_use_grows_with_work_and_an_unknown_process_has_none() -> None:
 async def test_a_killed_job_is_reported_with_what_it_used_and_not_with_what_others_kept_from_it() -> None:
     used = []
     jobs = [JOBS + "who", JOBS + "loop"]
-    async with WorkerPool(1, jobs=jobs, memory_mb=128, grace_s=0.05) as pool:
+    async with WorkerPool(1, jobs=jobs, memory_mb=128, grace_s=0, nice=0) as pool:
         for job, payload in ((jobs[1], {}), (jobs[0], {"sleep_s": 60})):
             with pytest.raises(JobTimeout) as killed:
-                await pool.run(job, payload, timeout_s=0.5)
+                await pool.run(job, payload, timeout_s=1.0)
             used.append(killed.value.cpu_seconds)
     busy, kept_waiting = used
     assert busy is not None

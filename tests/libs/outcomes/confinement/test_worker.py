@@ -25,7 +25,7 @@ def serving(known: dict[str, Job]) -> Iterator[socket.socket]:
         thread.start()
         yield own_end
         own_end.shutdown(socket.SHUT_WR)
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 
