@@ -47,23 +47,9 @@ def test_every_entry_names_types_and_can_be_displayed() -> None:
     assert MetricEntry in ALLOWED
 
 
-def test_another_peoples_extractor_needs_no_change_of_the_engine() -> None:
-    assert "shouting" in catalog(mine={"class": f"{SAMPLES}:Sample"})
-
-
-def test_two_extractors_cannot_claim_one_metric() -> None:
-    with pytest.raises(InvalidConfig, match="latency_ms is already computed by latency"):
-        catalog(mine={"class": f"{SAMPLES}:Sample", "config": {"metrics": ["latency_ms"]}})
-
-
 def test_entries_and_supported_metrics_must_agree() -> None:
     with pytest.raises(InvalidConfig, match="whispering"):
         catalog(mine={"class": f"{SAMPLES}:Undescribed"})
-
-
-def test_an_unknown_metric_has_no_entry() -> None:
-    with pytest.raises(UnknownMetric, match=r"^Unknown metric: nope$"):
-        Catalog.of().entry("nope")
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,6 @@ def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
     assert parse_config(config.as_json()) == config
 
 
-def test_without_a_file_all_defaults_hold() -> None:
-    assert load_config(None) == OutcomeConfig()
-
-
 @pytest.mark.parametrize(
     ("raw", "path"),
     [

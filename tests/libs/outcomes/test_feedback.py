@@ -90,10 +90,6 @@ async def test_thresholds_in_words(expected: tuple[str, str, Any], line: str) ->
     assert feedback(found, FeedbackLevel.FULL).splitlines()[2] == f"- {line}"
 
 
-def test_a_missing_metric_is_reported_from_an_unmet_one() -> None:
-    assert "- m0: not met (metric_missing)" in feedback(result(CriterionError(code="metric_missing", message="")))
-
-
 def test_why_a_secret_metric_has_no_value_is_reported_at_full_alone_unless_the_candidate_lacks_it() -> None:
     found = result(CriterionError(code="prediction_count"), CriterionError(code="metric_missing"))
     hidden = tuple(each.model_copy(update={"secret": True}) for each in found.criterion_results)

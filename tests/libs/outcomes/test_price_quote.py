@@ -2,7 +2,6 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,23 +40,6 @@ def test_the_maximum_names_the_case_that_reaches_it() -> None:
     assert found.maximum.met == ("latency_ms", "word_count")
     assert (float(found.maximum.base), float(found.maximum.bonus), found.maximum.unmet) == (1, 4, ())
     assert found.minimum.unmet == ("latency_ms", "word_count")
-
-
-@pytest.mark.parametrize(("policy", "maximum"), [("on_success", 4), ("per_criterion", 4)])
-def test_exclusive_bonuses_are_never_added_up(policy: str, maximum: int) -> None:
-    expected = criteria(
-        criterion("latency_ms", "lte", 100, bonus="3"),
-        criterion("latency_ms", "gt", 100, bonus="2"),
-        aggregation="any",
-        bonus_policy=policy,
-    )
-    assert totals(quote(expected, budget())) == (0, maximum)
-
-
-def test_under_all_exclusive_criteria_never_succeed_and_earn_no_bonus() -> None:
-    expected = criteria(criterion("latency_ms", "lte", 100, bonus="3"), criterion("latency_ms", "gt", 100, bonus="2"))
-    assert totals(quote(expected, budget())) == (0, 1)
-    assert totals(quote(expected, budget(base_policy="on_success"))) == (0, 1)
 
 
 def test_an_operators_release_is_a_reachable_outcome() -> None:

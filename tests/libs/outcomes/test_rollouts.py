@@ -38,10 +38,6 @@ def test_steps_without_a_reward_bring_none_beside_one_that_does() -> None:
     assert counted(an_episode(None, None, 1.0)) == RolloutRecount((1.0,), 1.0, 3, consistent=True)
 
 
-def test_rewards_of_zero_are_rewards() -> None:
-    assert counted(an_episode(0.0, 0.0)) == RolloutRecount((0.0,), 0.0, 2, consistent=True)
-
-
 @pytest.mark.parametrize("episodes", [[], [an_episode(length=3, **LEFT_OUT)], [an_episode()]])
 def test_without_any_step_nothing_is_reported(episodes: list[dict[str, Any]]) -> None:
     assert counted(*episodes, episode_returns=[1.0] * len(episodes), mean_return=1.0, num_steps=3) == NOTHING
@@ -98,7 +94,7 @@ def test_rewards_added_up_in_single_precision_are_consistent() -> None:
     assert counted(an_episode(*[0.1] * 10_000), episode_returns=[988.5], mean_return=988.5).consistent is False
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_thousand_rewards_that_cancel_out_may_be_added_up_in_single_precision(seed: int) -> None:
     drawn = numpy.random.default_rng(seed).normal(0, 1, 500).astype(numpy.float32)
     rewards = numpy.concatenate([drawn, numpy.sort(-drawn)])
@@ -140,12 +136,6 @@ def test_over_an_exact_zero_only_what_arithmetic_loses_is_consistent() -> None:
         ((0.0, 0.0), 0.0, True),
     ):
         assert counted(an_episode(*steps), episode_returns=[claim], mean_return=claim).consistent is consistent
-
-
-def test_rewards_that_cancel_out_allow_what_their_size_allows() -> None:
-    near = ALLOWANCE / 2
-    assert counted(an_episode(1.0, -1.0), episode_returns=[near], mean_return=near).consistent is True
-    assert counted(an_episode(0.0, 0.0), episode_returns=[near], mean_return=near).consistent is False
 
 
 def test_rewards_beyond_all_doubles_bear_nothing_out() -> None:
@@ -259,13 +249,6 @@ def test_what_is_no_rollout_has_no_score_and_raises_nothing(payload: Any) -> Non
     assert score_or_zero(payload) == 0.0
 
 
-def test_absent_and_zero_differ_until_a_caller_treats_them_equally() -> None:
-    absent: dict[str, Any] = {"metrics": {}}
-    zero = {"metrics": {"mean_return": 0.0}}
-    assert (score_rollout(absent), score_rollout(zero)) == (None, 0.0)
-    assert score_or_zero(absent) == score_or_zero(zero) == 0.0
-
-
 def test_an_old_payload_without_a_mean_is_scored_though_it_is_no_valid_rollout() -> None:
     payload = a_rollout(an_episode(0.5, 1.0), an_episode(0.5))
     del payload["metrics"]["mean_return"]
@@ -311,8 +294,3 @@ def test_a_score_is_a_finite_number_or_absent_whatever_comes(metrics: dict[str, 
     if found.value is not None:
         assert type(found.value) is float
         assert math.isfinite(found.value)
-
-
-@given(POINTERS, st.floats(allow_nan=False, allow_infinity=False))
-def test_nothing_comes_before_a_mean_return(metrics: dict[str, Any], mean: float) -> None:
-    assert score_rollout({"metrics": metrics | {"mean_return": mean}}) == mean

@@ -2,11 +2,8 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from aex_models.results import Verdict, VerificationResult
-from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
-from aex_outcomes.config import InvalidConfig
 from aex_outcomes.engine.job import verify_candidate
 
 PAYLOAD: dict[str, Any] = {
@@ -24,8 +21,6 @@ PAYLOAD: dict[str, Any] = {
     "platform_latency_ms": 8,
     "config": None,
 }
-
-CRITERIA: list[dict[str, Any]] = PAYLOAD["success_criteria"]["criteria"]
 
 
 def run(**changes: Any) -> dict[str, Any]:
@@ -70,29 +65,7 @@ def test_a_bare_text_reaches_governance_though_no_metric_measures_it() -> None:
     assert answer["result"]["criterion_results"][0]["error"]["code"] == "metric_missing"
 
 
-def test_a_text_too_long_to_be_measured_the_beginning_is_reported() -> None:
-    assert run(output={"text": "x" * 1_000_001})["output_text"] == "x" * 200_000
-
-
 def test_the_configuration_of_the_payload_holds() -> None:
     answer = run(config={"extractors": {"text_quality": {"config": {"text_pointer": "/body"}}}}, output={"body": "cat"})
     assert answer["output_text"] == "cat"
     assert answer["result"]["engine_version"] != run()["result"]["engine_version"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"success_criteria": {"criteria": []}}, ValidationError),
-        ({"config": {"colour": 1}}, InvalidConfig),
-        (
-            {"success_criteria": {"criteria": [PAYLOAD["success_criteria"]["criteria"][0] | {"metric": "no"}]}},
-            UnknownMetric,
-        ),
-        ({"success_criteria": {"criteria": [CRITERIA[0] | {"metric_type": "latency"}]}}, InvalidMetricType),
-        ({"config": {"verification": {"max_criteria_per_task": 1}}}, TooManyCriteria),
-    ],
-)
-def test_a_payload_that_is_none_is_refused(changes: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        run(**changes)

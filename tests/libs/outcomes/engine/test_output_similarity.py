@@ -81,9 +81,9 @@ def test_an_output_without_a_form_is_compared_with_nothing() -> None:
 
 def test_twenty_long_hostile_outputs_take_no_more_than_a_moment() -> None:
     earlier = {str(place): f"{place} ab" * 30_000 for place in range(20)}
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(facts({"text": "é中 " * 60_000}, earlier)["similarities"]) == 20
-    assert time.perf_counter() - started < 5  # 0.6 s
+    assert time.process_time() - started < 5  # 0.6 s
 
 
 LONG = " ".join(f"{TEXT[:-1]}, said member {place}." for place in range(9))

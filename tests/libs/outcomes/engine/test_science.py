@@ -4,12 +4,11 @@ from typing import Any
 import pytest
 
 from aex_models.criteria import BonusPolicy, SuccessCriteria
-from aex_models.governance import Action, GovernanceResult
 from aex_models.results import Provenance, Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.candidate import VerificationInput
-from aex_outcomes.engine.final_result import apply_governance, combine_with_ruling, reject_indeterminate
+from aex_outcomes.engine.final_result import combine_with_ruling, reject_indeterminate
 from aex_outcomes.engine.job import verify_candidate
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, money
@@ -90,12 +89,6 @@ async def test_penalties_of_unmet_criteria_stay_as_they_are_under_the_gate() -> 
 @pytest.mark.parametrize(("science", "score"), [(None, 1), (concluded(), 1), (refuted(), 0), (UNKNOWN, 0)])
 async def test_without_criteria_the_score_is_what_the_gate_says(science: ScienceResult | None, score: float) -> None:
     assert (await assessed(None, science)).weighted_score == score
-
-
-async def test_what_governance_allows_later_does_not_make_a_success_of_what_the_gate_rejected() -> None:
-    found = await assessed(criteria(LONG, bonus_policy="per_criterion"), refuted())
-    allowed = apply_governance(found, GovernanceResult(action=Action.ALLOW))
-    assert (allowed.verdict, allowed.success, money(allowed)) == (Verdict.REJECTED, False, (3, 0))
 
 
 async def test_a_named_verifier_cannot_overrule_the_gate_nor_the_gate_the_verifier() -> None:

@@ -6,7 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from aex_models.results import CriterionResult
-from tests.libs.outcomes.engine.stories import Story, one, sample, valid
+from aex_models.thresholds import MetricType
+from aex_outcomes import VerificationEngine
+from tests.libs.outcomes.engine.builders import verify
+from tests.libs.outcomes.engine.stories import one, sample, valid
 
 ORDERED = ("gte", "gt", "lte", "lt", "eq", "neq")
 MEETS = {  # a value below the threshold, at it, and above it
@@ -54,12 +57,16 @@ OUT_OF_RANGE: dict[str, tuple[float, ...]] = {
 }
 
 
-async def judged(value: Any, metric_type: str, comparison: str, threshold: Any) -> CriterionResult:
-    """The engine's word on a metric of this value."""
-    story = Story(
-        "", [one("shouting", metric_type, comparison, threshold)], {}, config=sample(value, types=[metric_type])
-    )
-    [found] = (await story.verdict()).criterion_results
+ENGINE = VerificationEngine(sample(None, types=[*MetricType]) | {"caching": {"extractor_results_ttl": 0}})
+
+
+async def judged(value: Any, metric_type: str, comparison: str, threshold: Any, **more: Any) -> CriterionResult:
+    """Return the engine's result on a metric of this value."""
+    extractor: Any = ENGINE.catalog.extractors["mine"]
+    extractor.value = value
+    [found] = (
+        await verify(valid([one("shouting", metric_type, comparison, threshold, **more)]), {}, engine=ENGINE)
+    ).criterion_results
     return found
 
 
@@ -170,8 +177,7 @@ async def test_floats_are_equal_within_a_ten_thousandth_and_counts_exactly() -> 
 async def test_the_threshold_of_a_percentage_may_be_in_percent_and_built_in_values_never_are(
     value: float, threshold: float, scale: str | None, met: bool
 ) -> None:
-    criteria = one("shouting", "percentage", "gte", threshold, scale=scale)
-    [found] = (await Story("", [criteria], {}, config=sample(value, types=["percentage"])).verdict()).criterion_results
+    found = await judged(value, "percentage", "gte", threshold, scale=scale)
     assert (found.met, found.value) == (met, value)
 
 

@@ -6,7 +6,7 @@ from aex_models.governance import Action, Flag, Severity, ValidationDecision
 from aex_models.results import Provenance, Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.candidate import CandidateFacts
-from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, lengths, money, verify
+from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, money, verify
 
 
 async def test_a_work_without_criteria_passes_as_delivered() -> None:
@@ -44,12 +44,6 @@ async def test_results_carry_the_effective_required(aggregation: str, expected: 
     )  # fmt: skip
     found = await verify(requirement, {"text": "abc"})
     assert [each.required for each in found.criterion_results] == expected
-
-
-async def test_a_criterion_differs_from_another_by_its_weight_alone_in_the_score() -> None:
-    found = await verify(lengths(1, 2, 99, aggregation="any"), {"text": "abc"})
-    assert found.weighted_score == pytest.approx(2 / 3)
-    assert found.success
 
 
 async def test_a_repeated_verification_is_answered_from_memory_and_is_the_same() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.results import Provenance, Verdict
-from aex_outcomes import AgentFault, Catalog, RolloutExtractor, VerificationEngine, lint
+from aex_models.results import Verdict
+from aex_outcomes import AgentFault, RolloutExtractor, VerificationEngine, lint
 from tests.libs.outcomes.rollout_samples import a_rollout, a_step, an_episode
 
 
@@ -79,11 +79,6 @@ async def test_long_rollout_and_old_payload_are_read() -> None:
     with pytest.raises(AgentFault, match="steps/0/obs"):
         await extracted(a_rollout(an_episode(steps=[{}] * 50_000)))
     assert time.process_time() - began < 5
-
-
-def test_every_metric_is_self_reported() -> None:
-    catalog = Catalog.of()
-    assert {catalog.entry(name).provenance for name in FIGURES} == {Provenance.SELF_REPORTED}
 
 
 async def test_criteria_name_them_and_the_linter_warns_where_money_rests_on_them() -> None:

@@ -49,9 +49,3 @@ async def test_a_file_that_cannot_be_read_is_why_its_statistics_are_not_there() 
     assert isinstance(report, AgentFault)
     report = (await extracted(concluded(problems=(broken, LOST)), "stat.mean_fitness"))["stat.mean_fitness"]
     assert isinstance(report, PlatformFault), "the agent's broken file would not have been read where ours is lost"
-
-
-async def test_missing_science_is_platform_fault() -> None:
-    with pytest.raises(PlatformFault) as fault:
-        await StatisticsExtractor().extract({}, {}, {})
-    assert fault.value.code == "science_missing"

@@ -10,16 +10,6 @@ async def extract(output: Any, reference: Any = None, **settings: Any) -> dict[s
     return dict(await TextQualityExtractor(**settings).extract({"reference": reference}, output, {}))
 
 
-@pytest.mark.parametrize("output", [None, "bare", {}, {"text": None}, {"text": 5}, {"text": ["a"]}, [], {"body": "a"}])
-async def test_without_a_text_there_are_no_metrics(output: Any) -> None:
-    assert await extract(output, "a reference") == {}
-
-
-async def test_empty_text_has_all_metrics() -> None:
-    names = ("output_length", "word_count", "rouge1", "rouge2", "rougeL", "bleu_score")
-    assert await extract({"text": ""}, "a") == dict.fromkeys(names, 0)
-
-
 async def test_lengths_count_code_points_at_the_configured_pointer() -> None:
     expected = {"output_length": 9, "word_count": 3}
     text = "né 👩\u200d👩  b"

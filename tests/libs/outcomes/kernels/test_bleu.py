@@ -25,9 +25,8 @@ def assert_equal(candidate: str, references: list[str]) -> None:
     assert score(candidate, references) == expected, (candidate, references)
 
 
-@pytest.mark.parametrize(("count", "longest"), [(500, 24), pytest.param(5_000, 60, marks=pytest.mark.slow)])
-def test_scores_equal_sacrebleu_on_adversarial_pairs(count: int, longest: int) -> None:
-    for candidate, references in pairs(seed=21, count=count, longest=longest):
+def test_scores_equal_sacrebleu_on_adversarial_pairs() -> None:
+    for candidate, references in pairs(seed=21, count=500, longest=40):
         assert_equal(candidate, references)
     assert_equal(prose(1, 1_000), [prose(2, 900), prose(1, 700)])
 
@@ -35,11 +34,6 @@ def test_scores_equal_sacrebleu_on_adversarial_pairs(count: int, longest: int) -
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), min_size=1, max_size=3))
 def test_scores_equal_sacrebleu_on_any_unicode(candidate: str, references: list[str]) -> None:
     assert_equal(candidate, references)
-
-
-@pytest.mark.parametrize(("candidate", "reference"), [("", ""), ("", "a"), ("a", ""), ("a b", "c d"), (" ", " ")])
-def test_texts_that_share_nothing_score_0(candidate: str, reference: str) -> None:
-    assert score(candidate, [reference]) == sacrebleu_score(candidate, [reference]) == 0.0
 
 
 def test_copy_scores_1_and_short_candidates_pay_the_brevity_penalty() -> None:

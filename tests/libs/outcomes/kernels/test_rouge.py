@@ -33,9 +33,8 @@ def assert_equal(candidate: str, references: list[str]) -> None:
         assert score == pytest.approx(reference[name].fmeasure, abs=1e-9), (name, candidate, references)
 
 
-@pytest.mark.parametrize(("count", "longest"), [(500, 16), pytest.param(5_000, 60, marks=pytest.mark.slow)])
-def test_scores_equal_rouge_score_on_adversarial_pairs(count: int, longest: int) -> None:
-    for candidate, references in pairs(seed=11, count=count, longest=longest):
+def test_scores_equal_rouge_score_on_adversarial_pairs() -> None:
+    for candidate, references in pairs(seed=11, count=500, longest=40):
         assert_equal(candidate, references)
     assert_equal(prose(1, 500), [prose(2, 400), prose(1, 300)])
 
@@ -99,13 +98,14 @@ def test_a_candidate_that_may_be_cut_is_measured_by_its_first_tokens() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("candidate", "reference"), [(490_000, 100_000), (250_000, MAX_REFERENCE_TOKENS)])
-@pytest.mark.parametrize("kinds", [16, 400])
+@pytest.mark.parametrize(
+    ("candidate", "reference", "kinds"), [(490_000, 100_000, 400), (250_000, MAX_REFERENCE_TOKENS, 16)]
+)
 def test_what_must_never_be_refused_takes_seconds(candidate: int, reference: int, kinds: int) -> None:
     prepared = RougeReference.of(words(reference, kinds), ["rougeL"])
-    started = time.perf_counter()
+    started = time.process_time()
     assert rouge(words(candidate, kinds), [prepared], ["rougeL"])["rougeL"] > 0
-    assert time.perf_counter() - started < 30  # about 4 s
+    assert time.process_time() - started < 30  # about 4 s
 
 
 NUMBERS = st.lists(st.integers(0, 4), max_size=60)

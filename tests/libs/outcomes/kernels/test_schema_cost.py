@@ -182,17 +182,17 @@ def test_random_schemas_of_ordinary_size_are_taken(schema: Json) -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}]} for n in range(18_000)} | {"d18000": {}}},
-        {"properties": {f"p{n}": {"anyOf": [{"type": "string"}, {"minimum": n}]} for n in range(14_000)}},
+        {"$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}]} for n in range(6_000)} | {"d6000": {}}},
+        {"properties": {f"p{n}": {"anyOf": [{"type": "string"}, {"minimum": n}]} for n in range(5_000)}},
     ],
     ids=["a long chain", "a wide one"],
 )
 def test_counting_takes_time_linear_in_the_schemas_size(schema: Json) -> None:
     text = json.dumps({"$ref": "#/$defs/d0"} | schema if "$defs" in schema else schema)
-    assert 700_000 < len(text) < 1_100_000
+    assert len(text) > 200_000
     started = time.process_time()
     assert not is_too_complex(text)
-    assert time.process_time() - started < 30  # quadratic: minutes
+    assert time.process_time() - started < 10  # quadratic: a minute
 
 
 def test_a_schema_dearer_than_the_limit_by_breadth_alone_is_refused() -> None:
@@ -214,7 +214,7 @@ def test_a_schema_dearer_than_the_limit_by_breadth_alone_is_refused() -> None:
 def test_many_subschemas_of_one_address_and_many_references_to_it_are_refused_soon(
     named: Json, reference: Json
 ) -> None:
-    text = json.dumps({"$defs": {f"d{n}": named for n in range(8_000)}, "items": [reference] * 8_000})
+    text = json.dumps({"$defs": {f"d{n}": named for n in range(4_000)}, "items": [reference] * 4_000})
     started = time.process_time()
     assert is_too_complex(text)
     assert time.process_time() - started < 10

@@ -33,9 +33,9 @@ def test_an_edit_far_behind_in_a_long_text_is_seen() -> None:
 def test_long_texts_that_have_nothing_in_common_are_compared_in_bounded_time(size: int) -> None:
     dice = random.Random(7)
     one, other = ("".join(dice.choices("abcdefgh é中", k=size)) for _ in range(2))
-    started = time.perf_counter()
+    started = time.process_time()
     assert 0.1 < edit_similarity(one, other) < 0.4
-    assert time.perf_counter() - started < 1  # 20 ms
+    assert time.process_time() - started < 1  # 20 ms
 
 
 @given(one=TEXTS, other=TEXTS)

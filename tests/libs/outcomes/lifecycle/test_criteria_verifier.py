@@ -103,17 +103,6 @@ def claiming(mean: float | None, **more: Any) -> Candidate:
     return Candidate.model_validate(given)
 
 
-async def test_claims_are_held_against_the_candidates_own_files() -> None:
-    requests = CriteriaVerifier(None, science=science())
-    assert await requests(GOOD, claiming(-0.39), None) == GOOD
-    with pytest.raises(CriteriaNotMet) as rejection:
-        await requests(GOOD, claiming(11.17), None)
-    assert (rejection.value.code, rejection.value.message) == (
-        "science_not_passed",
-        "The scientific verification is not passed.",
-    )
-
-
 async def test_a_loop_reports_which_claim_the_data_do_not_bear_out_and_no_figure() -> None:
     produce = Script(claiming(11.17), claiming(-0.39))
     end = await RevisionLoop(produce, output_type=Summary, verifier=CriteriaVerifier(None, science=science())).run("q")

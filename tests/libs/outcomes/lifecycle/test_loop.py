@@ -89,12 +89,6 @@ async def test_a_producer_that_repeats_itself_ends_as_no_progress() -> None:
     assert context(end).verification.attempts_used == 1
 
 
-async def test_a_new_candidate_is_progress() -> None:
-    repeats = [rejected(text) for text in "aaabbb"]
-    end = await loop_of(Script(*repeats, passed("c"))).run("q")
-    assert end == Passed("C")
-
-
 async def test_an_older_rejected_candidate_is_a_repeat_too() -> None:
     produce, verifier = Script(*map(rejected, "ababab")), Word()
     end = await loop_of(produce, verifier, max_attempts=9).run("q")
@@ -147,11 +141,6 @@ async def test_a_fatal_error_of_the_producer_ends_at_once_and_counts_nothing() -
     end = await loop_of(Script(FatalAgentError("no model left"))).run("q")
     assert outcome_parts(end) == ("failed", FatalAgentError, "no model left")
     assert context(end).verification.attempts_used == 0
-
-
-async def test_what_the_producer_raises_comes_out() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await loop_of(Script(ZeroDivisionError())).run("q")
 
 
 async def test_invalid_output_is_answered_with_its_errors_and_costs_nothing() -> None:

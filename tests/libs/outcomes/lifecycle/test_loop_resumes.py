@@ -88,23 +88,6 @@ async def test_a_loop_killed_after_any_message_ends_as_if_it_had_not_been(write:
     assert context(end) == context(complete)
 
 
-async def test_a_loop_killed_after_every_message_still_ends() -> None:
-    complete, writes = await uninterrupted()
-    disk, starts = Disk(), 0
-    end: LoopOutcome | None = None
-    while end is None:
-        disk.lives = 0
-        starts += 1
-        try:
-            end = await (
-                story_loop(disk, Word()).resume(disk.read()) if disk.text else story_loop(disk, Word()).run("q")
-            )
-        except Killed:
-            continue
-    assert (outcome_parts(end), context(end)) == (outcome_parts(complete), context(complete))
-    assert starts == writes + 1
-
-
 async def cancelled_in(loop: Callable[[Disk, asyncio.Event], RevisionLoop]) -> AgentContext:
     disk, reached = Disk(), asyncio.Event()
     task = asyncio.create_task(loop(disk, reached).run("q"))

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from aex_outcomes import AgentContext, Passed
+from aex_outcomes import AgentContext
 from aex_outcomes.lifecycle.messages import with_answer, with_feedback
-from tests.libs.outcomes.lifecycle.loops import context, loop_of, passed, rejected
+from tests.libs.outcomes.lifecycle.loops import loop_of
 
 QUERY_MESSAGE = {"role": "user", "content": "q"}
 
@@ -71,23 +71,6 @@ def test_message_objects_of_other_libraries_become_json() -> None:
 def test_what_is_no_message_is_refused_with_its_position(invalid: Any) -> None:
     with pytest.raises(TypeError, match=r"agent_ctx.messages\[1\] is a .*: append messages in the form of chat"):
         with_answer([], [QUERY_MESSAGE, invalid], "x")
-
-
-async def test_a_producer_that_names_a_tool_call_is_answered_there_in_each_turn() -> None:
-    def produce(ctx: AgentContext) -> Any:
-        ctx.messages.append(calls(f"call_{ctx.turn}"))
-        return rejected(f"a{ctx.turn}") if ctx.turn < 3 else passed("b")
-
-    end = await loop_of(produce).run("q")
-    assert end == Passed("B")
-    assert [(each["role"], each.get("tool_call_id")) for each in context(end).messages] == [
-        ("user", None),
-        ("assistant", None),
-        ("tool", "call_1"),
-        ("assistant", None),
-        ("tool", "call_2"),
-        ("assistant", None),
-    ]
 
 
 async def test_a_producer_that_fails_half_way_has_changed_no_saved_message() -> None:

@@ -46,15 +46,6 @@ async def test_what_a_verifier_returns_is_the_final_result_and_it_is_given_the_v
     assert ruling == Accepted(final_result=(2026, ("a", "b")))
 
 
-async def test_returning_nothing_passes_too() -> None:
-    assert await ruled(lambda _output: None, 1) == Accepted(final_result=None)
-
-
-async def test_a_rejection_keeps_message_code_and_metadata() -> None:
-    ruling = await ruled(raises(VerificationRejected("too short", "length", {"words": 3})), 1)
-    assert ruling == Rejected(rejection=Rejection(message="too short", code="length", metadata={"words": 3}))
-
-
 async def test_a_rejection_by_criteria_keeps_their_result() -> None:
     found = result(False)
     error = VerificationRejected("no")
@@ -143,11 +134,6 @@ async def test_a_verifier_may_change_the_output_it_was_given() -> None:
 def test_an_output_type_that_cannot_be_used_is_refused_at_construction(output_type: Any, expected_message: str) -> None:
     with pytest.raises(InvalidVerifier, match=expected_message):
         CheckedVerifier(NEVER, output_type)
-
-
-def test_the_output_type_can_be_the_annotation() -> None:
-    verifier = CheckedVerifier.from_annotation(string_annotations.by_annotation)
-    assert verifier.output_type is string_annotations.Summary
 
 
 @pytest.mark.parametrize(

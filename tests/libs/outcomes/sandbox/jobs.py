@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from aex_outcomes.confinement.supervisor import read_cpu_seconds
 from aex_outcomes.sandbox.jobs import worker_sandbox
 from aex_outcomes.sandbox.monty_sandbox import MontySandbox
 from aex_outcomes.sandbox.port import CodeFault, Limits, SandboxUnavailable
@@ -16,15 +17,16 @@ CONTEXT = "[{}, {}, {}]"
 
 
 def killed(payload: dict[str, Any]) -> dict[str, Any]:
-    sandbox = worker_sandbox()
-    sandbox.run("def evaluate(i, o, m): return 1", CONTEXT, Limits())
-    killer = threading.Thread(target=_kill, args=(payload["times"],))
+    """Run code whose interpreter is killed a number of times while it is computing."""
+    run_is_over = threading.Event()
+    killer = threading.Thread(target=_kill_computing, args=(payload["times"], run_is_over))
     killer.start()
     try:
-        return {"value": sandbox.run(payload["code"], CONTEXT, Limits()).value}
+        return {"value": worker_sandbox().run(payload["code"], CONTEXT, Limits(timeout_ms=60_000)).value}
     except CodeFault as fault:
         return {"kind": fault.kind, "message": fault.message}
     finally:
+        run_is_over.set()
         killer.join()
 
 
@@ -69,14 +71,14 @@ def with_program(payload: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _kill(times: int) -> None:
-    gone: set[int] = set()
-    for _ in range(times):
-        time.sleep(0.15)
-        found = set(_children()) - gone
-        for child in found:
-            os.kill(child, signal.SIGKILL)
-        gone |= found
+def _kill_computing(times: int, run_is_over: threading.Event) -> None:
+    """Kill each interpreter once it has used more time than its start takes."""
+    killed: set[int] = set()
+    while len(killed) < times and not run_is_over.wait(0.01):
+        for child in set(_children()) - killed:
+            if (read_cpu_seconds(child) or 0) > 0.2:
+                os.kill(child, signal.SIGKILL)
+                killed.add(child)
 
 
 def _children() -> list[int]:

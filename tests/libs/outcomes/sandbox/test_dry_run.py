@@ -8,7 +8,7 @@ from tests.libs.outcomes.sandbox.conftest import DRY_RUN
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HEAD = "def evaluate(input, output, metadata):\n    "
-FAST = {"extractors": {"custom": {"sandbox": {"timeout_ms": 500, "memory_limit_mb": 32}}}}
+FAST = {"extractors": {"custom": {"sandbox": {"timeout_ms": 2_000, "memory_limit_mb": 32}}}}
 
 
 async def tried(pool: WorkerPool, *codes: str, **more: Any) -> dict[str, Any]:
@@ -42,7 +42,6 @@ async def test_the_reference_lies_where_texts_are_looked_for(pool: WorkerPool) -
     ("statement", "code"),
     [
         ("while True: pass", "custom_metric_timeout"),
-        ("return 7 ** 10_000_000 % 2", "custom_metric_timeout"),
         ("return len('x' * 10 ** 9)", "custom_metric_memory"),
         ("return eval('(' * 50_000)", "custom_metric_syntax"),
     ],
@@ -71,8 +70,3 @@ async def test_each_code_is_warned_of_once_for_each_candidate(pool: WorkerPool) 
 async def test_percent_is_read_as_such_when_code_is_tried(pool: WorkerPool) -> None:
     found = await tried(pool, f"{HEAD}return 95", success_criteria=criteria("custom.m0", 90, "percentage"))
     assert found == {"problems": [], "warnings": []}
-
-
-async def test_a_reference_is_held_against_criteria_without_custom_code_too(pool: WorkerPool) -> None:
-    found = await tried(pool, evaluation={"reference": "abc"}, success_criteria=criteria("output_length", 4))
-    assert [each["code"] for each in found["warnings"]] == ["reference_fails_criteria"]

@@ -20,7 +20,7 @@ def interpreter() -> Iterator[Monty]:
 
 
 def fault(interpreter: Monty, code: str) -> Any:
-    limits: ResourceLimits = {"max_feed_duration_secs": 0.2, "max_memory": 8 << 20, "max_recursion_depth": 100}
+    limits: ResourceLimits = {"max_feed_duration_secs": 1.0, "max_memory": 8 << 20, "max_recursion_depth": 100}
     with pytest.raises(Exception) as raised, interpreter.checkout(limits=limits) as session:  # noqa: PT011 any of them
         session.feed_run(code)
     return fault_of(raised.value, code)

@@ -141,8 +141,6 @@ async def test_reading_stops_when_its_time_is_over_and_the_worker_lives(pool: Wo
     file = written(folder, "a.csv", f"x,y\n{rows}")
     found = await examined(pool, payload(file, cpu_seconds=0.3))
     assert {each.code for each in found.problems} == {"timed_out"}
-    squared = {"name": "it", "stat": "spearman", "columns": ["x", "y"]}
-    assert (await examined(pool, payload(file, statistics=[squared]))).problems == ()
     assert pool.alive == 1
 
 
@@ -150,9 +148,8 @@ async def test_reading_stops_when_its_time_is_over_and_the_worker_lives(pool: Wo
 async def test_too_little_memory_is_an_answer_and_no_dead_worker(pool: WorkerPool, folder: Path) -> None:
     file = written(folder, "a.csv", "x,y\n" + "".join(f"{each},{each}\n" for each in range(300_000)))
     ranks = [{"name": "it", "stat": "spearman", "columns": ["x", "y"]}]
-    for _ in range(2):
-        found = await examined(pool, payload(file, statistics=ranks, memory_mb=24))
-        assert {each.code for each in found.problems} == {"out_of_memory"}
+    found = await examined(pool, payload(file, statistics=ranks, memory_mb=24))
+    assert {each.code for each in found.problems} == {"out_of_memory"}
     assert (await examined(pool, payload(file, statistics=ranks))).problems == ()
 
 

@@ -96,6 +96,9 @@ def test_a_threshold_of_the_wrong_kind_names_the_metric(threshold: Any) -> None:
 PATTERN = criterion(metric="matches_pattern", metric_type="boolean", comparison="eq", threshold=True)
 PLAUSIBLE = criterion(metric="values_plausible", metric_type="boolean", comparison="eq", threshold=True)
 MISFIT = criterion(metric="rougeL", metric_type="count")
+SCHEMA = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq")
+OUTSIDE = SCHEMA | {"threshold": {"$ref": "https://example.org/hush"}}
+NO_TYPE = SCHEMA | {"threshold": {"properties": {"a": {"type": "hush"}}}}
 CODE = {"name": "x", "code": "hush"}
 
 
@@ -126,6 +129,8 @@ CODE = {"name": "x", "code": "hush"}
         ({"criteria__0__metric": "custom."}, "/success_criteria/criteria/0/metric", "unknown_metric"),
         ({"criteria": [PLAUSIBLE]}, "/science", "science_missing"),
         ({"criteria": [criterion(metric="stat.n")]}, "/science", "science_missing"),
+        ({"criteria": [OUTSIDE]}, "/success_criteria/criteria/0/threshold", "unresolvable_ref"),
+        ({"criteria": [NO_TYPE]}, "/success_criteria/criteria/0/threshold/properties/a/type", "invalid_schema"),
         ({"science": {"checks": ["hush"]}}, "/science/checks/0", "unknown_check"),
         ({"input__expected_outcome": "hush"}, "/input/expected_outcome", "evaluation_in_input"),
         ({"verification__verifier": "v"}, "/verification/verifier", "unknown_verifier"),
@@ -165,44 +170,11 @@ def test_problems_of_shape(change: dict[str, Any], path: str, code: str) -> None
     assert "hush" not in str([each.message for each in checked.problems])
 
 
-@pytest.mark.parametrize("body", [None, [], "work", 5, {}])
+@pytest.mark.parametrize("body", [None, [], {}])
 def test_what_is_no_work_is_a_problem_of_shape(body: Any) -> None:
     checked = check_submission(body, CATALOG)
     assert checked.problems
     assert checked.only_shape
-
-
-def test_all_problems_come_in_one_answer() -> None:
-    body = changed(
-        title="",
-        budget__max_cpc=-1,
-        allow_claims=True,
-        input__ground_truth=[],
-        evaluation__pattern="(",
-        evaluation__reference=None,
-        verification__verifier="v",
-        criteria__1__threshold="high",
-        criteria__2=criterion(metric="nope"),
-        criteria__3=criterion(),
-        criteria__4=criterion(),
-        criteria__5="?",
-        success_criteria__bonus_policy="always",
-    )
-    assert found(body) == {
-        ("/title", "string_too_short"),
-        ("/budget/max_cpc", "greater_than_equal"),
-        ("/allow_claims", "claims_require_on_success"),
-        ("/input/ground_truth", "evaluation_in_input"),
-        ("/evaluation/pattern", "invalid_pattern"),
-        ("/evaluation/reference", "evaluation_missing"),
-        ("/verification/verifier", "unknown_verifier"),
-        ("/success_criteria/criteria/1/threshold", "invalid_threshold"),
-        ("/success_criteria/criteria/2/metric", "unknown_metric"),
-        ("/success_criteria/criteria", "duplicate_criterion"),
-        ("/success_criteria/criteria/5", "model_type"),
-        ("/success_criteria/bonus_policy", "enum"),
-    }
-    assert not check_submission(body, CATALOG).only_shape
 
 
 def test_evaluation_data_are_missed_also_for_a_criterion_that_is_malformed() -> None:
@@ -213,20 +185,6 @@ def test_evaluation_data_are_missed_also_for_a_criterion_that_is_malformed() -> 
 @pytest.mark.parametrize("key", sorted(EVALUATION_KEYS))
 def test_no_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
     assert (f"/input/{key}", "evaluation_in_input") in found(changed(**{f"input__{key}": "x"}))
-
-
-@pytest.mark.parametrize(
-    ("fields", "path", "code"),
-    [
-        ({"threshold": {"$ref": "https://example.org/s"}}, "/threshold", "unresolvable_ref"),
-        ({"threshold": {"properties": {"a": {"type": "no"}}}}, "/threshold/properties/a/type", "invalid_schema"),
-    ],
-)
-def test_schemas_in_thresholds_are_checked_too(fields: dict[str, Any], path: str, code: str) -> None:
-    expected = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq", **fields)
-    body = changed(criteria=[expected])
-    assert found(body) == {(f"/success_criteria/criteria/0{path}", code)}
-    assert messages(body)[0].startswith("Invalid threshold for metric: matches_schema")
 
 
 def test_terms_in_a_threshold_are_for_metrics_that_take_terms() -> None:
@@ -257,16 +215,6 @@ def test_unknown_verifier_is_reported_with_known_ones() -> None:
     assert problem.message.endswith("none")
 
 
-def test_verifier_does_not_change_the_price_of_criteria() -> None:
-    certain = changed(success_criteria__aggregation="weighted", success_criteria__minimum_weighted_score=0)
-    alone = check_submission(certain, CATALOG)
-    both = check_submission({**certain, "verification": {"verifier": "tone"}}, CATALOG, verifiers=["tone"])
-    assert "success_certain" in [each.code for each in alone.warnings]
-    assert [*both.warnings] == [each for each in alone.warnings if each.code != "success_certain"]
-    assert both.quote == alone.quote
-    assert both.quote is not None
-
-
 def test_linter_considers_verifier_for_any_number_of_criteria() -> None:
     many = [criterion(threshold=number, required=False) for number in range(11)]
     body = changed(success_criteria={"criteria": many}, verification__verifier="tone")
@@ -274,12 +222,6 @@ def test_linter_considers_verifier_for_any_number_of_criteria() -> None:
     checked = check_submission(body, catalog, verifiers=["tone"])
     assert checked.submission is not None
     assert "nothing_required" not in [each.code for each in checked.warnings]
-
-
-def test_the_number_of_criteria_is_configurable() -> None:
-    body = changed(criteria=[criterion(threshold=number) for number in range(12)])
-    catalog = Catalog.of(parse_config({"verification": {"max_criteria_per_task": 12}}))
-    assert check_submission(body, catalog).problems == ()
 
 
 def test_numbers_that_keep_their_text_are_money_to_the_last_digit() -> None:

@@ -101,10 +101,6 @@ def test_unknown_check_is_reported_with_known_ones() -> None:
     assert without == "no_extreme_outliers is a sanity check of bioinformatics/DMS: set science.domain"
 
 
-def test_a_peer_review_is_taken_where_a_reviewer_is_configured() -> None:
-    assert found(work(science={**SOUND, **REVIEWED}), reviewer=True) == set()
-
-
 READERS = ("answers_question", "reasoning_sound", "scientific_validity", "review_confidence")
 
 
@@ -276,13 +272,6 @@ def test_whatever_stands_in_science_is_answered_never_with_an_exception(name: st
     answer = check_submission(body, CATALOG, reviewer=reviewer)
     assert (answer.submission is None) is bool(answer.problems)
     json.dumps([each.model_dump(mode="json") for each in answer.problems])
-
-
-@given(st.lists(st.sampled_from(["a.csv", "b.csv", "c.csv"]), min_size=1, max_size=6))
-def test_duplicate_file_names_are_refused(names: list[str]) -> None:
-    body = work(science={**SOUND, "data": [{"name": name, "sha256": DIGEST} for name in names]})
-    second = {place for place, name in enumerate(names) if name in names[:place]}
-    assert found(body) == {(f"/science/data/{place}/name", "duplicate_file") for place in second}
 
 
 def test_a_science_gate_makes_failure_possible_where_every_candidate_meets_the_criteria() -> None:

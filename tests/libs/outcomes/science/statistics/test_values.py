@@ -162,5 +162,5 @@ def test_every_double_is_read_as_it_is_written() -> None:
     values = [struct.unpack("d", RNG.bytes(8))[0] for _ in range(1_000)]
     finite = [each for each in values if math.isfinite(each)]
     assert value(csv_of(x=finite), spec("n_unique")) == len(set(finite))
-    for index, each in enumerate(finite[:40]):
+    for index, each in enumerate(finite[:10]):
         assert value(f"i,x\n{index},{each:.20e}\n", spec("max")) == each
