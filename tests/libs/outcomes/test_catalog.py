@@ -190,13 +190,6 @@ def test_domains_are_those_of_the_package_and_of_the_configured_folder(tmp_path:
     assert further.engine_version != packaged.engine_version  # for the setting
 
 
-def test_the_engine_version_is_reported_where_the_folder_of_domains_cannot_be_read(tmp_path: Path) -> None:
-    elsewhere = catalog(science={"config": {"domains_folder": str(tmp_path / "nowhere")}})
-    assert elsewhere.engine_version != Catalog.of().engine_version
-    with pytest.raises(InvalidConfig, match="nowhere"):
-        _ = elsewhere.domains
-
-
 def test_a_works_domain_counts_where_its_science_names_none() -> None:
     known = Catalog.of()
     named = [known.domain_of(*names) for names in (("bioinformatics/DMS", "general"), (None, "bioinformatics/DMS"))]

@@ -1,4 +1,3 @@
-import asyncio
 import ctypes
 import os
 import resource
@@ -22,11 +21,6 @@ def echo(payload: dict[str, Any]) -> dict[str, Any]:
 def nothing(payload: dict[str, Any]) -> dict[str, Any]:
     del payload
     return {}
-
-
-async def echo_async(payload: dict[str, Any]) -> dict[str, Any]:
-    await asyncio.sleep(0)
-    return payload
 
 
 def who(payload: dict[str, Any]) -> dict[str, Any]:

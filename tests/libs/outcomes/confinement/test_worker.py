@@ -1,5 +1,4 @@
 import json
-import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aex_outcomes.confinement import frames, lockdown
+from aex_outcomes.confinement import frames
 from aex_outcomes.confinement.frames import read_answer
 from aex_outcomes.confinement.settings import JobFailed, JobOutOfMemory
 from aex_outcomes.confinement.worker import Job, MemoryWatch, load_jobs, run_job, serve
@@ -89,10 +88,3 @@ def test_jobs_are_found_by_their_names() -> None:
         load_jobs((f"{jobs.HERE}:HERE",), ())
     with pytest.raises(ModuleNotFoundError):
         load_jobs((), ("no_such_module",))
-
-
-def test_the_address_space_in_use_is_a_multiple_of_a_page() -> None:
-    used = lockdown.measure_address_space()
-    assert used is not None
-    assert used > 0
-    assert used % resource.getpagesize() == 0

@@ -2,8 +2,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_models.criteria import BonusPolicy
 from aex_models.examination import Fault
@@ -14,7 +12,6 @@ from aex_outcomes.engine.final_result import (
     combine_with_ruling,
     governance_result,
     reject_indeterminate,
-    verified_penalty,
 )
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import lengths, money, result, verify
@@ -137,15 +134,3 @@ def test_a_rejection_decides_alone_after_the_criterias_last_retry() -> None:
     found = reject_indeterminate(torn)
     assert (found.verdict, found.success, money(found)) == (Verdict.REJECTED, False, (0, 0))
     assert found.criterion_results == torn.criterion_results
-
-
-@given(met=st.lists(st.booleans(), max_size=6), policy=st.sampled_from(BonusPolicy), fatal=st.booleans())
-def test_a_rejected_result_never_pays_more_than_the_policy_allows_and_keeps_its_penalty(
-    met: list[bool], policy: BonusPolicy, fatal: bool
-) -> None:
-    passed = result(*met).model_copy(update={"bonus": Decimal(sum(met))})
-    passed = passed.model_copy(update={"penalty": verified_penalty(passed.criterion_results)})
-    found = combine_with_ruling(passed, FATAL if fatal else REJECTED, policy)
-    assert found.bonus == (sum(met) if policy is PER_CRITERION else 0)
-    assert found.penalty == passed.penalty
-    assert not found.success

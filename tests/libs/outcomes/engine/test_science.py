@@ -11,8 +11,8 @@ from aex_outcomes.engine.candidate import VerificationInput
 from aex_outcomes.engine.final_result import combine_with_ruling, reject_indeterminate
 from aex_outcomes.engine.job import verify_candidate
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
-from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, money
-from tests.libs.outcomes.engine.examinations import AGENT, LOST, concluded, held, recomputed, refuted, review
+from tests.libs.outcomes.engine.builders import NOW, Still, criteria, criterion, money
+from tests.libs.outcomes.engine.examinations import AGENT, LOST, concluded, held, recomputed, refuted
 
 LONG = criterion("word_count", "gte", 2, bonus=Decimal(3))
 LONGER = criterion("word_count", "gte", 99, penalty=Decimal(1))
@@ -78,12 +78,6 @@ async def test_a_rejection_by_the_gate_leaves_what_the_bonus_policy_leaves_witho
     policy: str, science: ScienceResult, expected: tuple[int, int]
 ) -> None:
     assert money(await assessed(criteria(LONG, bonus_policy=policy), science)) == expected
-
-
-async def test_penalties_of_unmet_criteria_stay_as_they_are_under_the_gate() -> None:
-    found = await assessed(criteria(LONG, LONGER, bonus_policy="per_criterion"), refuted())
-    assert money(found) == (3, 1)
-    assert found.weighted_score == 0.5
 
 
 @pytest.mark.parametrize(("science", "score"), [(None, 1), (concluded(), 1), (refuted(), 0), (UNKNOWN, 0)])
@@ -152,33 +146,6 @@ async def test_nothing_recomputed_is_never_consistent(listed: list[Any]) -> None
     )
     found = await assessed(requirement, concluded(False, claims=len(listed), reconciliation=tuple(listed)))
     assert [each.met for each in found.criterion_results] == [False] * 3
-
-
-async def test_a_count_and_a_review_can_be_criteria() -> None:
-    requirement = criteria(
-        criterion("stat.n_genes", "eq", 127, metric_type="count"),
-        criterion("scientific_validity", "gte", 0.5),
-        criterion("answers_question", "eq", True, metric_type="boolean"),
-    )
-    science = concluded(review=review(), recomputed=(recomputed("n_genes", 127.0),))
-    found = await assessed(requirement, science)
-    assert [each.met for each in found.criterion_results] == [True] * 3
-
-
-async def test_an_unreachable_reviewer_leaves_no_verdict() -> None:
-    requirement = criteria(criterion("answers_question", "eq", True, metric_type="boolean"), aggregation="any")
-    found = await assessed(requirement, concluded(None, review_failure="reviewer_unreachable"))
-    assert found.verdict is Verdict.INDETERMINATE
-    assert found.criterion_results[0].error is not None
-    assert found.criterion_results[0].error.code == "reviewer_unreachable"
-
-
-async def test_other_peoples_extractors_can_say_where_a_value_comes_from() -> None:
-    config = {"extractors": {"mine": {"class": f"{SAMPLES}:Weighing"}}}
-    engine = VerificationEngine(config, clock=Still())
-    found = await assessed(criteria(criterion("weighed", "gte", 1)), None, engine)
-    (feedback,) = found.criterion_results
-    assert (feedback.value, feedback.provenance, feedback.secret) == (2.0, Provenance.MEASURED, True)
 
 
 def test_the_job_takes_what_the_gate_has_concluded() -> None:

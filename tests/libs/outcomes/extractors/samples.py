@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_models.catalog import MetricEntry
-from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
-from aex_outcomes.extractors.protocol import MetricExtractor, Sourced
+from aex_outcomes.extractors.protocol import MetricExtractor
 
 
 class Sample:
@@ -109,10 +108,3 @@ class RaisingEntries(Bare):
 class InvalidEntries(Bare):
     def catalog_entries(self) -> Any:
         return ["plain"]
-
-
-class Weighing(Sample):
-    metrics = ("weighed",)
-
-    async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        return {"weighed": Sourced(2.0, Provenance.MEASURED, secret=True)}

@@ -96,19 +96,6 @@ async def test_an_older_rejected_candidate_is_a_repeat_too() -> None:
     assert (end.reason, verifier.judged, len(produce.seen)) == (Reason.NO_PROGRESS, ["a", "b"], 5)
 
 
-async def test_a_corrected_claim_with_the_same_output_is_a_new_candidate() -> None:
-    def checks_the_claim(draft: Draft, candidate: Candidate) -> str:
-        if candidate.claimed_metrics["words"] != 2:
-            raise VerificationRejected("That is not the number of words")
-        return draft.text
-
-    output = {"text": "two words"}
-    claims = [Candidate(output=output, claimed_metrics={"words": each}) for each in (3, 1, 2)]
-    end = await loop_of(Script(*claims), checks_the_claim).run("q")
-    assert end == Passed("two words")
-    assert context(end).verification.attempts_used == 3
-
-
 async def test_a_verifier_that_crashes_costs_no_attempt_and_is_retried_with_growing_pauses(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

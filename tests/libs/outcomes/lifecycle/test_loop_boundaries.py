@@ -128,18 +128,6 @@ async def test_an_output_that_nests_too_deep_is_invalid_and_the_loop_goes_on(lev
     assert "an output has at most 63 levels" in reports
 
 
-async def test_an_output_may_be_as_deep_as_a_service_takes_it() -> None:
-    saved: list[str] = []
-    loop = RevisionLoop(
-        lambda _: nested(MAX_DEPTH),
-        output_type=Any,
-        verifier=lambda output: output,
-        save=lambda ctx: saved.append(ctx.model_dump_json()),
-    )
-    assert await loop.run("q") == Passed(nested(MAX_DEPTH))
-    assert AgentContext.model_validate_json(saved[-1]).output == nested(MAX_DEPTH)
-
-
 @pytest.mark.parametrize(
     ("query", "message"),
     [

@@ -6,8 +6,6 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aex_models.domains import ValueRange
 from aex_models.examination import DataOwner, Fault
@@ -160,15 +158,6 @@ def test_other_peoples_text_stays_in_its_fence_and_is_not_expanded(where: str, t
     assert tricked.instructions == plain.instructions
     if "$goal" in trick:
         assert "{{nonce}} {goal} %(goal)s $goal ${goal}" in fenced(tricked)[where]
-
-
-@given(st.sampled_from(sorted(INTO)), st.text(max_size=300))
-def test_whatever_text_leaves_the_frame_of_the_prompt_as_it_is(where: str, text: str) -> None:
-    prompt = render(INTO[where](text or "word"), NONCE)
-    report = prompt.instructions + prompt.material
-    report.encode()
-    assert prompt.material.count(f"<<<DATA {NONCE}") == prompt.material.count(f"<<<END {NONCE}>>>")
-    assert set(fenced(prompt)) <= set(fenced(render(BRIEF, NONCE)))
 
 
 @pytest.mark.parametrize("max_chars", [8_000, 60_000])

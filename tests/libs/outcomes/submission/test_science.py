@@ -283,11 +283,3 @@ def test_a_science_gate_makes_failure_possible_where_every_candidate_meets_the_c
     assert gated.quote == alone.quote
     assert gated.quote is not None
     assert gated.quote.minimum.total == 0
-
-
-def test_money_on_metrics_of_science_is_quoted() -> None:
-    priced = [criterion("values_consistent", bonus="1"), criterion("value_mismatches", "count", 1, penalty="0.5"),
-              criterion("stat.mean_fitness", "numeric", -1, bonus="2")]  # fmt: skip
-    quoted = checked(work(*priced, science=SOUND)).quote
-    assert quoted is not None
-    assert (float(quoted.minimum.total), float(quoted.maximum.total)) == (0, 4)
