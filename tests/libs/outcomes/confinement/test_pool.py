@@ -24,7 +24,6 @@ from tests.libs.outcomes.confinement.service import JOBS, children_of
 
 NAMES = (
     "echo",
-    "echo_async",
     "who",
     "hold",
     "fail",
