@@ -22,17 +22,7 @@ from aex_outcomes.confinement.settings import (
 )
 from tests.libs.outcomes.confinement.service import JOBS, children_of
 
-NAMES = (
-    "echo",
-    "who",
-    "hold",
-    "fail",
-    "exit_interpreter",
-    "not_json",
-    "not_a_dict",
-    "big_integer",
-    "chatter",
-)
+NAMES = ("echo", "who", "hold", "fail", "exit_interpreter", "not_json", "not_a_dict", "big_integer", "chatter")
 ALL = [JOBS + name for name in (*NAMES, "huge", "leak", "warmed", "use_thread", "loop")]
 
 
