@@ -146,7 +146,7 @@ async def _measure_rouge() -> BenchRow:
     scorer = RougeScorer(list(ROUGE))
 
     async def own(pair: tuple[str, str]) -> Scores:
-        extractor = TextQualityExtractor().only(frozenset(ROUGE))
+        extractor = TextQualityExtractor().for_metrics(frozenset(ROUGE))
         return _select(await extractor.extract({"reference": pair[1]}, {"text": pair[0]}, {}), ROUGE)
 
     async def baseline(pair: tuple[str, str]) -> Scores:
@@ -163,7 +163,7 @@ async def _measure_bleu() -> list[BenchRow]:
 
     def own(make: Callable[[], TextQualityExtractor]) -> ScoreCall:
         async def call(pair: tuple[str, str]) -> Scores:
-            extractor = make().only(frozenset({"bleu_score"}))
+            extractor = make().for_metrics(frozenset({"bleu_score"}))
             return _select(await extractor.extract({"reference": pair[1]}, {"text": pair[0]}, {}), ["bleu_score"])
 
         return call

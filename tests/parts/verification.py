@@ -200,7 +200,7 @@ class VerificationBench:
             notifier=Notifier(),
             in_flight=InFlightAttempts(),
             policy=policy or Policy(),
-            catalog=Catalog.of(),
+            catalog=Catalog.from_config(),
         )
         self._seed = seed
         self.rewire(self.deps)

@@ -18,7 +18,7 @@ CSV = {"name": "scores.csv", "media_type": "text/csv"}
 
 def test_terms_have_the_caps_of_the_budget_and_the_rate_of_the_award() -> None:
     budget = Budget.model_validate({"max_cpc": "2", "max_penalty_total": "0", "currency": "EUR"})
-    terms = Terms.of(budget, AwardRequest.model_validate({"agent_id": "bot", "cpc_rate": "1.50"}).cpc_rate)
+    terms = Terms.from_budget(budget, AwardRequest.model_validate({"agent_id": "bot", "cpc_rate": "1.50"}).cpc_rate)
     assert terms.model_dump(mode="json") == {
         "cpc_rate": "1.50",
         "max_cpa_total": None,

@@ -87,7 +87,7 @@ def works(draw: st.DrawFn) -> tuple[SuccessCriteria, Budget]:
 @given(works())
 def test_the_maximum_is_that_of_trying_out_every_value(work: tuple[SuccessCriteria, Budget]) -> None:
     expected, money = work
-    terms = Terms.of(money, money.max_cpc)
+    terms = Terms.from_budget(money, money.max_cpc)
     values = [-1.0, *(step / 2 for step in range(90))]  # −1: missing
     used = sorted({each.metric for each in expected.criteria})
     dearest = Decimal(money.max_cpc)  # an operator's release
@@ -96,7 +96,7 @@ def test_the_maximum_is_that_of_trying_out_every_value(work: tuple[SuccessCriter
         by_position = {position: met for part in tried for position, met in part}
         seen.add(tuple(by_position[position] for position in range(len(expected.criteria))))
     for met in seen:
-        passed = CriteriaWeights.of(expected).succeeds(met)
+        passed = CriteriaWeights.from_criteria(expected).succeeds(met)
         earns = passed or expected.bonus_policy is BonusPolicy.PER_CRITERION
         bonus = sum(each.bonus for each, is_met in zip(expected.criteria, met, strict=True) if is_met and earns)
         penalty = sum(each.penalty for each, is_met in zip(expected.criteria, met, strict=True) if not is_met)
@@ -134,7 +134,7 @@ def test_a_verifiers_rejection_never_costs_more_than_its_word_that_the_output_is
     work: tuple[SuccessCriteria, Budget],
 ) -> None:
     expected, money = work
-    terms = Terms.of(money, money.max_cpc)
+    terms = Terms.from_budget(money, money.max_cpc)
     for met in product((True, False), repeat=len(expected.criteria)):
         accepted = _judged(expected, met)
         denied = combine_with_ruling(accepted, Rejected(rejection=Rejection(message="no")), expected.bonus_policy)
@@ -143,7 +143,7 @@ def test_a_verifiers_rejection_never_costs_more_than_its_word_that_the_output_is
 
 
 def _judged(expected: SuccessCriteria, met: tuple[bool, ...]) -> VerificationResult:
-    passed = CriteriaWeights.of(expected).succeeds(met)
+    passed = CriteriaWeights.from_criteria(expected).succeeds(met)
     plain = result(*met, verdict=Verdict.PASSED if passed else Verdict.REJECTED, success=passed)
     paid = [
         each.model_copy(update={"bonus": criterion.bonus, "penalty": criterion.penalty})

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.periods import DAY_MICROS, Period, parse_instant, parse_period, within
+from aex_runtime.periods import DAY_MICROS, Period, parse_instant, parse_period, period_bounds
 from aex_runtime.store.port import Bound
 
 
@@ -58,10 +58,10 @@ def test_invalid_instant_is_refused(text: str) -> None:
 
 @given(st.integers(0, 2**40), st.integers(0, 2**40))
 def test_period_ends_at_the_present(end: int, now: int) -> None:
-    assert Period(5, end).until(now) == Period(5, min(end, now))
-    assert Period(5).until(now) == Period(5, now)
+    assert Period(5, end).cut_at(now) == Period(5, min(end, now))
+    assert Period(5).cut_at(now) == Period(5, now)
 
 
 def test_period_becomes_bounds() -> None:
-    assert within(Period()) == ()
-    assert within(Period(5, 7)) == (Bound(">=", 5), Bound("<", 7))
+    assert period_bounds(Period()) == ()
+    assert period_bounds(Period(5, 7)) == (Bound(">=", 5), Bound("<", 7))

@@ -80,11 +80,11 @@ class TerminalReport(Report):
         line = Table.grid()
         line.add_column(width=_LABEL)
         line.add_column(overflow="fold")
-        line.add_row(_styled(label), Text(text))
+        line.add_row(_style_label(label), Text(text))
         self._console.print(Padding(line, (0, 0, 0, _MARGIN)))
 
     def command(self, label: str, line: str) -> None:
-        self._console.print(Text(" " * _MARGIN) + _styled(label) + Text(line), soft_wrap=True)
+        self._console.print(Text(" " * _MARGIN) + _style_label(label) + Text(line), soft_wrap=True)
 
     def block(self, text: str) -> None:
         for line in text.splitlines():
@@ -107,7 +107,7 @@ def create_report(console: Console) -> Report:
     return TerminalReport(console) if console.is_terminal else Report(console.file)
 
 
-def _styled(label: str) -> Text:
+def _style_label(label: str) -> Text:
     return Text(label.ljust(_LABEL), _STYLES.get(label, "cyan"))
 
 

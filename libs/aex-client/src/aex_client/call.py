@@ -97,7 +97,7 @@ def json_body(value: Any) -> bytes:
 
     Raises `ValueError` for NaN and infinity.
     """
-    return json.dumps(value, default=_plain, allow_nan=False, ensure_ascii=False).encode()
+    return json.dumps(value, default=_to_plain, allow_nan=False, ensure_ascii=False).encode()
 
 
 def numbers_body(numbers: Mapping[str, Any]) -> bytes:
@@ -105,11 +105,11 @@ def numbers_body(numbers: Mapping[str, Any]) -> bytes:
 
     `Decimal("11.170")` claims three decimals, and is sent as 11.170.
     """
-    members = (f"{json.dumps(name)}:{_number(value)}" for name, value in numbers.items())
+    members = (f"{json.dumps(name)}:{_format_number(value)}" for name, value in numbers.items())
     return ("{" + ",".join(members) + "}").encode()
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     if isinstance(value, JsonFloat):
         return value.text
     if isinstance(value, Decimal) and value.is_finite():
@@ -117,7 +117,7 @@ def _number(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Decimal) and value.is_finite():

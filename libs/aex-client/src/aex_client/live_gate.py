@@ -125,7 +125,7 @@ class LiveGate:
     async def final_result(self) -> Any:
         return (await self._client.get_outcome(self._contract_id)).final_result
 
-    async def opened(self, ctx: AgentContext) -> AgentContext:
+    async def load_accounting(self, ctx: AgentContext) -> AgentContext:
         """Return the context with the platform's accounting: of other loops' candidates, too."""
         contract, judged = await self.contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):

@@ -64,10 +64,10 @@ class RevisionLoop:
         if ctx.progress.candidate is None:
             status = (await self._gate.contract()).status
             if status in FINAL_STATUSES:
-                return await self._closed(status, await self._gate.opened(ctx))
+                return await self._conclude_closed(status, await self._gate.load_accounting(ctx))
         return await self._loop.resume(ctx)
 
-    async def _closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:
+    async def _conclude_closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:
         if status is ContractStatus.PASSED:
             return Passed(await self._gate.final_result(), ctx)
         if status is ContractStatus.FAILED:

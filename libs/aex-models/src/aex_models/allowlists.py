@@ -41,7 +41,7 @@ _WORK = _row(
 _CONFIDENTIAL = "review review_failure reviewer examination"
 
 
-def _inside(model: type[BaseModel]) -> Rows:
+def _allow_all_fields(model: type[BaseModel]) -> Rows:
     """Return the row of consumers and operators, who see every field.
 
     An examination holds values recomputed from the consumer's own data, so no event carries it.
@@ -142,10 +142,10 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         "name claimed severity", parties="actual relative_error", service="actual relative_error secret"
     ),
     ex.DomainViolation: _row("name message value min max source", service="secret"),
-    ex.Examination: _inside(ex.Examination),
-    ex.Recomputed: _inside(ex.Recomputed),
-    ex.Reconciliation: _inside(ex.Reconciliation),
-    ex.DataProblem: _inside(ex.DataProblem),
+    ex.Examination: _allow_all_fields(ex.Examination),
+    ex.Recomputed: _allow_all_fields(ex.Recomputed),
+    ex.Reconciliation: _allow_all_fields(ex.Reconciliation),
+    ex.DataProblem: _allow_all_fields(ex.DataProblem),
     # outcomes
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "

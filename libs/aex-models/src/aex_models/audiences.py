@@ -59,15 +59,15 @@ def project_event(model: BaseModel) -> dict[str, Any]:
 
 
 def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: Disclosure) -> dict[str, Any]:
-    hidden, values = _hidden(model, audience, shown), model.__dict__
+    hidden, values = _withheld_fields(model, audience, shown), model.__dict__
     pruned = {
         # Only objects and lists can hold models.
         name: _prune_value(values[name], plain, audience, shown) if type(plain := dumped[name]) in _NESTING else plain
-        for name in _shown(type(model), audience)
+        for name in _allowed_fields(type(model), audience)
         if name not in hidden
     }
     if isinstance(model, VerificationResult):
-        pruned |= {name: _narrowed(model, pruned[name], audience, shown) for name in _BY_METRIC & pruned.keys()}
+        pruned |= {name: _narrow_metrics(model, pruned[name], audience, shown) for name in _BY_METRIC & pruned.keys()}
     return pruned | _extras(model, dumped, audience) if model.__pydantic_extra__ else pruned
 
 
@@ -76,7 +76,7 @@ _BY_METRIC = frozenset({"metrics", "provenance"})
 
 
 @cache
-def _shown(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
+def _allowed_fields(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
     """Return the fields that the allow-list of a model names for this audience, in their order."""
     rows = ALLOWED.get(kind)
     if rows is None:
@@ -106,7 +106,7 @@ def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dic
     return {name: dumped[name] for name in extra} if rows[audience.value] else {}
 
 
-def _hidden(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
+def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
     """Fields that the record itself withholds from this audience."""
     if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
         # The message of failed custom code may quote evaluation data, so only the consumer sees it.
@@ -149,7 +149,7 @@ _UNPAID = {
 """Fields that an unpaid delivery hides from its consumer; a hash would reveal short answers by trial."""
 
 
-def _narrowed(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
+def _narrow_metrics(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
     """Return a pruned mapping by metric, less the entries that the agent may not see."""
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return pruned

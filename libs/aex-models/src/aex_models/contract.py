@@ -29,7 +29,7 @@ class Terms(Frozen):
     """The platform's share of the total, borne by the agent."""
 
     @classmethod
-    def of(cls, budget: Budget, cpc_rate: Money, fee_rate: Rate = ZERO) -> "Terms":
+    def from_budget(cls, budget: Budget, cpc_rate: Money, fee_rate: Rate = ZERO) -> "Terms":
         """Return the terms of an award of a work with this budget at this rate."""
         return cls(
             cpc_rate=cpc_rate,
@@ -115,14 +115,14 @@ class ExecutionMetadata(Frozen):
         return value
 
 
-def _only(source: str) -> dict[str, JsonValue]:
+def _need(source: str) -> dict[str, JsonValue]:
     return {"required": [source], "properties": {source: {"type": "string"}}}
 
 
 class Artifact(Frozen):
     """A file of a candidate: exactly one of inline text, inline base64, and the digest of an upload."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [_only("content"), _only("content_base64"), _only("sha256")]})
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_need("content"), _need("content_base64"), _need("sha256")]})
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
     media_type: MediaType
@@ -164,17 +164,17 @@ class Candidate(Frozen):
     @field_validator("claimed_metrics")
     @classmethod
     def _metrics_are_numbers_or_booleans(cls, claims: dict[str, Any]) -> dict[str, Any]:
-        return _checked(claims, lambda value: isinstance(value, bool) or is_number(value), "a number or a boolean")
+        return _check_claims(claims, lambda value: isinstance(value, bool) or is_number(value), "a number or a boolean")
 
     @field_validator("claimed_values")
     @classmethod
     def _values_are_numbers(cls, claims: dict[str, Any]) -> dict[str, Any]:
         infinite = {name for name, value in claims.items() if isinstance(value, float) and not math.isfinite(value)}
         numbers = claims | dict.fromkeys(infinite)
-        return _checked(numbers, lambda value: value is None or is_number(value), "a number or null")
+        return _check_claims(numbers, lambda value: value is None or is_number(value), "a number or null")
 
 
-def _checked(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
+def _check_claims(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
     for name, value in claims.items():
         if not fits(value):
             raise PydanticCustomError(

@@ -95,7 +95,7 @@ class SuccessCriterion(Frozen):
         if "metric_type" in info.data and "comparison" in info.data:
             problem = threshold_problem(info.data["metric_type"], info.data["comparison"], threshold)
             if problem:
-                raise _unfit("threshold", problem, info)
+                raise _threshold_error("threshold", problem, info)
         return threshold
 
     @field_validator("scale")
@@ -104,16 +104,16 @@ class SuccessCriterion(Frozen):
         if scale is None or "metric_type" not in info.data:
             return scale
         if info.data["metric_type"] is not MetricType.PERCENTAGE:
-            raise _unfit("scale", "scale is for percentages alone", info)
+            raise _threshold_error("scale", "scale is for percentages alone", info)
         # Without a valid comparison the threshold may be of any type; the comparison's own problem is reported.
         threshold = info.data.get("threshold", 0) if "comparison" in info.data else 0
         ends = threshold.values() if isinstance(threshold, dict) else [threshold]
         if scale is Scale.FRACTION and any(end > 1 for end in ends):
-            raise _unfit("threshold", "a fraction is at most 1; set scale to percent, or divide by 100", info)
+            raise _threshold_error("threshold", "a fraction is at most 1; set scale to percent, or divide by 100", info)
         return scale
 
 
-def _unfit(what: str, why: str, info: ValidationInfo) -> PydanticCustomError:
+def _threshold_error(what: str, why: str, info: ValidationInfo) -> PydanticCustomError:
     metric = info.data.get("metric", "?")
     message = f"Invalid {what} for metric: {{metric}} ({{why}})"
     return PydanticCustomError(f"invalid_{what}", message, {"metric": metric, "why": why})

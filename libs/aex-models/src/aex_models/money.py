@@ -167,11 +167,11 @@ _CODES = (
 ISO_4217 = frozenset(_CODES.split())
 
 
-def _known(code: str) -> str:
+def _check_code(code: str) -> str:
     if code not in ISO_4217:
         raise PydanticCustomError("unknown_currency", "{code} is no ISO 4217 currency", {"code": code})
     return code
 
 
-AgreedCurrency = Annotated[Currency, AfterValidator(_known)]
+AgreedCurrency = Annotated[Currency, AfterValidator(_check_code)]
 """A code of ISO 4217, for input. Stored codes were checked on input."""

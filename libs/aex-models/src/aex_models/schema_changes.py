@@ -35,7 +35,7 @@ class _Comparison:
         if len(latter) > 1 and any(option.get("type") == "null" for option in latter):
             former, latter = _without_null(former), _without_null(latter)
         if (former, latter) == ([old], [new]):
-            yield from self._plain(old, new, path, seen)
+            yield from self._compare_plain(old, new, path, seen)
             return
         if len(former) == len(latter) == 1:
             yield from self.changes(former[0], latter[0], path, seen)
@@ -46,8 +46,8 @@ class _Comparison:
                 name = schema.get("title") or schema.get("type") or schema.get("const") or "this alternative"
                 yield f"{path}: {name} is no longer allowed"
 
-    def _plain(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
-        yield from _narrowed(old, new, path)
+    def _compare_plain(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
+        yield from _find_narrowing(old, new, path)
         yield from self._fields(old, new, path, seen)
         for part in ("items", "additionalProperties"):
             if isinstance(new.get(part), Mapping) and old.get(part) is not False:
@@ -85,7 +85,7 @@ def _without_null(options: list[Schema]) -> list[Schema]:
     return [option for option in options if option.get("type") != "null"]
 
 
-def _narrowed(old: Schema, new: Schema, path: str) -> Iterator[str]:
+def _find_narrowing(old: Schema, new: Schema, path: str) -> Iterator[str]:
     if "type" in new and not _covers(new["type"], old.get("type")):
         yield f"{path}: type narrowed from {old.get('type', 'any')} to {new['type']}"
     lost = [value for value in _values(old) or () if value not in (_values(new) or [value])]

@@ -99,7 +99,7 @@ class Filter(Frozen):
     """True if the cell's absolute value is compared."""
 
     @model_validator(mode="after")
-    def _comparable(self) -> "Filter":
+    def _check_comparable(self) -> "Filter":
         listed = self.value if self.op is FilterOp.IN else [self.value]
         if not isinstance(listed, list | tuple) or not 0 < len(listed) <= MAX_LISTED:
             raise PydanticCustomError("invalid_filter", "`in` takes a list of 1 to 1,000 values")

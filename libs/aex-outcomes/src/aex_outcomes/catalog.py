@@ -76,7 +76,7 @@ class Catalog:
     config: OutcomeConfig
 
     @classmethod
-    def of(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
+    def from_config(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
         """Build a configuration's catalogue. Raises `InvalidConfig`, also for two extractors of one metric.
 
         `sandbox`: where custom metrics run; by default, each run has a confined worker of its own.
@@ -99,9 +99,9 @@ class Catalog:
     def load(cls, path: Path | None) -> "Catalog":
         """Load the catalogue of a file or the defaults. Raises `InvalidConfig` with file and path."""
         if path is None:
-            return cls.of()
+            return cls.from_config()
         try:
-            return cls.of(load_config(path))
+            return cls.from_config(load_config(path))
         except InvalidConfig as error:
             raise InvalidConfig([(f"{path}: {key}", problem) for key, problem in error.problems]) from None
         except OSError as error:
@@ -164,7 +164,7 @@ class Catalog:
             if criterion.metric_type not in entry.metric_types:
                 raise InvalidMetricType(entry)
 
-    def needs(self, criterion: SuccessCriterion) -> tuple[str, ...]:
+    def required_evaluation(self, criterion: SuccessCriterion) -> tuple[str, ...]:
         """Return the keys of `evaluation` that the criterion needs beyond its own threshold."""
         supplied = supplied_evaluation(criterion)
         return tuple(key for key in self.entry(criterion.metric).needs if key not in supplied)
@@ -172,7 +172,7 @@ class Catalog:
     def is_secret(self, criterion: SuccessCriterion) -> bool:
         """Return True when the value is computed from evaluation data, not from an open threshold alone."""
         entry = self.entry(criterion.metric)
-        return entry.secret and not (entry.needs and not self.needs(criterion))
+        return entry.secret and not (entry.needs and not self.required_evaluation(criterion))
 
     @cached_property
     def engine_version(self) -> str:

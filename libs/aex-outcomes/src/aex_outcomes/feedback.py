@@ -71,10 +71,10 @@ def _reasons(science: ScienceResult, in_full: bool) -> Iterator[str]:
         elif in_full and reason.code == DOMAIN_VIOLATION and science.domain_violations:
             yield from (f"{DOMAIN_VIOLATION}: {format_violation(each)}" for each in science.domain_violations)
         else:
-            yield _named(reason)
+            yield _describe_reason(reason)
 
 
-def _named(reason: GateReason) -> str:
+def _describe_reason(reason: GateReason) -> str:
     """Return the code with the names, and the action for missing claims; without names its message."""
     names, to_do = truncate(", ".join(reason.names)), _TO_DO.get(reason.code)
     text = f"{to_do}: {names}" if names and to_do else names or truncate(reason.message)
@@ -118,12 +118,12 @@ def render_feedback(
     opening = f'<verification_rejected code="{escape_attribute(code, _MAX_CODE)}" {attempts}>'
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
-    lines = [f"- {_line(each, level)}" for each in _unmet(result)]
+    lines = [f"- {_line(each, level)}" for each in _unmet_results(result)]
     in_full = level is FeedbackLevel.FULL
     lines += [f"- {escape_text(each, _MAX_LINE)}" for each in science_lines(result, in_full=in_full)]
     if in_full:
         lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
-    summary = _counted(result) if message is None else escape_text(message, MAX_MESSAGE)
+    summary = _describe_counts(result) if message is None else escape_text(message, MAX_MESSAGE)
     return render_element(opening, [f"Summary: {summary}"], lines, _CLOSING)
 
 
@@ -142,7 +142,7 @@ def render_repeated(*, attempt: int, max_attempts: int, replays: int, max_replay
 
 def summary_of(result: VerificationResult | None, message: str | None) -> str:
     """Return the summary in plain text, for contract events."""
-    return _counted(result) if message is None else to_one_line(message, MAX_MESSAGE)
+    return _describe_counts(result) if message is None else to_one_line(message, MAX_MESSAGE)
 
 
 def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
@@ -153,19 +153,19 @@ def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria 
     if not science_rejects(result) or result is None:
         return CRITERIA_NOT_MET
     met = [each.met for each in result.criterion_results]
-    succeeds = all(met) or (criteria is not None and CriteriaWeights.of(criteria).succeeds(met))
+    succeeds = all(met) or (criteria is not None and CriteriaWeights.from_criteria(criteria).succeeds(met))
     return SCIENCE_NOT_PASSED if succeeds else CRITERIA_NOT_MET
 
 
-def _counted(result: VerificationResult | None) -> str:
-    unmet = f"{len(_unmet(result))} of {len(result.criterion_results) if result else 0} criteria not met."
+def _describe_counts(result: VerificationResult | None) -> str:
+    unmet = f"{len(_unmet_results(result))} of {len(result.criterion_results) if result else 0} criteria not met."
     if not science_rejects(result):
         return unmet
     gate = "The scientific verification is not passed."
-    return f"{unmet} {gate}" if _unmet(result) else gate
+    return f"{unmet} {gate}" if _unmet_results(result) else gate
 
 
-def _unmet(result: VerificationResult | None) -> list[CriterionResult]:
+def _unmet_results(result: VerificationResult | None) -> list[CriterionResult]:
     return [each for each in result.criterion_results if not each.met] if result else []
 
 
@@ -177,18 +177,18 @@ def _member(key: str, value: Any) -> str:
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
     if level is not FeedbackLevel.FULL:
-        return escape_text(f"{result.metric}: not met{_why(result)}", _MAX_LINE)
-    return escape_text(f"{result.metric}: {_found(result)}, needs {format_requirement(result)}", _MAX_LINE)
+        return escape_text(f"{result.metric}: not met{_explain_error(result)}", _MAX_LINE)
+    return escape_text(f"{result.metric}: {_describe_value(result)}, needs {format_requirement(result)}", _MAX_LINE)
 
 
-def _why(result: CriterionResult) -> str:
+def _explain_error(result: CriterionResult) -> str:
     # Another code of a secret metric may depend on the evaluation data, such as the number of true labels.
     if result.error is None or (result.secret and result.error.code != METRIC_MISSING):
         return ""
     return f" ({result.error.code})"
 
 
-def _found(result: CriterionResult) -> str:
+def _describe_value(result: CriterionResult) -> str:
     if result.error is None:
         return format_value(result.value)
     if result.error.code == METRIC_MISSING:

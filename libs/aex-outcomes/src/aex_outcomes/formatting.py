@@ -71,7 +71,7 @@ def to_one_line(text: str, max_bytes: int, replacements: Mapping[str, str] = Map
     written: list[str] = []
     remaining = max_bytes
     for character in text:
-        written.append(replacements.get(character) or _allowed(character))
+        written.append(replacements.get(character) or _replace_control(character))
         remaining -= len(written[-1].encode())
         if remaining < 0:
             return "".join([*written[:-1], "…"])
@@ -95,7 +95,7 @@ def render_element(opening: str, head: Sequence[str], items: Sequence[str], clos
     return "\n".join([*lines, closing])
 
 
-def _allowed(character: str) -> str:
+def _replace_control(character: str) -> str:
     if character in "\t\n\r\x85\u2028\u2029":
         return " "
     code = ord(character)

@@ -63,7 +63,7 @@ def claim_texts(claims: Mapping[str, Any], kept: Mapping[str, str] | None = None
 
 def lossy_claim_texts(claims: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts that a store does not preserve: 11.170 becomes 11.17, and 5.0 becomes 5."""
-    return {name: _text(value) for name, value in claims.items() if _text(value) != _stored(value)}
+    return {name: _text(value) for name, value in claims.items() if _text(value) != _canonical_text(value)}
 
 
 def restore_claims(claims: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
@@ -82,7 +82,9 @@ def noncanonical_spellings(claims: Mapping[str, Any]) -> dict[str, str]:
     Each is written as its digits and its exponent, which is all that a verdict reads.
     """
     numbers = {name: value for name, value in claims.items() if is_number(value)}
-    forms = {name: (_form(_text(value)), _form(_stored(value))) for name, value in numbers.items()}
+    forms = {
+        name: (_number_form(_text(value)), _number_form(_canonical_text(value))) for name, value in numbers.items()
+    }
     return {name: text for name, (text, stored) in forms.items() if text != stored}
 
 
@@ -90,14 +92,14 @@ def _text(value: Any) -> str:
     text = value.text if isinstance(value, JsonFloat) else ""
     if 0 < len(text) <= _MAX_TEXT:
         return text
-    return repr(float(value)) if isinstance(value, float) else _stored(value)
+    return repr(float(value)) if isinstance(value, float) else _canonical_text(value)
 
 
-def _stored(value: Any) -> str:
+def _canonical_text(value: Any) -> str:
     return canonical_bytes(value).decode()
 
 
-def _form(text: str) -> str:
+def _number_form(text: str) -> str:
     _, digits, exponent = Decimal(text).as_tuple()
     return f"{''.join(map(str, digits))}e{exponent}"
 

@@ -79,7 +79,7 @@ def lint(
     `root`: the JSON pointer of the criteria. `verified`: the work names a verifier. `domain`: the work's. Warnings may
     reveal evaluation data: they are for the consumer alone. Raises `UnknownMetric`.
     """
-    known = (catalog or Catalog.of()).with_statistics(science.statistics if science else ())
+    known = (catalog or Catalog.from_config()).with_statistics(science.statistics if science else ())
     science_findings = science_warnings(science, domain, known) if science else ()
     if criteria is None:
         return science_findings
@@ -142,7 +142,7 @@ def unreachable_success(linted: LintContext) -> Iterator[LintWarning]:
     criteria, reached = linted.criteria, linted.feasible
     if not reached:
         return
-    scale = CriteriaWeights.of(criteria)
+    scale = CriteriaWeights.from_criteria(criteria)
     if criteria.aggregation is Aggregation.WEIGHTED and max(scale.share(met) for met in reached) < scale.minimum:
         message = f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}"
         fix = "Lower minimum_weighted_score, or change the criteria that exclude each other"
@@ -172,7 +172,7 @@ def bonus_out_of_reach(linted: LintContext) -> Iterator[LintWarning]:
 
 
 def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Decimal]:
-    scale, amounts = CriteriaWeights.of(criteria), [each.bonus for each in criteria.criteria]
+    scale, amounts = CriteriaWeights.from_criteria(criteria), [each.bonus for each in criteria.criteria]
     for met in reached:
         if criteria.bonus_policy is BonusPolicy.PER_CRITERION or scale.succeeds(met):
             yield sum(compress(amounts, met), ZERO)
@@ -180,7 +180,7 @@ def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Deci
 
 def self_reported(linted: LintContext) -> Iterator[LintWarning]:
     """Warn of money or success that depends on self-reported metrics."""
-    for position, criterion, moves in _moving(linted):
+    for position, criterion, moves in _effective_criteria(linted):
         reported = linted.catalog.entry(criterion.metric).provenance is Provenance.SELF_REPORTED
         if reported and not is_recomputed(criterion.metric):
             message = f"{criterion.metric} is reported by the agent itself and {moves}"
@@ -190,14 +190,14 @@ def self_reported(linted: LintContext) -> Iterator[LintWarning]:
 
 def own_data_alone(linted: LintContext) -> Iterator[LintWarning]:
     """Warn of money or success that depends on the agent's own files."""
-    for position, criterion, moves in _moving(linted):
+    for position, criterion, moves in _effective_criteria(linted):
         if linted.science and rests_on_own_data(criterion, linted.science):
             message = f"{criterion.metric} is recomputed from the agent's own files and {moves}"
             fix = "Upload your own raw data (PUT /v1/artifacts) and name them in science.data"
             yield lint_warning("own_data_alone", linted.path(position), message, fix)
 
 
-def _moving(linted: LintContext) -> Iterator[tuple[int, SuccessCriterion, str]]:
+def _effective_criteria(linted: LintContext) -> Iterator[tuple[int, SuccessCriterion, str]]:
     """Yield position, criterion and effect of each criterion that affects success or money."""
     criteria = linted.criteria
     for position, criterion in enumerate(criteria.criteria):

@@ -30,13 +30,13 @@ def quote(
     listed = criteria.criteria if criteria else ()
     if criteria is None or len(listed) > MAX_ENUMERATED:
         return quote_combinations(criteria, budget, [(True,) * len(listed)])
-    found = group_criteria(listed, catalog or Catalog.of(), count_evaluation(listed, evaluation or {}))
+    found = group_criteria(listed, catalog or Catalog.from_config(), count_evaluation(listed, evaluation or {}))
     return quote_combinations(criteria, budget, feasible_combinations(found, len(listed)))
 
 
 def quote_combinations(criteria: SuccessCriteria | None, budget: Budget, reached: Iterable[Met]) -> Quote:
     """Return the price range over these combinations, and over the outcomes without any."""
-    terms = Terms.of(budget, budget.max_cpc)
+    terms = Terms.from_budget(budget, budget.max_cpc)
     priced = []
     for ending in _candidate_endings(criteria, reached):
         base = base_of_judged(terms, success=ending.success) if ending.judged else ZERO
@@ -77,7 +77,10 @@ def _candidate_endings(criteria: SuccessCriteria | None, reached: Iterable[Met])
 
 
 def _verified_endings(criteria: SuccessCriteria, reached: Iterable[Met]) -> Iterator[ContractEnding]:
-    scale, pays_per_criterion = CriteriaWeights.of(criteria), criteria.bonus_policy is BonusPolicy.PER_CRITERION
+    scale, pays_per_criterion = (
+        CriteriaWeights.from_criteria(criteria),
+        criteria.bonus_policy is BonusPolicy.PER_CRITERION,
+    )
     triples = ((each.metric, each.bonus, each.penalty) for each in criteria.criteria)
     names, bonuses, penalties = zip(*triples, strict=True)
     for met in reached:

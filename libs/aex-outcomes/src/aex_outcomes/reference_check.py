@@ -49,7 +49,7 @@ async def reference_warning(
     references = references_of(given or {})
     if criteria is None or not references:
         return None
-    scale = CriteriaWeights.of(criteria)
+    scale = CriteriaWeights.from_criteria(criteria)
     failed: list[set[int]] = []
     for reference in references:
         result = await engine.verify(

@@ -24,7 +24,7 @@ def exact_sum(values: Sequence[float]) -> float:
     try:
         return math.fsum(values)
     except OverflowError:
-        return _unscaled(_scaled_sum(values))
+        return _unscale(_scaled_sum(values))
 
 
 def exact_mean(values: Sequence[float]) -> float:
@@ -34,14 +34,14 @@ def exact_mean(values: Sequence[float]) -> float:
     try:
         return math.fsum(values) / len(values)
     except OverflowError:
-        return _unscaled(_scaled_sum(values) / len(values))
+        return _unscale(_scaled_sum(values) / len(values))
 
 
 def _scaled_sum(values: Sequence[float]) -> float:
     return math.fsum(math.ldexp(each, _DOWN) for each in values)
 
 
-def _unscaled(value: float) -> float:
+def _unscale(value: float) -> float:
     try:
         return math.ldexp(value, -_DOWN)
     except OverflowError:
@@ -79,7 +79,7 @@ def recount(rollout: RolloutResponse) -> RolloutRecount:
     steps = sum(len(each.steps) for each in episodes)
     if not steps:
         return RolloutRecount(None, None, None, None)
-    sums = [_summed(each) for each in episodes]
+    sums = [_sum_rewards(each) for each in episodes]
     known_sums = [each for each in sums if each is not None]
     returns = tuple(each.total for each in known_sums)
     is_rewarded = any(each.rewarded for each in known_sums)
@@ -99,7 +99,7 @@ class _Summed:
     rewarded: bool
 
 
-def _summed(episode: RolloutTrajectory) -> _Summed | None:
+def _sum_rewards(episode: RolloutTrajectory) -> _Summed | None:
     rewards = [step.reward for step in episode.steps if step.reward is not None]
     if not rewards:
         return _Summed(0.0, 0.0, rewarded=False) if not episode.steps and not episode.length else None
@@ -201,7 +201,7 @@ def _metrics_of(payload: Any) -> Any:
     return payload.get("metrics") if isinstance(payload, Mapping) else None
 
 
-def _number(value: Any) -> float | None:
+def _to_number(value: Any) -> float | None:
     return float(value) if is_number(value) else None
 
 
@@ -219,8 +219,8 @@ def _mean(metrics: Mapping[str, Any]) -> float | None:
 
 
 _CHAIN: dict[ScoreSource, Callable[[Mapping[str, Any]], float | None]] = {
-    ScoreSource.MEAN_RETURN: lambda metrics: _number(metrics.get("mean_return")),
+    ScoreSource.MEAN_RETURN: lambda metrics: _to_number(metrics.get("mean_return")),
     ScoreSource.CORRECT: _correct,
     ScoreSource.EPISODE_RETURNS: _mean,
-    ScoreSource.OUTCOME_SCORE: lambda metrics: _number(metrics.get("outcome_score")),
+    ScoreSource.OUTCOME_SCORE: lambda metrics: _to_number(metrics.get("outcome_score")),
 }

@@ -29,7 +29,7 @@ def science_warnings(science: Science, domain: str | None, catalog: Catalog) -> 
         *_unchecked(science, domain, known, catalog),
         *_gated_by_own_data(science),
         *_not_uploaded(science),
-        *_unread(science),
+        *_unread_parts(science),
     )
 
 
@@ -92,7 +92,7 @@ def _not_uploaded(science: Science) -> Iterator[LintWarning]:
             yield lint_warning("not_uploaded", f"{ROOT}/data/{position}/sha256", message, fix)
 
 
-def _unread(science: Science) -> Iterator[LintWarning]:
+def _unread_parts(science: Science) -> Iterator[LintWarning]:
     """Warn of parts that no demanded check reads."""
     review, recomputed = PEER_REVIEW in science.checks, RECOMPUTE_STATISTICS in science.checks
     is_visible = review and science.reviewer_sees_expected

@@ -76,7 +76,7 @@ class Background:
         self._consumer: Consumer | None = None
         self._measures = measures
 
-    def committed(self, committed: Committed) -> None:
+    def on_commit(self, committed: Committed) -> None:
         """Publish a unit's events and check its timers at once. Called on the event loop, after the commit."""
         self.outbox.notify(committed.events)
         if self._sweeper is not None:

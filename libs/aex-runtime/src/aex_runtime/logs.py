@@ -22,7 +22,7 @@ from structlog.typing import Processor
 
 from aex_runtime.errors import DomainError
 from aex_runtime.google_logs import google_entry
-from aex_runtime.tracing.spans import about_message
+from aex_runtime.tracing.spans import message_attributes
 
 Event = MutableMapping[str, Any]
 Form = Literal["json", "google", "console"]
@@ -181,7 +181,7 @@ def _as_json(_logger: Any, _method: str, event: Event) -> str:
 
 def log_context(subject: str, data: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the ids of contract, work, attempt and hold in an event or timer, valid ones only."""
-    return {name.removeprefix("aex."): value for name, value in about_message(subject, data or {}).items()}
+    return {name.removeprefix("aex."): value for name, value in message_attributes(subject, data or {}).items()}
 
 
 def describe_failure(error: BaseException) -> str:

@@ -161,7 +161,7 @@ class OutboxPump:
         if not events:
             return []
         try:
-            with self._spans.publishing(events) as sent:
+            with self._spans.publication_spans(events) as sent:
                 await self._bus.publish([Outgoing(event.type, encode(event)) for event in sent])
         except BusUnavailable:
             raise

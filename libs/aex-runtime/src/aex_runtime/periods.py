@@ -28,7 +28,7 @@ class Period:
     start: int | None = None
     end: int | None = None
 
-    def until(self, end: int) -> "Period":
+    def cut_at(self, end: int) -> "Period":
         """Return the part before `end`."""
         return Period(self.start, end if self.end is None else min(self.end, end))
 
@@ -37,11 +37,11 @@ def parse_period(first: str | None, last: str | None) -> Period:
     """Return the period of two UTC days, both included; None is open. Raises `InvalidRequest`."""
     start, end = _day("from", first), _day("to", last)
     if start is not None and end is not None and start > end:
-        raise _invalid("from", "invalid_period", "from must not come after to")
+        raise _invalid_period("from", "invalid_period", "from must not come after to")
     return Period(start, None if end is None else end + DAY_MICROS)
 
 
-def within(period: Period) -> tuple[Bound, ...]:
+def period_bounds(period: Period) -> tuple[Bound, ...]:
     """Return a period as bounds of an ordered field in microseconds since 1970."""
     start = () if period.start is None else (Bound(">=", period.start),)
     end = () if period.end is None else (Bound("<", period.end),)
@@ -57,7 +57,7 @@ def _day(name: str, text: str | None) -> int | None:
     except ValueError:
         day = None
     if day is None:
-        raise _invalid(name, "invalid_day", f"{name} must be a day such as 2025-01-31")
+        raise _invalid_period(name, "invalid_day", f"{name} must be a day such as 2025-01-31")
     return epoch_micros(datetime.combine(day, time(), UTC))
 
 
@@ -71,9 +71,9 @@ def parse_instant(name: str, text: str | None) -> datetime | None:
         instant = None
     if instant is None:
         hint = "such as 2025-01-31T12:00:00Z (write the + of an offset as %2B)"
-        raise _invalid(name, "invalid_instant", f"{name} must be an RFC 3339 instant, {hint}")
+        raise _invalid_period(name, "invalid_instant", f"{name} must be an RFC 3339 instant, {hint}")
     return instant
 
 
-def _invalid(name: str, code: str, message: str) -> InvalidRequest:
+def _invalid_period(name: str, code: str, message: str) -> InvalidRequest:
     return InvalidRequest(code, message, [Problem(path=f"query/{name}", code=code, message=message)])

@@ -117,7 +117,7 @@ def assemble(
         name=service,
         settings=settings,
         backends=ports,
-        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.committed, metrics),
+        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.on_commit, metrics),
         verifier=TokenVerifier(issuers, service, ports.clock),
         service_tokens=open_service_tokens(settings, service, issuer, ports.clock, ports.ids),
         local_issuer=issuer,

@@ -81,7 +81,7 @@ class StoreFile:
                     os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             else:
                 self.check()
-            connection = _open(self.path, self._busy_s, read_only=read_only)
+            connection = _open_connection(self.path, self._busy_s, read_only=read_only)
             self._identity = _identity(self.path)
             return connection
 
@@ -99,7 +99,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino)
 
 
-def _open(path: Path, busy_s: float, *, read_only: bool) -> sqlite3.Connection:
+def _open_connection(path: Path, busy_s: float, *, read_only: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, cached_statements=512)
     try:
         connection.execute("PRAGMA journal_mode = WAL").fetchall()

@@ -98,7 +98,7 @@ def continue_trace(
     given = joins and trace.get_current_span(parent).get_span_context().is_valid
     tracer = _UNRECORDED if provider is None else provider.get_tracer(SCOPE)
     span = tracer.start_span(name, parent, kind, attributes)
-    with _running(span, {_TRACER: tracer, _GIVEN: given}):
+    with _run_in_span(span, {_TRACER: tracer, _GIVEN: given}):
         yield span
 
 
@@ -106,7 +106,7 @@ def continue_trace(
 def request_trace(provider: trace.TracerProvider, *, given: bool) -> Iterator[None]:
     """Run the block with steps recorded by `provider`; `given`: the caller named the trace."""
     values = {_TRACER: provider.get_tracer(SCOPE), _GIVEN: given}
-    token = contexts.attach(_with(contexts.get_current(), values))
+    token = contexts.attach(_set_values(contexts.get_current(), values))
     try:
         yield
     finally:
@@ -121,7 +121,7 @@ def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanK
         yield running
         return
     span = tracer.start_span(name, None, kind, attributes)
-    with _running(span, {}):
+    with _run_in_span(span, {}):
         yield span
 
 
@@ -142,7 +142,7 @@ def subject_trace(traceparent: str | None, name: str, attributes: Attributes | N
     if not isinstance(tracer, trace.Tracer):
         tracer = _UNRECORDED
     links = [trace.Link(of_caller)] if of_caller.is_valid else []
-    with _running(tracer.start_span(name, parent, SpanKind.INTERNAL, attributes, links), {_GIVEN: True}):
+    with _run_in_span(tracer.start_span(name, parent, SpanKind.INTERNAL, attributes, links), {_GIVEN: True}):
         yield
 
 
@@ -174,9 +174,9 @@ def mark_failed(error_type: str, span: trace.Span | None = None) -> None:
 
 
 @contextmanager
-def _running(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
+def _run_in_span(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
     """Run the block in the span and end the span."""
-    token = contexts.attach(_with(trace.set_span_in_context(span), values))
+    token = contexts.attach(_set_values(trace.set_span_in_context(span), values))
     try:
         yield
     except DomainError as refusal:  # a refusal, no failure
@@ -191,7 +191,7 @@ def _running(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
         span.end()
 
 
-def _with(context: Context, values: Mapping[str, object]) -> Context:
+def _set_values(context: Context, values: Mapping[str, object]) -> Context:
     for key, value in values.items():
         context = contexts.set_value(key, value, context)
     return context

@@ -157,7 +157,7 @@ class TimerSweeper:
         context = log_context(timer.subject, timer.payload)
         with (
             bound_contextvars(timer_kind=timer.kind, timer_subject=timer.subject, **context),
-            self._spans.firing(timer),
+            self._spans.timer_span(timer),
         ):
             rescheduled = await self._handle(timer)
             try:

@@ -16,7 +16,7 @@ from aex_runtime.retry import Retries
 from aex_runtime.store.port import StoreUnavailable, Transaction
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.checks import batches_behind, oldest_unsealed_s
-from aex_settlement.handlers.journal.concurrency import Guard, unguarded
+from aex_settlement.handlers.journal.concurrency import Guard, skip_guard
 from aex_settlement.handlers.journal.project import AHEAD, JournalReader, project_sealed
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.rules.journal import BrokenJournal, LedgerCorrupt, UnreadableRecord
@@ -48,7 +48,7 @@ class WakeupEvent:
         return True
 
 
-async def catch_up(deps: Deps, guard: Guard = unguarded, state: SealerState | None = None) -> int:
+async def catch_up(deps: Deps, guard: Guard = skip_guard, state: SealerState | None = None) -> int:
     """Seal unsealed transactions and apply the sealed ones; return the number that were sealed.
 
     Works in portions: under load the projections follow closely, and transactions are read once.
@@ -107,7 +107,7 @@ class Sealer:
             GaugeSpec(
                 "aex_journal_refused",
                 "Transactions that cannot be sealed as they or their companions were altered, as this process last saw",
-                self._refused,
+                self._count_refused,
             ),
             *(
                 GaugeSpec(
@@ -122,7 +122,7 @@ class Sealer:
     async def _unsealed_s(self) -> float:
         return await oldest_unsealed_s(self._deps, self._state.low_watermark.bounds)
 
-    async def _refused(self) -> float:
+    async def _count_refused(self) -> float:
         return len(self._state.refused)
 
     async def _seal_with_lease(self, lease: Lease) -> None:
@@ -141,14 +141,14 @@ class Sealer:
         while True:
             try:
                 if await catch_up(self._deps, guard, self._state):
-                    rested_at = _now() + self._policy.rest.total_seconds()
+                    rested_at = _loop_time() + self._policy.rest.total_seconds()
                 retries.reset()
             except (StoreUnavailable, LedgerCorrupt) as error:
                 delay_s = retries.next_delay_s()
                 _log_failure(error, delay_s)
                 await asyncio.sleep(delay_s)
             if await self._wakeup.wait(self._policy.poll.total_seconds()):
-                await asyncio.sleep(max(self._policy.gather.total_seconds(), rested_at - _now()))
+                await asyncio.sleep(max(self._policy.gather.total_seconds(), rested_at - _loop_time()))
 
 
 def _log_failure(error: Exception, delay_s: float) -> None:
@@ -163,5 +163,5 @@ def _log_failure(error: Exception, delay_s: float) -> None:
         log.warning("journal_not_sealed", reason=describe_failure(error))
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()

@@ -9,7 +9,7 @@ from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobF
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
 from aex_runtime.telemetry import describe_span, mark_failed, step
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_verification.measures import ExtractionTimes
 from aex_verification.ports import (
     Grade,
@@ -56,7 +56,7 @@ class ConfinedGrader:
         self._times = times or ExtractionTimes(UNMEASURED, ())
 
     async def grade(self, request: GradeRequest) -> Grade:
-        with step("verify candidate", about(request.contract_id, request.attempt_id)):
+        with step("verify candidate", span_ids(request.contract_id, request.attempt_id)):
             grade = await self._grade(request)
             if grade.result is None:
                 mark_failed(grade.error or "unknown")

@@ -16,7 +16,7 @@ from aex_runtime.calls.http_client import HttpClient
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.tokens import ServiceTokens
 from aex_runtime.measures import Measures
-from aex_runtime.tracing.spans import CONTRACT_TRACE, about, calling, on_answer
+from aex_runtime.tracing.spans import CONTRACT_TRACE, calling, on_answer, span_ids
 from aex_verification.measures import GOVERNANCE_SECONDS, REFUSED, UNAVAILABLE
 from aex_verification.ports import FoundAward, GovernanceRefused, GovernanceUnavailable
 
@@ -84,7 +84,7 @@ class HttpGovernance:
 
     async def _call(self, request: ValidationRequest) -> ValidationDecision:
         try:
-            with calling("POST", self._url, "/v1/outcomes/validate", about(request.contract_id, request.attempt_id)):
+            with calling("POST", self._url, "/v1/outcomes/validate", span_ids(request.contract_id, request.attempt_id)):
                 response = await self._client.request(
                     "POST",
                     f"{self._url}/v1/outcomes/validate",
@@ -118,7 +118,7 @@ class HttpAwards:
 
     async def get(self, contract_id: str) -> FoundAward | None:
         try:
-            with calling("GET", self._url, "/v1/awards/{contract_id}", about(contract_id)):
+            with calling("GET", self._url, "/v1/awards/{contract_id}", span_ids(contract_id)):
                 response = await self._client.request(
                     "GET",
                     f"{self._url}/v1/awards/{quote(contract_id, safe='')}",

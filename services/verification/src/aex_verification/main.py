@@ -82,7 +82,7 @@ def create_app(
         routes(deps),
         subscriptions=subscriptions(deps),
         timers=timers(deps),
-        resources=[_always(each) for each in resources if each is not None],
+        resources=[_constant_resource(each) for each in resources if each is not None],
         required_parts={"workers": lambda: resources.candidates.missing},
         optional_parts={"sandbox": lambda: resources.sandbox.missing},
         gauges=[
@@ -93,7 +93,7 @@ def create_app(
     )
 
 
-def _always(entered: AbstractAsyncContextManager[object]) -> Resource:
+def _constant_resource(entered: AbstractAsyncContextManager[object]) -> Resource:
     return lambda: entered
 
 
@@ -134,7 +134,7 @@ def _make_deps(
         clock=backends.clock,
         ids=backends.ids,
         grader=grader,
-        examiner=ConfinedExaminer(resources.science, DataLimits.within(sections["statistics"].sandbox)),
+        examiner=ConfinedExaminer(resources.science, DataLimits.from_worker_bounds(sections["statistics"].sandbox)),
         spool=resources.spool,
         reviewer=resources.reviewer,
         verifiers=ConfinedVerifiers(resources.operators, timeouts_ms, config_json),

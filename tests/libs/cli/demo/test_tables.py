@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.demo.tables import balance_rows, sums, verdict_rows
+from aex_cli.demo.tables import balance_rows, sum_balances, verdict_rows
 from aex_cli.examples import example_work
 from aex_client import VerificationView
 from aex_models.money import format_amount, from_micros
@@ -72,7 +72,7 @@ def test_each_currency_has_an_exact_sum(entries: list[tuple[str, int]]) -> None:
         currency: sum((from_micros(micros) for each, micros in entries if each == currency), Decimal(0))
         for currency, _ in entries
     }
-    assert sums(accounts) == expected
+    assert sum_balances(accounts) == expected
     assert len(balance_rows(accounts)) == len(entries) + len(expected)
     assert all(
         ("sum", format_amount(total), currency) in balance_rows(accounts) for currency, total in expected.items()

@@ -12,7 +12,7 @@ from tests.libs.outcomes.engine.builders import criteria, criterion
 
 def scale(*required: bool | None, weights: tuple[Any, ...] = (), **more: Any) -> CriteriaWeights:
     given_weights = weights or (1,) * len(required)
-    return CriteriaWeights.of(
+    return CriteriaWeights.from_criteria(
         criteria(
             *(
                 criterion(threshold=position, required=each, weight=weight)

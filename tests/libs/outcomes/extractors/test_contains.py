@@ -60,7 +60,7 @@ async def test_a_text_that_unfolds_beyond_its_limit_is_the_agents_fault_and_a_pa
 
 async def test_only_selected_metrics_are_computed() -> None:
     evaluation = {"required_keywords": ["a"], "pattern": "(", "output_schema": {"type": "?"}, "required_fields": ["b"]}
-    narrowed = ContainsExtractor().only(frozenset({"contains_keywords"}))
+    narrowed = ContainsExtractor().for_metrics(frozenset({"contains_keywords"}))
     assert await narrowed.extract(evaluation, {"text": "a"}, {}) == {"contains_keywords": 1}
 
 

@@ -28,7 +28,7 @@ class Absent:
 
 async def extracted(codes: dict[str, str], *metrics: str, output: Any = None, **task_input: Any) -> dict[str, Any]:
     extractor = CustomExtractor(limits=Limits(timeout_ms=30_000))
-    chosen = extractor.only(frozenset(metrics)) if metrics else extractor
+    chosen = extractor.for_metrics(frozenset(metrics)) if metrics else extractor
     listed = [{"name": name, "code": code} for name, code in codes.items()]
     return dict(await chosen.extract({"custom_metrics": listed, **task_input}, output or {}, {}))
 
@@ -72,7 +72,7 @@ def test_the_version_names_the_interpreter_that_is_installed() -> None:
 
 async def test_code_that_no_criterion_names_does_not_run_and_no_code_runs_twice() -> None:
     sandbox = Counting()
-    extractor = CustomExtractor(sandbox).only(frozenset({"custom.a.x", "custom.a.y"}))
+    extractor = CustomExtractor(sandbox).for_metrics(frozenset({"custom.a.x", "custom.a.y"}))
     codes = [{"name": name, "code": f"{HEAD}return {{'x': 1, 'y': 2}}"} for name in "abc"]
     await extractor.extract({"custom_metrics": codes}, {}, {})
     assert len(sandbox.requests) == 1

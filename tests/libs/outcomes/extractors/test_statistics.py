@@ -16,7 +16,7 @@ def found_in(science: ScienceResult) -> dict[str, Any]:
 
 
 async def extracted(science: ScienceResult, *metrics: str) -> dict[str, MetricValue]:
-    return await StatisticsExtractor().only(frozenset(metrics)).extract({}, {}, found_in(science))
+    return await StatisticsExtractor().for_metrics(frozenset(metrics)).extract({}, {}, found_in(science))
 
 
 async def test_owner_of_the_data_determines_provenance_and_secrecy() -> None:

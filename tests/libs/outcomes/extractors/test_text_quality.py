@@ -21,7 +21,7 @@ async def test_configured_and_selected_metrics_are_computed() -> None:
     extractor = TextQualityExtractor(rouge_types=["rouge3"])
     assert extractor.supported_metrics() == ["bleu_score", "rouge3", "output_length", "word_count"]
     assert (await extractor.extract({"reference": "a b c d"}, {"text": "a b c d"}, {}))["rouge3"] == 1
-    narrowed = TextQualityExtractor().only(frozenset({"rouge1", "output_length"}))
+    narrowed = TextQualityExtractor().for_metrics(frozenset({"rouge1", "output_length"}))
     found = await narrowed.extract({"reference": "a b"}, {"text": "a b"}, {})
     assert found == {"rouge1": 1, "output_length": 3, "word_count": 2}
 
@@ -61,7 +61,7 @@ async def test_similarity_is_that_to_all_references_and_secret() -> None:
     references = ["the cat sat down", "a dog ran off"]
     found = await extract({"text": "a dog ran off"}, references)
     assert found["rougeL"] == found["rouge2"] == 1
-    assert found["bleu_score"] == bleu("a dog ran off", BleuReference.of(references))
+    assert found["bleu_score"] == bleu("a dog ran off", BleuReference.prepare(references))
     secret = {entry.name for entry in TextQualityExtractor().catalog_entries() if entry.secret}
     assert secret == {"bleu_score", "rouge1", "rouge2", "rougeL"}
 

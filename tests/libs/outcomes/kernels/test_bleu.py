@@ -13,7 +13,7 @@ from tests.libs.outcomes.kernels.texts import pairs, prose
 
 
 def score(candidate: str, references: list[str]) -> float:
-    return bleu(candidate, BleuReference.of(references))
+    return bleu(candidate, BleuReference.prepare(references))
 
 
 def sacrebleu_score(candidate: str, references: list[str]) -> float:

@@ -42,7 +42,7 @@ TEXTS = st.text(alphabet="ab é中 ,.\n", max_size=60)
 
 
 def likeness(text: str, *references: str) -> float:
-    return word_similarity(words_of(text), [ReferenceWords.of(each) for each in references])
+    return word_similarity(words_of(text), [ReferenceWords.parse(each) for each in references])
 
 
 @SCRIPTS
@@ -67,7 +67,7 @@ def test_changed_words_leave_a_copy_near_and_another_text_is_far(reference: str)
     assert likeness(OTHERS[reference] * 3, reference) < 0.3
     words = words_of(reference)
     changed = ["another" if place % 10 == 5 else word for place, word in enumerate(words)]
-    assert 0.85 < word_similarity(changed, [ReferenceWords.of(reference)]) < 0.95
+    assert 0.85 < word_similarity(changed, [ReferenceWords.parse(reference)]) < 0.95
 
 
 def test_the_words_of_a_reference_scattered_over_a_long_text_are_no_copy() -> None:

@@ -12,17 +12,17 @@ from aex_models.results import Verdict
 from aex_outcomes.lifecycle.state import ContractState, LastOutcome
 from aex_outcomes.lifecycle.transitions import (
     Refused,
-    cancelled,
-    ended,
-    expiring,
-    failed_to_verify,
-    finalising,
-    found_invalid,
-    judged,
+    apply_verdict,
+    cancel_unstarted,
+    end_contract,
+    expire_at_deadline,
+    finalise_early,
     known_attempt,
-    opened,
-    received,
-    retried,
+    new_state,
+    receive_candidate,
+    record_invalid,
+    record_verification_failure,
+    retry_attempt,
 )
 from tests.examples import examples
 
@@ -32,7 +32,7 @@ LATER = START + timedelta(days=8)
 
 
 def fresh(max_attempts: int = 3) -> ContractState:
-    return opened("ctr_1", max_attempts, START + timedelta(days=7), START)
+    return new_state("ctr_1", max_attempts, START + timedelta(days=7), START)
 
 
 def hash_of(text: str) -> str:
@@ -40,12 +40,16 @@ def hash_of(text: str) -> str:
 
 
 def try_once(state: ContractState, name: str, verdict: Verdict, score: float = 0.0) -> ContractState:
-    return judged(received(state, f"att_{name}", hash_of(name), SOON), verdict, score, SOON)
+    return apply_verdict(received(state, name), verdict, score, SOON)
+
+
+def received(state: ContractState | None = None, name: str = "a") -> ContractState:
+    return receive_candidate(state or fresh(), f"att_{name}", hash_of(name), SOON)
 
 
 def rejected(state: ContractState | None = None, score: float = 0.0, at: datetime = SOON) -> ContractState:
     """Judge the candidate `a` as rejected at a time; it is received in time."""
-    return judged(received(state or fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, score, at)
+    return apply_verdict(received(state), Verdict.REJECTED, score, at)
 
 
 def test_rejection_with_attempts_left_awaits_revision() -> None:
@@ -55,18 +59,18 @@ def test_rejection_with_attempts_left_awaits_revision() -> None:
 
 
 def test_indeterminate_verification_counts_no_attempt() -> None:
-    state = received(fresh(), "att_a", hash_of("a"), SOON)
+    state = received()
     with pytest.raises(Refused) as refused:
-        judged(state, Verdict.INDETERMINATE, 0.0, SOON)
+        apply_verdict(state, Verdict.INDETERMINATE, 0.0, SOON)
     assert refused.value.code == "not_a_verdict"
 
 
 @pytest.mark.parametrize("state", [fresh(), rejected()])
 def test_verdict_needs_a_candidate(state: ContractState) -> None:
     with pytest.raises(Refused) as of_verdict:
-        judged(state, Verdict.PASSED, 1, SOON)
+        apply_verdict(state, Verdict.PASSED, 1, SOON)
     with pytest.raises(Refused) as of_invalid:
-        found_invalid(state, SOON)
+        record_invalid(state, SOON)
     assert of_verdict.value.code == of_invalid.value.code == "nothing_under_verification"
 
 
@@ -82,19 +86,22 @@ def test_last_rejection_closes_as_exhausted_on_the_best_candidate(scores: tuple[
 
 
 def test_judged_and_current_candidates_are_known() -> None:
-    state = received(rejected(), "att_b", hash_of("b"), SOON)
+    state = received(rejected(), "b")
     assert [known_attempt(state, hash_of(name)) for name in "abc"] == ["att_a", "att_b", None]
 
 
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (lambda: received(received(fresh(), "a", hash_of("a"), SOON), "b", hash_of("b"), SOON), "candidate_under_way"),
-        (lambda: received(fresh(), "att_a", hash_of("a"), LATER), "deadline_passed"),
-        (lambda: finalising(fresh(), SOON), "nothing_judged"),
-        (lambda: cancelled(rejected(), SOON), "candidate_received"),
-        (lambda: expiring(fresh(), SOON), "before_deadline"),
-        (lambda: cancelled(cancelled(fresh(), SOON), SOON), "contract_closed"),
+        (
+            lambda: receive_candidate(receive_candidate(fresh(), "a", hash_of("a"), SOON), "b", hash_of("b"), SOON),
+            "candidate_under_way",
+        ),
+        (lambda: receive_candidate(fresh(), "att_a", hash_of("a"), LATER), "deadline_passed"),
+        (lambda: finalise_early(fresh(), SOON), "nothing_judged"),
+        (lambda: cancel_unstarted(rejected(), SOON), "candidate_received"),
+        (lambda: expire_at_deadline(fresh(), SOON), "before_deadline"),
+        (lambda: cancel_unstarted(cancel_unstarted(fresh(), SOON), SOON), "contract_closed"),
     ],
 )
 def test_transition_is_refused_with_its_code(change: Callable[[], ContractState], code: str) -> None:
@@ -104,11 +111,11 @@ def test_transition_is_refused_with_its_code(change: Callable[[], ContractState]
 
 
 def test_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
-    state = received(fresh(), "att_a", hash_of("a"), SOON)
+    state = received()
     for _ in range(5):
-        state = failed_to_verify(state, 5, SOON)
+        state = record_verification_failure(state, 5, SOON)
         assert state.status is ContractStatus.VERIFYING
-    state = failed_to_verify(state, 5, SOON)
+    state = record_verification_failure(state, 5, SOON)
     assert (state.status, state.verification.attempts_used) == (ContractStatus.HELD, 0)
     assert state.verification.last_outcome is LastOutcome.SYSTEM_ERROR
 
@@ -117,13 +124,13 @@ def test_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
     ("state", "closing"),
     [
         (try_once(fresh(), "a", Verdict.PASSED, 1.0), ContractStatus.PASSED),
-        (finalising(rejected(), SOON), ContractStatus.FINALISED),
-        (expiring(rejected(), LATER), ContractStatus.EXPIRED),
+        (finalise_early(rejected(), SOON), ContractStatus.FINALISED),
+        (expire_at_deadline(rejected(), LATER), ContractStatus.EXPIRED),
         (rejected(at=LATER), ContractStatus.EXPIRED),
         (rejected(fresh(1), at=LATER), ContractStatus.EXPIRED),
-        (judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.PASSED, 1.0, LATER), ContractStatus.PASSED),
-        (found_invalid(received(rejected(), "att_b", hash_of("b"), SOON), LATER), ContractStatus.EXPIRED),
-        (judged(received(fresh(), "att_a", hash_of("a"), SOON), Verdict.REJECTED, 0.1, SOON, fatal=True),
+        (apply_verdict(received(), Verdict.PASSED, 1.0, LATER), ContractStatus.PASSED),
+        (record_invalid(received(rejected(), "b"), LATER), ContractStatus.EXPIRED),
+        (apply_verdict(received(), Verdict.REJECTED, 0.1, SOON, fatal=True),
          ContractStatus.FAILED),
     ],
     ids=["pass", "finalised", "deadline", "rejected late", "exhausted late", "passed late", "invalid late", "fatal"],
@@ -136,10 +143,10 @@ def test_contract_closes_on_its_judged_candidate(state: ContractState, closing: 
 @pytest.mark.parametrize(
     ("state", "status"),
     [
-        (cancelled(fresh(), SOON), ContractStatus.CANCELLED),
-        (expiring(fresh(), LATER), ContractStatus.EXPIRED),
-        (expiring(fresh(), fresh().deadline), ContractStatus.EXPIRED),
-        (found_invalid(received(fresh(), "att_a", hash_of("a"), SOON), LATER), ContractStatus.EXPIRED),
+        (cancel_unstarted(fresh(), SOON), ContractStatus.CANCELLED),
+        (expire_at_deadline(fresh(), LATER), ContractStatus.EXPIRED),
+        (expire_at_deadline(fresh(), fresh().deadline), ContractStatus.EXPIRED),
+        (record_invalid(received(), LATER), ContractStatus.EXPIRED),
     ],
 )
 def test_contract_without_a_judged_candidate_ends_at_once(state: ContractState, status: ContractStatus) -> None:
@@ -148,25 +155,25 @@ def test_contract_without_a_judged_candidate_ends_at_once(state: ContractState, 
 
 def test_candidate_at_the_deadline_is_in_time() -> None:
     state = fresh()
-    assert received(state, "att_a", hash_of("a"), state.deadline).status is ContractStatus.VERIFYING
+    assert receive_candidate(state, "att_a", hash_of("a"), state.deadline).status is ContractStatus.VERIFYING
 
 
 def test_agent_time_is_the_sum_of_its_spans() -> None:
-    state = received(fresh(), "att_a", hash_of("a"), START + timedelta(seconds=10))
-    state = judged(state, Verdict.REJECTED, 0.0, START + timedelta(seconds=15))
-    state = received(state, "att_b", hash_of("b"), START + timedelta(seconds=18))
+    state = receive_candidate(fresh(), "att_a", hash_of("a"), START + timedelta(seconds=10))
+    state = apply_verdict(state, Verdict.REJECTED, 0.0, START + timedelta(seconds=15))
+    state = receive_candidate(state, "att_b", hash_of("b"), START + timedelta(seconds=18))
     assert state.agent_ms == pytest.approx(13_000)
 
 
 def test_retried_candidate_is_counted_once() -> None:
-    state = retried(try_once(fresh(), "a", Verdict.PASSED, 1.0), "att_again", hash_of("a"), SOON)
-    state = judged(state, Verdict.PASSED, 1.0, SOON)
+    state = retry_attempt(try_once(fresh(), "a", Verdict.PASSED, 1.0), "att_again", hash_of("a"), SOON)
+    state = apply_verdict(state, Verdict.PASSED, 1.0, SOON)
     assert state.verification.attempts_used == 1
     assert known_attempt(state, hash_of("a")) == "att_again"
 
 
 def found_invalid_once(state: ContractState, name: str) -> ContractState:
-    return found_invalid(received(state, f"att_{name}", hash_of(name), SOON), SOON)
+    return record_invalid(receive_candidate(state, f"att_{name}", hash_of(name), SOON), SOON)
 
 
 def test_invalid_output_leaves_the_contract_in_its_status() -> None:
@@ -207,7 +214,7 @@ class Contracts(RuleBasedStateMachine):
         if known_attempt(self.state, hash_of(name)):
             return
         try:
-            self.apply(received(self.state, f"att_{name}", hash_of(name), self.now))
+            self.apply(receive_candidate(self.state, f"att_{name}", hash_of(name), self.now))
         except Refused:
             assert self.state.busy or self.state.final or self.now > self.state.deadline
 
@@ -215,7 +222,7 @@ class Contracts(RuleBasedStateMachine):
     @rule(passed=st.booleans(), score=st.floats(0, 1), fatal=st.booleans())
     def verdict_comes(self, passed: bool, score: float, fatal: bool) -> None:
         verdict = Verdict.PASSED if passed else Verdict.REJECTED
-        self.apply(judged(self.state, verdict, score, self.now, fatal=fatal and not passed))
+        self.apply(apply_verdict(self.state, verdict, score, self.now, fatal=fatal and not passed))
         if fatal and not passed:
             assert self.state.closing is ContractStatus.FAILED
 
@@ -223,7 +230,7 @@ class Contracts(RuleBasedStateMachine):
     @rule()
     def verifier_finds_the_output_invalid(self) -> None:
         before = self.state
-        self.apply(found_invalid(self.state, self.now))
+        self.apply(record_invalid(self.state, self.now))
         assert self.state.verification.judged == before.verification.judged
         assert known_attempt(self.state, before.current_hash or "") is not None
         self.finals += self.state.final
@@ -231,22 +238,22 @@ class Contracts(RuleBasedStateMachine):
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
     @rule()
     def verifier_breaks_down(self) -> None:
-        self.apply(failed_to_verify(self.state, 2, self.now))
+        self.apply(record_verification_failure(self.state, 2, self.now))
 
     @precondition(lambda self: self.state.closing is not None)
     @rule()
     def governance_allows(self) -> None:
         assert self.state.closing
         self.finals += 1
-        self.apply(ended(self.state, self.state.closing, self.now))
+        self.apply(end_contract(self.state, self.state.closing, self.now))
 
     @precondition(lambda self: self.state.status is ContractStatus.HELD)
     @rule()
     def operator_retries(self) -> None:
         assert self.state.current_hash
-        self.apply(retried(self.state, "att_retry", self.state.current_hash, self.now))
+        self.apply(retry_attempt(self.state, "att_retry", self.state.current_hash, self.now))
 
-    @rule(change=st.sampled_from([finalising, cancelled, expiring]))
+    @rule(change=st.sampled_from([finalise_early, cancel_unstarted, expire_at_deadline]))
     def somebody_closes(self, change: object) -> None:
         try:
             self.apply(change(self.state, self.now))  # type: ignore[operator]

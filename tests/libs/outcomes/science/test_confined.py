@@ -172,8 +172,8 @@ async def test_a_worker_that_had_no_time_says_nothing_of_the_files() -> None:
 
 
 def test_reading_ends_by_itself_before_its_worker_is_ended() -> None:
-    assert DataLimits.within(DATA_SANDBOX) == DataLimits()
+    assert DataLimits.from_worker_bounds(DATA_SANDBOX) == DataLimits()
     for memory_mb in (64, 256, 512, 4_096):
-        limits = DataLimits.within(SandboxConfig(memory_limit_mb=memory_mb, timeout_ms=9_000))
+        limits = DataLimits.from_worker_bounds(SandboxConfig(memory_limit_mb=memory_mb, timeout_ms=9_000))
         assert memory_mb / 2 <= limits.memory_mb < memory_mb
         assert limits.cpu_seconds == pytest.approx(9 / 4)  # for each of two owners

@@ -27,7 +27,7 @@ class Service:
         self.bus = MemoryBus(self.clock)
         self.measured = Measured()
         self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds(), measures=self.measured)
-        self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.committed)
+        self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.on_commit)
         self.seen: list[str] = []
 
     async def handle(self, event: Event) -> None:
@@ -117,7 +117,7 @@ async def test_gauges_measure_waiting_timers_and_events() -> None:
     async def fn(unit: Unit) -> None:
         unit.set_timer("remind", "ctr_1", unit.now)
 
-    await UnitOfWork(SERVICE, service.store, a_minute_ago, service.work.committed).run(fn)
+    await UnitOfWork(SERVICE, service.store, a_minute_ago, service.work.on_commit).run(fn)
     await service.emit("ctr_1")
     await asyncio.sleep(5)
     assert await service.gauge("aex_timers_overdue_seconds") == 65

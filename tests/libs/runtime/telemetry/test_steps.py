@@ -13,7 +13,7 @@ from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.errors import Conflict
 from aex_runtime.telemetry import caller_or_subject_trace, continue_trace, current_trace, step, subject_trace
 from aex_runtime.tracing.sdk import recording_tracers
-from aex_runtime.tracing.spans import MessageSpans, about, about_message
+from aex_runtime.tracing.spans import MessageSpans, message_attributes, span_ids
 from tests.libs.runtime.background import START
 
 OWN, OF_CALLER = "1" * 32, "2" * 32
@@ -145,7 +145,7 @@ def checked(traceparent: str | None) -> Event:
 
 def test_message_continues_the_span_of_its_publication(recorded: Recorded) -> None:
     spans = MessageSpans("verification", recorded.tracers, "gcp_pubsub")
-    with spans.publishing([checked(SUBJECT)]) as [sent]:
+    with spans.publication_spans([checked(SUBJECT)]) as [sent]:
         pass
     with spans.processing(sent, attempt=3):
         pass
@@ -162,9 +162,9 @@ def test_message_continues_the_span_of_its_publication(recorded: Recorded) -> No
 @pytest.mark.parametrize("parent", [None, SUBJECT.removesuffix("01") + "00"])
 def test_message_outside_of_recorded_traces_is_unchanged(recorded: Recorded, parent: str | None) -> None:
     event = checked(parent)
-    with MessageSpans("verification", recorded.tracers).publishing([event]) as sent:
+    with MessageSpans("verification", recorded.tracers).publication_spans([event]) as sent:
         assert sent == [event]
-    with MessageSpans("verification").publishing([checked(SUBJECT)]) as sent:
+    with MessageSpans("verification").publication_spans([checked(SUBJECT)]) as sent:
         assert sent == [checked(SUBJECT)]
     assert recorded.names() == []
 
@@ -172,7 +172,7 @@ def test_message_outside_of_recorded_traces_is_unchanged(recorded: Recorded, par
 def test_failed_publishing_fails_the_span_of_each_message(recorded: Recorded) -> None:
     with (
         pytest.raises(BusUnavailable),
-        MessageSpans("verification", recorded.tracers).publishing([checked(SUBJECT), checked(CALLER)]),
+        MessageSpans("verification", recorded.tracers).publication_spans([checked(SUBJECT), checked(CALLER)]),
     ):
         raise BusUnavailable("10.0.0.7")
     statuses = [span.status for span in recorded.exporter.get_finished_spans()]
@@ -180,13 +180,13 @@ def test_failed_publishing_fails_the_span_of_each_message(recorded: Recorded) ->
 
 
 def test_span_has_valid_ids_alone() -> None:
-    assert about("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
+    assert span_ids("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
         "aex.contract_id": "ctr_1",
         "aex.attempt_id": "att_2",
     }
     nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
     expected = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
-    assert about_message("ctr_1", nested) == expected
+    assert message_attributes("ctr_1", nested) == expected
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])

@@ -22,7 +22,11 @@ counts = st.dictionaries(st.integers(-500, 500), st.integers(1, 9), min_size=1, 
 @pytest.mark.parametrize("empty", [Histogram(), Histogram({3: 0})], ids=["no bucket", "a bucket of nothing"])
 def test_empty_histogram_has_no_figures(empty: Histogram) -> None:
     assert empty.total == 0
-    for figure in (empty.buckets.median, empty.values.deviation, partial(empty.buckets.reach, 0.9, above=True)):
+    for figure in (
+        empty.buckets.median,
+        empty.values.deviation,
+        partial(empty.buckets.distance_quantile, 0.9, above=True),
+    ):
         with pytest.raises(ValueError, match="empty histogram"):
             figure()
 
@@ -35,7 +39,7 @@ def test_even_total_has_the_mean_of_the_middle() -> None:
 @given(counts, st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.booleans())
 def test_reach_covers_the_share(given: dict[int, int], share: float, above: bool) -> None:
     histogram = Histogram(given)
-    median, reach = histogram.buckets.median(), histogram.buckets.reach(share, above)
+    median, reach = histogram.buckets.median(), histogram.buckets.distance_quantile(share, above)
     gaps = [bucket - median if above else median - bucket for bucket, count in given.items() for _ in range(count)]
     side = [gap for gap in gaps if gap >= 0]
     assert reach in side

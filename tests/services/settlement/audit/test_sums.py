@@ -74,7 +74,7 @@ def test_hash_set_contains_its_texts_and_names_the_repeated_ones(texts: list[str
     assert all(text in found for text in texts)
     assert (other in found) == (other in texts)
     assert found.count == len(texts)
-    repeated = found.repeated()
+    repeated = found.find_repeated()
     assert {text for text in texts if found.is_among(text, repeated)} == {t for t in texts if texts.count(t) > 1}
 
 

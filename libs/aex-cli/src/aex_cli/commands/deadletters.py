@@ -42,7 +42,7 @@ async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], 
     for service in services:
         if has_store(settings, service):
             async with _open_dead_letters(settings, service) as (letters, _):
-                found += [ServiceDeadLetter(service, letter) for letter in await _newest(letters, limit)]
+                found += [ServiceDeadLetter(service, letter) for letter in await _list_newest(letters, limit)]
     return sorted(found, key=lambda each: each.dead_letter.last_at, reverse=True)
 
 
@@ -66,7 +66,7 @@ async def replay_all(settings: RuntimeSettings, service: str, done: Callable[[st
     count = 0
     async with _open_dead_letters(settings, service) as (letters, bus):
         # Listed first: a replayed message that fails again becomes a dead letter under the same id.
-        for letter in reversed(await _newest(letters, None)):
+        for letter in reversed(await _list_newest(letters, None)):
             if await _replay(letters, bus, letter.id):
                 done(letter.id)
                 count += 1
@@ -87,7 +87,7 @@ async def _replay(letters: DeadLetters, bus: Bus, letter_id: str) -> bool:
     return True
 
 
-async def _newest(letters: DeadLetters, limit: int | None) -> list[DeadLetter]:
+async def _list_newest(letters: DeadLetters, limit: int | None) -> list[DeadLetter]:
     found: list[DeadLetter] = []
     after = None
     while limit is None or len(found) < limit:

@@ -33,7 +33,7 @@ async def show_settlement(clients: DemoClients, outcomes: Sequence[OutcomeView],
     complete = f"both are complete to {balance.complete_to:%Y-%m-%d %H:%M:%S} UTC"
     report.step("sealed", f"{complete}; sealed entries never change")
     expect(len(accounts) > 0, "the trial balance has no accounts")
-    sums = tables.sums(accounts)
+    sums = tables.sum_balances(accounts)
     expect(not any(sums.values()), f"the trial balance is not zero: {sums}")
 
 

@@ -69,10 +69,10 @@ def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
 def balance_rows(accounts: Sequence[AccountBalance]) -> Rows:
     """Return one row for each account and currency, and the sum of each currency."""
     rows: Rows = [(each.account, format_amount(each.balance), each.currency) for each in accounts]
-    return [*rows, *(("sum", format_amount(total), currency) for currency, total in sums(accounts).items())]
+    return [*rows, *(("sum", format_amount(total), currency) for currency, total in sum_balances(accounts).items())]
 
 
-def sums(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
+def sum_balances(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
     """Return the sum of the balances by currency: zero in a correct ledger."""
     totals: dict[str, Decimal] = {}
     for each in accounts:

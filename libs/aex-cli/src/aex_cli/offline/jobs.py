@@ -111,7 +111,7 @@ def examine_science(
         files = (*consumer_files(science.data, raw.data), *artifacts)
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = catalog.config.sections()["statistics"].sandbox
-        local = LocalScience(bounds, DataLimits.within(bounds))
+        local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds))
         with Console(stderr=True).status("examining the data"):
             result = asyncio.run(local.conclude(science, catalog.domain_of(science.domain, domain), claimed))
     except UnusableFile as error:

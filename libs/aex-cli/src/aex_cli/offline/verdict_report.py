@@ -169,6 +169,6 @@ def summarize_cost(result: VerificationResult, budget: Budget | None) -> str:
     amounts = f"bonus {format_amount(result.bonus)}, penalty {format_amount(result.penalty)}"
     if budget is None:
         return amounts
-    paid = cost(Terms.of(budget, budget.max_cpc), result)
+    paid = cost(Terms.from_budget(budget, budget.max_cpc), result)
     sums = f"{format_amount(paid.base)} + {format_amount(paid.bonus)} - {format_amount(paid.penalty)}"
     return f"{amounts}; at max_cpc it costs {sums} = {format_amount(paid.total)} {paid.currency}"

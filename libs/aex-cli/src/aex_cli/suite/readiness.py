@@ -38,7 +38,7 @@ class ReadinessProbe:
                 return
             await asyncio.sleep(_POLL_S)
 
-    def pending(self) -> dict[str, str]:
+    def pending_services(self) -> dict[str, str]:
         """Return the services that are not ready and their last answers."""
         return {name: answer for name, answer in self.last.items() if name not in self._ready}
 

@@ -95,7 +95,7 @@ def process_environment(spec: ServiceSpec, specs: Sequence[ServiceSpec], common:
 
 def check_ports(specs: Sequence[ServiceSpec]) -> None:
     """Raise `UserError` with each port that cannot be bound and a free `--port-base`."""
-    busy = [spec for spec in specs if not _bindable(spec.port)]
+    busy = [spec for spec in specs if not _is_bindable(spec.port)]
     if not busy:
         return
     names = ", ".join(f"{spec.port} ({spec.label})" for spec in busy)
@@ -105,7 +105,7 @@ def check_ports(specs: Sequence[ServiceSpec]) -> None:
     raise UserError(f"{len(busy)} {word} taken: {names}", f"stop what listens there, {other}")
 
 
-def _bindable(port: int) -> bool:
+def _is_bindable(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As uvicorn does: a port in TIME_WAIT is free, one with a listener is not.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -121,4 +121,4 @@ def _bindable(port: int) -> bool:
 def free_base(first: int, count: int) -> int | None:
     """Return the first of `count` free consecutive ports, `first` or some hundreds above; None without."""
     bases = range(first, LAST_PORT + 2 - count, _STEP)
-    return next((base for base in bases if all(_bindable(base + offset) for offset in range(count))), None)
+    return next((base for base in bases if all(_is_bindable(base + offset) for offset in range(count))), None)

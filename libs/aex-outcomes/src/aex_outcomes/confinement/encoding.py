@@ -28,7 +28,7 @@ async def encode_off_loop(value: dict[str, Any]) -> bytes:
 
 def encode_in_pieces(value: Any) -> bytes:
     """Encode to the same bytes as `frames.encode`, in pieces of about `INLINE_BYTES`."""
-    return b"".join(_pieces(value))
+    return b"".join(_encode_pieces(value))
 
 
 def _remaining_budget(value: Any, budget: int) -> int:
@@ -49,7 +49,7 @@ def _remaining_budget(value: Any, budget: int) -> int:
     return budget
 
 
-def _pieces(value: Any) -> Iterator[bytes]:
+def _encode_pieces(value: Any) -> Iterator[bytes]:
     if isinstance(value, dict):
         yield from _join(b"{", map(_encode_members, _group(value.items(), lambda pair: pair[1])), b"}")
     elif isinstance(value, list | tuple):
@@ -75,13 +75,13 @@ def _join(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -> 
 def _encode_members(group: list[tuple[str, Any]]) -> Iterable[bytes]:
     key, value = group[0]
     if len(group) == 1 and _is_large(value):
-        return chain([frames.encode(key), b":"], _pieces(value))
+        return chain([frames.encode(key), b":"], _encode_pieces(value))
     return [frames.encode(dict(group))[1:-1]]
 
 
 def _encode_items(group: list[Any]) -> Iterable[bytes]:
     if len(group) == 1 and _is_large(group[0]):
-        return _pieces(group[0])
+        return _encode_pieces(group[0])
     return [frames.encode(group)[1:-1]]
 
 

@@ -48,7 +48,7 @@ def plan_extraction(
     positions_by_section: dict[str, list[int]] = {}
     separate: list[ExtractorRun] = []
     for position, criterion in enumerate(criteria):
-        absent = [key for key in catalog.needs(criterion) if is_absent(task_input.get(key))]
+        absent = [key for key in catalog.required_evaluation(criterion) if is_absent(task_input.get(key))]
         section = catalog.sources[criterion.metric]
         supplied = supplied_evaluation(criterion)
         if absent:
@@ -151,14 +151,14 @@ class Extraction:
         try:
             values = await _extract(extractor, metrics, run.task_input, output, metadata)
         except (AgentFault, PlatformFault) as fault:
-            return dict.fromkeys(metrics, _reading(fault))
+            return dict.fromkeys(metrics, _to_reading(fault))
         except Exception as error:  # noqa: BLE001 an extractor may raise anything, and affects no other
             # The exception's type alone: its text may quote evaluation data.
             message = f"the extractor {run.section} failed: {type(error).__name__}"
             return dict.fromkeys(metrics, _platform_error("extractor_failed", message))
         finally:
             seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
-        readings = {metric: _reading(values[metric]) for metric in metrics if metric in values}
+        readings = {metric: _to_reading(values[metric]) for metric in metrics if metric in values}
         if not any(each.error and each.error.fault is Fault.PLATFORM for each in readings.values()):
             self._cache.put(key, readings)
         return readings
@@ -180,16 +180,16 @@ async def _extract(
     return found
 
 
-def _reading(value: Any) -> Reading:
+def _to_reading(value: Any) -> Reading:
     if isinstance(value, AgentFault):
         return Reading(error=CriterionError(code=value.code, message=value.message))
     if isinstance(value, PlatformFault):
         return _platform_error(value.code, value.message)
     if isinstance(value, Sourced):
-        return Reading(value=_plain(value.value), provenance=value.provenance, secret=value.secret)
-    return Reading(value=_plain(value))
+        return Reading(value=_to_python(value.value), provenance=value.provenance, secret=value.secret)
+    return Reading(value=_to_python(value))
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     """Return numpy's numbers and booleans as Python's; other values unchanged."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

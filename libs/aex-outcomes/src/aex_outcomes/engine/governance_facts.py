@@ -174,7 +174,7 @@ def _similarity_figures(
 def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualityExtractor) -> float:
     """Return the word similarity in any script; of text that grows too long, the first part counts."""
     limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
-    prepared = [ReferenceWords.of(each[:MAX_TEXT]) for each in references]
+    prepared = [ReferenceWords.parse(each[:MAX_TEXT]) for each in references]
     try:
         words = words_of(text, limit)
     except NormalizedTooLong:

@@ -54,8 +54,8 @@ def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | 
     elif main is not None:
         strings = {strings_of(output)[main_limit:]: None}
     rest = "\n".join(filter(None, strings))
-    thoughts = _shortened(reasoning or "", MAX_OTHER // 2)
-    text = "\n".join(filter(None, (thoughts, _shortened(rest, MAX_OTHER - 1 - len(thoughts)))))
+    thoughts = _shorten(reasoning or "", MAX_OTHER // 2)
+    text = "\n".join(filter(None, (thoughts, _shorten(rest, MAX_OTHER - 1 - len(thoughts)))))
     return text or None
 
 
@@ -88,17 +88,17 @@ def _words(text: str, least: int = _SENTENCE_WORDS) -> int:
     return count if count >= least else 0
 
 
-def _shortened(text: str, size: int) -> str:
+def _shorten(text: str, size: int) -> str:
     """Return beginning and end, and between them distinct lines of the middle, those with marks first."""
     if len(text) <= size:
         return text
     kept = int(_MIDDLE_SHARE * size)
     half = (size - kept - 2) // 2
-    pieces = list(dict.fromkeys(_pieces(text[half : len(text) - half])))
+    pieces = list(dict.fromkeys(_split_lines(text[half : len(text) - half])))
     return "\n".join(filter(None, (text[:half], "\n".join(_select(pieces, kept)), text[-half:])))
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Yield the lines; long lines in pieces that overlap."""
     for line in text.split("\n"):
         for start in range(0, len(line), _CUT_LINE):

@@ -39,7 +39,7 @@ class CriteriaWeights:
     minimum: Fraction
 
     @classmethod
-    def of(cls, criteria: SuccessCriteria) -> "CriteriaWeights":
+    def from_criteria(cls, criteria: SuccessCriteria) -> "CriteriaWeights":
         """Return the weights of these criteria, for any number of verdicts."""
         return cls(
             aggregation=criteria.aggregation,
@@ -95,7 +95,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
     policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
     is_indeterminate = verdict is Verdict.INDETERMINATE
     if criteria is not None:
-        score = float(CriteriaWeights.of(criteria).share([each.met for each in results]))
+        score = float(CriteriaWeights.from_criteria(criteria).share([each.met for each in results]))
     else:  # for trainers that read scores
         score = 1.0 if case.science is None or case.science.passed else 0.0
     return VerificationResult(
@@ -127,7 +127,7 @@ def overall_verdict(
     is_undecided = science is not None and science.passed is None
     if is_undecided or any(each.error and each.error.fault is Fault.PLATFORM for each in results):
         return Verdict.INDETERMINATE
-    criteria_met = criteria is None or CriteriaWeights.of(criteria).succeeds([each.met for each in results])
+    criteria_met = criteria is None or CriteriaWeights.from_criteria(criteria).succeeds([each.met for each in results])
     return Verdict.PASSED if criteria_met and (science is None or science.passed) else Verdict.REJECTED
 
 

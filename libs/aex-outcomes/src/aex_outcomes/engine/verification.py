@@ -50,7 +50,7 @@ class VerificationEngine:
         judge of works that demand `peer_review`; without one, arithmetic alone decides.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
-        self.catalog = Catalog.of(self._config, sandbox)
+        self.catalog = Catalog.from_config(self._config, sandbox)
         own = self.catalog.extractors.get("text_quality")
         self._measure = own if isinstance(own, TextQualityExtractor) else TextQualityExtractor()
         self._reviewer = reviewer
@@ -94,14 +94,16 @@ class VerificationEngine:
         candidate = Candidate.model_validate({"output": work_output, **claimed})
         science_result = None
         if science is not None:
-            science_result = await self._concluded(Science.model_validate(science), domain, candidate, data or {})
+            science_result = await self._conclude_science(
+                Science.model_validate(science), domain, candidate, data or {}
+            )
         case = VerificationInput(
             contract_id=contract_id,
             work_input=work_input,
             work_output=work_output,
             success_criteria=criteria,
-            execution_metadata=_plain(execution_metadata),
-            evaluation=_plain(evaluation),
+            execution_metadata=_to_mapping(execution_metadata),
+            evaluation=_to_mapping(evaluation),
             verification_id=f"ver_{uuid.uuid4().hex}",
             verified_at=self._clock.now(),
             platform_latency_ms=platform_latency_ms,
@@ -121,7 +123,7 @@ class VerificationEngine:
 
         consumer_files(science.data, data)
 
-    async def _concluded(
+    async def _conclude_science(
         self, science: Science, domain: str | None, candidate: Candidate, data: "Mapping[str, Content]"
     ) -> ScienceResult:
         from aex_outcomes.science.confined import DataLimits  # noqa: PLC0415 for works with science
@@ -131,7 +133,7 @@ class VerificationEngine:
         files = (*consumer_files(science.data, data), *candidate_files(candidate.artifacts))
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = self._config.sections()["statistics"].sandbox
-        local = LocalScience(bounds, DataLimits.within(bounds), self._reviewer)
+        local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds), self._reviewer)
         return await local.conclude(science, self.catalog.domain_of(science.domain, domain), claimed)
 
     async def assess(self, case: VerificationInput) -> Assessment:
@@ -148,7 +150,7 @@ class VerificationEngine:
         return candidate_facts(case, found.readings, self._measure)
 
 
-def _plain(given: ExecutionMetadata | Evaluation | Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _to_mapping(given: ExecutionMetadata | Evaluation | Mapping[str, Any] | None) -> Mapping[str, Any]:
     if given is None or isinstance(given, Mapping):
         return given or {}
     return given.model_dump(mode="json", exclude_none=True)

@@ -27,13 +27,13 @@ def describe_metrics(section: str, extractor: MetricExtractor) -> tuple[MetricEn
     supported = _list_from(section, "supported_metrics", extractor.supported_metrics, str)
     entries = _list_from(section, "catalog_entries", getattr(extractor, "catalog_entries", None), MetricEntry)
     if supported is None:
-        raise _invalid(section, "supported_metrics() returned None; expected a list of names")
+        raise _invalid_section(section, "supported_metrics() returned None; expected a list of names")
     if entries is None:
-        return tuple(_plain(section, name) for name in supported)
+        return tuple(_plain_entry(section, name) for name in supported)
     names = {entry.name for entry in entries}
     if names != set(supported):
         differing = ", ".join(sorted(names ^ set(supported)))
-        raise _invalid(section, f"catalogue entries and supported metrics differ: {differing}")
+        raise _invalid_section(section, f"catalogue entries and supported metrics differ: {differing}")
     _refuse_reserved(section, names, extractor)
     return entries
 
@@ -48,34 +48,34 @@ def _list_from(
         listed = list_metrics()
         found = tuple(listed) if isinstance(listed, Collection) and not isinstance(listed, str | Mapping) else None
     except Exception as error:  # foreign code can fail in any way
-        raise _invalid(section, f"{method}() failed: {type(error).__name__}: {error}") from error
+        raise _invalid_section(section, f"{method}() failed: {type(error).__name__}: {error}") from error
     if listed is None:
         return None
     if inspect.iscoroutine(listed):
         listed.close()  # never awaited
     if found is None:
-        raise _invalid(section, f"{method}() returned a {type(listed).__name__}; expected a list")
+        raise _invalid_section(section, f"{method}() returned a {type(listed).__name__}; expected a list")
     for each in found:
         if not isinstance(each, kind):
-            raise _invalid(section, f"{method}() lists a {type(each).__name__}; expected {kind.__name__}")
+            raise _invalid_section(section, f"{method}() lists a {type(each).__name__}; expected {kind.__name__}")
     return found
 
 
-def _plain(section: str, name: str) -> MetricEntry:
+def _plain_entry(section: str, name: str) -> MetricEntry:
     """Return an entry that is secret, because the value may depend on evaluation data."""
     _refuse_reserved(section, {name})
     try:
         return MetricEntry(name=name, unit="as the extractor says", metric_types=PLAIN_TYPES, secret=True)
     except ValueError as error:
         message = f"{name[:128]!r} cannot be a metric's name: letters, digits, dots, dashes and underscores"
-        raise _invalid(section, message) from error
+        raise _invalid_section(section, message) from error
 
 
 def _refuse_reserved(section: str, names: Collection[str], extractor: MetricExtractor | None = None) -> None:
     for prefix, (kind, owner) in _RESERVED.items():
         for name in sorted(names):
             if name.startswith(prefix) and not isinstance(extractor, kind):
-                raise _invalid(section, f"{name}: names that begin with {prefix} are those of {owner}")
+                raise _invalid_section(section, f"{name}: names that begin with {prefix} are those of {owner}")
 
 
 _RESERVED = {
@@ -84,7 +84,7 @@ _RESERVED = {
 }
 
 
-def _invalid(section: str, problem: str) -> InvalidConfig:
+def _invalid_section(section: str, problem: str) -> InvalidConfig:
     return InvalidConfig([(f"extractors.{section}", problem)])
 
 

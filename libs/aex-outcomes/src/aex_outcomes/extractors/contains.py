@@ -63,7 +63,7 @@ class ContainsExtractor:
     def __post_init__(self) -> None:
         require_pointer(self.text_pointer)
 
-    def only(self, metrics: frozenset[str]) -> "ContainsExtractor":
+    def for_metrics(self, metrics: frozenset[str]) -> "ContainsExtractor":
         """Return this extractor, with its caches, for fewer metrics."""
         return replace(self, selected_metrics=metrics)
 

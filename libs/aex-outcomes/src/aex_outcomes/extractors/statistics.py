@@ -25,7 +25,7 @@ class StatisticsExtractor:
     """Metrics to compute; None for all recomputed statistics."""
     version = "1"
 
-    def only(self, metrics: frozenset[str]) -> "StatisticsExtractor":
+    def for_metrics(self, metrics: frozenset[str]) -> "StatisticsExtractor":
         """Return this extractor for fewer metrics."""
         return replace(self, selected_metrics=metrics)
 

@@ -79,10 +79,12 @@ class TextQualityExtractor:
     """Metrics to compute; None for all."""
     _prepare_rouge: Callable[..., list[RougeReference]] = field(
         default_factory=lambda: lru_cache(_PREPARED)(
-            lambda references, types: [RougeReference.of(each, types) for each in references]
+            lambda references, types: [RougeReference.prepare(each, types) for each in references]
         )
     )
-    _prepare_bleu: Callable[..., BleuReference] = field(default_factory=lambda: lru_cache(_PREPARED)(BleuReference.of))
+    _prepare_bleu: Callable[..., BleuReference] = field(
+        default_factory=lambda: lru_cache(_PREPARED)(BleuReference.prepare)
+    )
     version = "2"
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class TextQualityExtractor:
         if unknown or isinstance(self.rouge_types, str):
             raise ValueError(f"rouge_types: expected a list of rouge1 to rouge9 and rougeL, not {self.rouge_types!r}")
 
-    def only(self, metrics: frozenset[str]) -> "TextQualityExtractor":
+    def for_metrics(self, metrics: frozenset[str]) -> "TextQualityExtractor":
         """Return this extractor, with its prepared references, for fewer metrics."""
         return replace(self, selected_metrics=metrics)
 

@@ -99,7 +99,7 @@ class BleuReference:
     lengths: Sequence[int]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "BleuReference":
+    def prepare(cls, texts: Sequence[str]) -> "BleuReference":
         """Prepare at least one reference."""
         tokenised = [tokenize_13a(text) for text in texts]
         counts = {order: merge_counts([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}

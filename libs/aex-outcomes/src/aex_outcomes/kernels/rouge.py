@@ -51,7 +51,7 @@ def lcs_by_big_integers(left: Sequence[int], right: Sequence[int], block_bits: i
 
 def _block(left: Sequence[int], right: Sequence[int], carries: bytearray) -> int:
     """Return the number of bits of the block's row that end as 0, and write the carries of the next block."""
-    masks = _masks(left)
+    masks = _position_masks(left)
     beyond = 1 << len(left)
     row = beyond - 1
     for position, token in enumerate(right):
@@ -68,7 +68,7 @@ def _block(left: Sequence[int], right: Sequence[int], carries: bytearray) -> int
     return len(left) - row.bit_count()
 
 
-def _masks(left: Sequence[int]) -> dict[int, int]:
+def _position_masks(left: Sequence[int]) -> dict[int, int]:
     """Return the bits of each token's positions."""
     positions: dict[int, list[int]] = {}
     for position, token in enumerate(left):
@@ -118,7 +118,7 @@ class RougeReference:
     """N-gram counts by each requested order."""
 
     @classmethod
-    def of(cls, text: str, types: Sequence[str]) -> "RougeReference":
+    def prepare(cls, text: str, types: Sequence[str]) -> "RougeReference":
         """Prepare a text for the given types."""
         tokens = tokenize(text)
         orders = {int(each[5:]) for each in types if each != "rougeL"}

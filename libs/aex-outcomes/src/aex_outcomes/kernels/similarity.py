@@ -87,7 +87,7 @@ class ReferenceWords:
     """Number of words in a run; None for a reference that is no prose."""
 
     @classmethod
-    def of(cls, text: str) -> "ReferenceWords":
+    def parse(cls, text: str) -> "ReferenceWords":
         """Read a reference."""
         clauses = clauses_of(text)
         words = list(chain.from_iterable(clauses))
@@ -138,11 +138,11 @@ def _best_run_share(words: Sequence[str], references: Sequence[ReferenceWords]) 
         runs = {run for reference in prose for run in ngrams(reference, size)}
         found = runs.intersection(ngrams(words, size)) if runs else runs
         if found:
-            best = max(best, *(_covered(each, size, found) / len(each) for each in prose))
+            best = max(best, *(_count_covered(each, size, found) / len(each) for each in prose))
     return best
 
 
-def _covered(reference: Sequence[str], size: int, found: set[Hashable]) -> int:
+def _count_covered(reference: Sequence[str], size: int, found: set[Hashable]) -> int:
     covered = end = 0
     for position, run in enumerate(ngrams(reference, size)):
         if run in found:

@@ -46,7 +46,7 @@ class LoopStep:
 class Gate(Protocol):
     """Verifies candidates, one after the other."""
 
-    async def opened(self, ctx: AgentContext) -> AgentContext:
+    async def load_accounting(self, ctx: AgentContext) -> AgentContext:
         """Return the context with the gate's accounting, before the first or a resumed turn."""
         ...
 
@@ -94,7 +94,7 @@ class Loop:
         """
         resumed = ctx.progress.candidate is not None
         has_begun = ctx.turn > 0 or bool(ctx.messages)
-        ctx = await self._gate.opened(ctx)
+        ctx = await self._gate.load_accounting(ctx)
         if not has_begun:
             ctx = await self._save_context(ctx, messages=[chat_message("user", ctx.query)])
         outcome: LoopOutcome | None = None
@@ -104,12 +104,14 @@ class Loop:
                 try:
                     answer = await self._run_turn(ctx)
                 except FatalAgentError as error:
-                    return Failed(error, await self._failed(ctx, fatal_rejection(error)))
+                    return Failed(error, await self._record_failure(ctx, fatal_rejection(error)))
                 ctx = await self._add_candidate(ctx, *answer)
             candidate = ctx.progress.candidate
             if candidate is not None:  # one from a modified saved context may be invalid
                 problem = candidate_problem(candidate) if resumed else None
-                step = _invalid(ctx, problem) if problem else await self._gate.judge(candidate, ctx, resumed=resumed)
+                step = (
+                    _invalid_step(ctx, problem) if problem else await self._gate.judge(candidate, ctx, resumed=resumed)
+                )
                 raised = step.raised or raised
                 ctx, outcome = await self._apply_step(ctx, step, raised)
             resumed = False
@@ -140,7 +142,7 @@ class Loop:
         """Return the context with a new candidate, or with feedback on one that cannot be saved."""
         ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
         if problem is not None:
-            return await self._with_feedback(ctx, _invalid(ctx, problem))
+            return await self._with_feedback(ctx, _invalid_step(ctx, problem))
         texts = lossy_claim_texts(candidate.claimed_values)
         progress = ctx.progress.model_copy(update={"candidate": candidate, "claim_texts": texts})
         return await self._save_context(ctx, output=candidate.output, progress=progress)
@@ -163,7 +165,7 @@ class Loop:
             return ctx, Passed(step.ruling.final_result if isinstance(step.ruling, Accepted) else None, ctx)
         if step.ending is ContractStatus.FAILED:
             if isinstance(step.ruling, Rejected):
-                ctx = await self._failed(ctx, step.ruling.rejection)
+                ctx = await self._record_failure(ctx, step.ruling.rejection)
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._with_feedback(ctx, step)
@@ -179,7 +181,7 @@ class Loop:
         messages = ctx.messages if text is None else with_feedback(ctx.messages, text)
         return await self._save_context(ctx, messages=messages, progress=progress)
 
-    async def _failed(self, ctx: AgentContext, rejection: Rejection) -> AgentContext:
+    async def _record_failure(self, ctx: AgentContext, rejection: Rejection) -> AgentContext:
         last = ctx.progress.last_rejection if ctx.progress.candidate is None else rejection
         return await self._save_context(ctx, progress=Progress(last_rejection=last, failed=rejection))
 
@@ -198,7 +200,7 @@ def require_at_least(name: str, value: Any, minimum: int) -> int:
     return value
 
 
-def _invalid(ctx: AgentContext, problem: Problem) -> LoopStep:
+def _invalid_step(ctx: AgentContext, problem: Problem) -> LoopStep:
     return LoopStep(ctx.verification, Invalid(errors=(problem,)), render_invalid((problem,)))
 
 

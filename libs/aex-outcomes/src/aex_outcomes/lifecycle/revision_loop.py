@@ -24,7 +24,13 @@ from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
 from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling, ruling_json
 from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
-from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged, opened, received
+from aex_outcomes.lifecycle.transitions import (
+    apply_verdict,
+    new_state,
+    receive_candidate,
+    record_invalid,
+    record_verification_failure,
+)
 from aex_outcomes.lifecycle.verifier import CheckedVerifier, to_ruling
 from aex_outcomes.named_code import describe_error
 
@@ -46,7 +52,7 @@ class LocalGate:
     sleep: Callable[[float], Awaitable[object]]
     jitter: Callable[[], float]
 
-    async def opened(self, ctx: AgentContext) -> AgentContext:
+    async def load_accounting(self, ctx: AgentContext) -> AgentContext:
         return ctx  # it has the accounting already
 
     async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 see below
@@ -61,14 +67,14 @@ class LocalGate:
         before = ctx.verification.judged.get(digest)
         if before is not None and before.verdict is Verdict.REJECTED:
             return LoopStep(ctx.verification)
-        waiting = opened("loop", ctx.verification.max_attempts, NEVER, self.clock.now())
+        waiting = new_state("loop", ctx.verification.max_attempts, NEVER, self.clock.now())
         waiting = waiting.model_copy(update={"verification": ctx.verification})
-        state = received(waiting, f"att_{ctx.turn}", digest, self.clock.now())
+        state = receive_candidate(waiting, f"att_{ctx.turn}", digest, self.clock.now())
         while True:
             try:
                 ruling, raised = await self._ruling(candidate, ctx)
             except Exception as error:  # noqa: BLE001 a verifier may raise anything; the outcome carries it
-                state = failed_to_verify(state, self.max_system_retries, self.clock.now())
+                state = record_verification_failure(state, self.max_system_retries, self.clock.now())
                 if state.status is ContractStatus.HELD:
                     return LoopStep(state.verification, ending=ContractStatus.FAILED, error=error)
                 ctx = ctx.model_copy(update={"verification": state.verification})
@@ -87,12 +93,12 @@ class LocalGate:
     def _step(self, state: ContractState, ruling: Ruling, raised: Exception | None) -> LoopStep:
         now = self.clock.now()
         if isinstance(ruling, Accepted):
-            state = judged(state, Verdict.PASSED, 1.0, now)
+            state = apply_verdict(state, Verdict.PASSED, 1.0, now)
             return LoopStep(state.verification, ruling, ending=state.closing)
         if isinstance(ruling, Invalid):
-            return LoopStep(found_invalid(state, now).verification, ruling, render_invalid(ruling.errors))
+            return LoopStep(record_invalid(state, now).verification, ruling, render_invalid(ruling.errors))
         score = ruling.result.weighted_score if ruling.result else 0.0
-        state = judged(state, Verdict.REJECTED, score, now, fatal=ruling.fatal)
+        state = apply_verdict(state, Verdict.REJECTED, score, now, fatal=ruling.fatal)
         feedback = render_feedback(
             ruling.result,
             attempt=state.verification.attempts_used,

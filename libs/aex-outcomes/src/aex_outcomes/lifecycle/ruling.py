@@ -131,19 +131,19 @@ def _read(canonical: bytes) -> Any:
 
 def _storable_member(value: Any) -> Any:
     try:
-        return _storable(to_jsonable_python(value, bytes_mode="base64", serialize_unknown=True))
+        return _to_storable(to_jsonable_python(value, bytes_mode="base64", serialize_unknown=True))
     except Exception:  # noqa: BLE001 a cycle or a foreign serialiser: the rejection stands
         return f"<{type(value).__name__}>"
 
 
-def _storable(value: Any, levels: int = MAX_DEPTH - 1) -> Any:
+def _to_storable(value: Any, levels: int = MAX_DEPTH - 1) -> Any:
     """Replace unstorable values. `levels`: the remaining depth."""
     if isinstance(value, dict | list) and levels == 0:
         return _CUT
     if isinstance(value, dict):
-        return {_replace_surrogates(key): _storable(item, levels - 1) for key, item in value.items()}
+        return {_replace_surrogates(key): _to_storable(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_storable(item, levels - 1) for item in value]
+        return [_to_storable(item, levels - 1) for item in value]
     if isinstance(value, str):
         return _replace_surrogates(value)
     return str(value) if json_problem(value) else value

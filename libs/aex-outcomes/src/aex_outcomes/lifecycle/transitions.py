@@ -16,18 +16,18 @@ class Refused(Exception):
         self.retry = retry
 
 
-def opened(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
+def new_state(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
     """Return the state of a fresh award or of a new loop: it waits for the agent."""
     fresh = VerificationState(max_attempts=max_attempts)
     times = {"deadline": deadline, "waiting_since": awarded_at, "updated_at": awarded_at}
     return ContractState(contract_id=contract_id, verification=fresh, **times)
 
 
-def received(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
+def receive_candidate(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
     """Start the verification of a new candidate. Replays are recognised before: see `known_attempt`."""
     _refuse_unless_open(state, now)
     waited = (now - state.waiting_since).total_seconds() * 1000 if state.waiting_since else 0.0
-    return _next(
+    return _next_state(
         state,
         now,
         status=ContractStatus.VERIFYING,
@@ -54,7 +54,7 @@ def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
     return invalid.attempt_id if invalid is not None and invalid.candidate_hash == candidate_hash else None
 
 
-def judged(
+def apply_verdict(
     state: ContractState, verdict: Verdict, weighted_score: float, now: datetime, *, fatal: bool = False
 ) -> ContractState:
     """Count the verdict on the current candidate, and revise or close the contract.
@@ -65,21 +65,21 @@ def judged(
     if verdict is Verdict.INDETERMINATE:
         raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
     counted = _count(state, verdict, weighted_score)
-    state = _next(state, now, verification=counted, system_retries=0, last_invalid=None)
+    state = _next_state(state, now, verification=counted, system_retries=0, last_invalid=None)
     if verdict is Verdict.PASSED:
-        return _next(state, now, closing=ContractStatus.PASSED)
-    return _revising(_next(state, now, fatal_hash=state.current_hash) if fatal else state, now)
+        return _next_state(state, now, closing=ContractStatus.PASSED)
+    return _revise_or_close(_next_state(state, now, fatal_hash=state.current_hash) if fatal else state, now)
 
 
-def found_invalid(state: ContractState, now: datetime) -> ContractState:
+def record_invalid(state: ContractState, now: datetime) -> ContractState:
     """Record an invalid output without attempt or verdict; an open contract returns to its former status."""
     if state.current_hash is None or state.current_attempt is None:
         raise Refused("nothing_under_verification", "There is no candidate under verification")
     seen = InvalidCandidate(attempt_id=state.current_attempt, candidate_hash=state.current_hash)
-    return _revising(_next(state, now, last_invalid=seen, system_retries=0), now)
+    return _revise_or_close(_next_state(state, now, last_invalid=seen, system_retries=0), now)
 
 
-def _revising(state: ContractState, now: datetime) -> ContractState:
+def _revise_or_close(state: ContractState, now: datetime) -> ContractState:
     if state.fatal_hash is not None:  # from this verdict, or from before an operator's retry of another candidate
         return _close(state, ContractStatus.FAILED, now)
     if state.finalise_asked:  # before an operator's retry of the candidate
@@ -88,7 +88,7 @@ def _revising(state: ContractState, now: datetime) -> ContractState:
         return _close(state, ContractStatus.EXPIRED, now)
     if state.verification.exhausted:
         return _close(state, ContractStatus.EXHAUSTED, now)
-    return _next(
+    return _next_state(
         state,
         now,
         status=ContractStatus.AWAITING_REVISION if state.verification.judged else ContractStatus.AWARDED,
@@ -98,25 +98,25 @@ def _revising(state: ContractState, now: datetime) -> ContractState:
     )
 
 
-def failed_to_verify(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
+def record_verification_failure(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
     """Record a failure of the verifier: no attempt; past the retries the contract is held."""
     retries = state.system_retries + 1
     verification = state.verification.model_copy(
         update={"last_candidate_hash": state.current_hash, "last_outcome": LastOutcome.SYSTEM_ERROR}
     )
     status = ContractStatus.HELD if retries > max_system_retries else ContractStatus.VERIFYING
-    return _next(state, now, system_retries=retries, verification=verification, status=status)
+    return _next_state(state, now, system_retries=retries, verification=verification, status=status)
 
 
-def finalising(state: ContractState, now: datetime) -> ContractState:
+def finalise_early(state: ContractState, now: datetime) -> ContractState:
     """Settle early with the agent's best candidate."""
     _refuse_unless_open(state, now)
     if state.verification.best is None:
         raise Refused("nothing_judged", "No candidate has been judged yet: there is nothing to finalise")
-    return _close(_next(state, now, finalise_asked=True), ContractStatus.FINALISED, now)
+    return _close(_next_state(state, now, finalise_asked=True), ContractStatus.FINALISED, now)
 
 
-def expiring(state: ContractState, now: datetime) -> ContractState:
+def expire_at_deadline(state: ContractState, now: datetime) -> ContractState:
     """Expire the contract at its deadline. An open candidate delays this to its verdict (see `judged`)."""
     _refuse_if_closed(state)
     if now < state.deadline:
@@ -124,22 +124,22 @@ def expiring(state: ContractState, now: datetime) -> ContractState:
     return _close(state, ContractStatus.EXPIRED, now)
 
 
-def cancelled(state: ContractState, now: datetime) -> ContractState:
+def cancel_unstarted(state: ContractState, now: datetime) -> ContractState:
     """Cancel the contract, before its first candidate alone."""
     _refuse_unless_open(state, now)
     if state.received:
         raise Refused("candidate_received", "A contract can be cancelled only before its first candidate is received")
-    return _next(state, now, status=ContractStatus.CANCELLED, waiting_since=None)
+    return _next_state(state, now, status=ContractStatus.CANCELLED, waiting_since=None)
 
 
-def held(state: ContractState, now: datetime) -> ContractState:
+def hold_attempt(state: ContractState, now: datetime) -> ContractState:
     """Hold the current attempt for an operator."""
-    return _next(state, now, status=ContractStatus.HELD)
+    return _next_state(state, now, status=ContractStatus.HELD)
 
 
-def retried(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
+def retry_attempt(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
     """Verify the held candidate in a new attempt that is not counted twice."""
-    return _next(
+    return _next_state(
         state,
         now,
         status=ContractStatus.VERIFYING,
@@ -151,9 +151,11 @@ def retried(state: ContractState, attempt_id: str, candidate_hash: str, now: dat
     )
 
 
-def ended(state: ContractState, status: ContractStatus, now: datetime) -> ContractState:
+def end_contract(state: ContractState, status: ContractStatus, now: datetime) -> ContractState:
     """End the contract with its outcome."""
-    return _next(state, now, status=status, closing=None, current_attempt=None, current_hash=None, waiting_since=None)
+    return _next_state(
+        state, now, status=status, closing=None, current_attempt=None, current_hash=None, waiting_since=None
+    )
 
 
 def _count(state: ContractState, verdict: Verdict, weighted_score: float) -> VerificationState:
@@ -181,9 +183,9 @@ def _close(state: ContractState, status: ContractStatus, now: datetime) -> Contr
     """Towards a final status, resting on the best judged candidate; at once where nothing was judged."""
     best = state.verification.best
     if best is None:
-        return ended(state, status, now)
+        return end_contract(state, status, now)
     chosen = next(key for key, each in state.verification.judged.items() if each.attempt_id == best.attempt_id)
-    return _next(
+    return _next_state(
         state,
         now,
         status=ContractStatus.VERIFYING,
@@ -210,5 +212,5 @@ def _refuse_unless_open(state: ContractState, now: datetime) -> None:
 _UNDER_WAY = {ContractStatus.VERIFYING: "being verified", ContractStatus.HELD: "held for review"}
 
 
-def _next(state: ContractState, now: datetime, **changes: object) -> ContractState:
+def _next_state(state: ContractState, now: datetime, **changes: object) -> ContractState:
     return state.model_copy(update={**changes, "updated_at": now, "state_version": state.state_version + 1})

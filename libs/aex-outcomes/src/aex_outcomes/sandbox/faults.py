@@ -52,7 +52,7 @@ def fault_of(error: BaseException, code: str) -> Exception | None:
     if isinstance(error, MontySyntaxError):
         return CodeFault(FaultKind.SYNTAX, _truncate(str(error)), _line(error.traceback(), code))
     if isinstance(error, MontyRuntimeError):
-        return _raised(error, code)
+        return _exception_fault(error, code)
     if isinstance(error, MontyCrashedError):
         late = CodeFault(FaultKind.TIMEOUT, "killed past its time")
         return late if error.timed_out else Crashed(_truncate(str(error)))
@@ -63,7 +63,7 @@ def fault_of(error: BaseException, code: str) -> Exception | None:
     return None
 
 
-def _raised(error: "MontyRuntimeError", code: str) -> CodeFault:
+def _exception_fault(error: "MontyRuntimeError", code: str) -> CodeFault:
     """Return the fault of an exception; a text that imitates the interpreter gains nothing."""
     frames = error.traceback()
     inner, line = error.exception(), _line(frames, code)

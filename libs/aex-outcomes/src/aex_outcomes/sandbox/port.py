@@ -128,7 +128,7 @@ def read_result(value: Any, limits: Limits) -> Returned:
     if type(value) is dict:
         entries = value["metrics"] if value.keys() == {"metrics"} and type(value["metrics"]) is dict else value
         return Returned(None, _metrics(entries, limits))
-    return Returned(_number(value, "what evaluate returned"), {})
+    return Returned(_require_number(value, "what evaluate returned"), {})
 
 
 def _metrics(entries: Mapping[Any, Any], limits: Limits) -> dict[str, Number]:
@@ -139,14 +139,14 @@ def _metrics(entries: Mapping[Any, Any], limits: Limits) -> dict[str, Number]:
         if type(key) is not str or not _KEY.fullmatch(key):
             quoted = repr(key[:_MAX_QUOTED]) if type(key) is str else f"of the type {type(key).__name__[:_MAX_QUOTED]}"
             raise _bad_result(f"the key {quoted} is not 1 to 128 letters, digits, dots, dashes and underscores")
-        metrics[key] = _number(value, f"the entry {key}")
+        metrics[key] = _require_number(value, f"the entry {key}")
     size = len(json.dumps(metrics))
     if size > limits.result_bytes:
         raise _bad_result(f"{size} bytes; the limit is {limits.result_bytes}")
     return metrics
 
 
-def _number(value: Any, subject: str) -> Number:
+def _require_number(value: Any, subject: str) -> Number:
     if type(value) not in {bool, int, float}:
         raise _bad_result(f"{subject} is of the type {type(value).__name__[:_MAX_QUOTED]}; expected {_SHAPES}")
     if type(value) is int and abs(value) > _MAX_INTEGER:

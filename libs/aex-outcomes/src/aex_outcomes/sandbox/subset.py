@@ -72,7 +72,7 @@ def _findings(code: str) -> Iterable[Finding]:
 def _node_findings(node: ast.AST) -> Iterator[Finding]:
     line, kind = getattr(node, "lineno", 0), type(node).__name__
     if kind in _UNSUPPORTED:
-        yield _unsupported(line, _UNSUPPORTED[kind])
+        yield _unsupported_finding(line, _UNSUPPORTED[kind])
     elif isinstance(node, ast.Import):
         for alias in node.names:
             yield from _import(line, alias.name)
@@ -81,16 +81,16 @@ def _node_findings(node: ast.AST) -> Iterator[Finding]:
     elif isinstance(node, ast.ImportFrom):
         yield from _import(line, node.module or "")
         if any(alias.name == "*" for alias in node.names):
-            yield _unsupported(line, "from … import * (name what you need)")
+            yield _unsupported_finding(line, "from … import * (name what you need)")
     elif isinstance(node, ast.ClassDef):
         yield from _class(node)
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):
-        yield _unsupported(line, "@=")
+        yield _unsupported_finding(line, "@=")
     elif isinstance(node, _COMPREHENSIONS) and any(each.is_async for each in node.generators):
-        yield _unsupported(line, "async comprehensions")
+        yield _unsupported_finding(line, "async comprehensions")
 
 
-def _unsupported(line: int, construct: str) -> Finding:
+def _unsupported_finding(line: int, construct: str) -> Finding:
     return line, "unsupported_construct", f"The sandbox's Python has no {construct}"
 
 
@@ -101,13 +101,13 @@ def _import(line: int, module: str) -> Iterator[Finding]:
 
 def _class(node: ast.ClassDef) -> Iterator[Finding]:
     if node.bases or node.keywords:
-        yield _unsupported(node.lineno, "class inheritance and metaclasses (use a dataclass, or a dict)")
+        yield _unsupported_finding(node.lineno, "class inheritance and metaclasses (use a dataclass, or a dict)")
     for member in node.body:
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
             if member.decorator_list:
-                yield _unsupported(member.lineno, "decorators of methods")
+                yield _unsupported_finding(member.lineno, "decorators of methods")
         elif not _plain_member(member):
-            yield _unsupported(member.lineno, "class bodies with more than methods and simple variables")
+            yield _unsupported_finding(member.lineno, "class bodies with more than methods and simple variables")
 
 
 def _plain_member(member: ast.stmt) -> bool:
@@ -121,7 +121,7 @@ def _plain_member(member: ast.stmt) -> bool:
 def _module_findings(tree: ast.Module) -> Iterator[Finding]:
     """Yield findings on `evaluate`: defined, callable with three arguments, and reached."""
     returns = [statement for statement in tree.body if isinstance(statement, ast.Return)]
-    yield from (_unsupported(each.lineno, "return outside a function") for each in returns)
+    yield from (_unsupported_finding(each.lineno, "return outside a function") for each in returns)
     found = [each for each in map(_evaluate_binding, tree.body) if each is not None]
     if not found:
         yield 0, "no_evaluate_function", "The code defines no function evaluate(input, output, metadata)"

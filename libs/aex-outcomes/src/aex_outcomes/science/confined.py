@@ -96,7 +96,7 @@ class DataLimits:
     """Seconds for all files of one owner: the agent's files cannot use up the consumer's share."""
 
     @classmethod
-    def within(cls, bounds: "SandboxConfig") -> "DataLimits":
+    def from_worker_bounds(cls, bounds: "SandboxConfig") -> "DataLimits":
         """Return limits below the bounds of a worker, so that reading can report the exceeded one."""
         memory_mb = max(bounds.memory_limit_mb - _BESIDE_DATA_MB, bounds.memory_limit_mb // 2)
         return cls(memory_mb=memory_mb, cpu_seconds=bounds.timeout_ms / 1_000 * _READING_SHARE)

@@ -42,7 +42,7 @@ def select_file(spec: StatisticSpec, files: Sequence[OpenedFile]) -> OpenedFile:
             raise NoUsableFile(_no_such_file(spec, spec.artifact, files))
         served, unread = _first_with_all(spec, [file])
         if served is None:
-            raise NoUsableFile(unread or _lacking(spec, file))
+            raise NoUsableFile(unread or _missing_columns_problem(spec, file))
         return served
     consumer_files = _consumer_files(files)
     served, unread = _first_with_all(spec, consumer_files)
@@ -81,7 +81,7 @@ def _no_such_file(spec: StatisticSpec, name: str, files: Sequence[OpenedFile]) -
     return DataProblem(code="artifact_missing", message=message, name=spec.name, artifact=name)
 
 
-def _lacking(spec: StatisticSpec, file: OpenedFile) -> DataProblem:
+def _missing_columns_problem(spec: StatisticSpec, file: OpenedFile) -> DataProblem:
     """Return the problem of missing columns; the existing ones are listed only for the agent's file."""
     gone = quote_names(name for name in spec.needed_columns if name not in file.columns)
     there = f"; there are {quote_names(file.columns)}" if file.file.owner is DataOwner.AGENT else ""
@@ -101,7 +101,7 @@ def _not_sent(spec: StatisticSpec, agent_files: Sequence[OpenedFile]) -> DataPro
     if not agent_files:
         return DataProblem(code="artifact_missing", message=f"no file came; {_instruction(spec)}", name=spec.name)
     best = min(agent_files, key=lambda each: len(set(spec.needed_columns) - set(each.columns)))
-    lacking = _lacking(spec, best)
+    lacking = _missing_columns_problem(spec, best)
     return lacking.model_copy(update={"message": f"{lacking.message}; {_instruction(spec)}"})
 
 

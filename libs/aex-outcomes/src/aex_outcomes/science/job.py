@@ -28,14 +28,14 @@ def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     found = examine(
         Science.model_validate(payload["science"]),
         None if domain is None else Domain.model_validate(domain),
-        {name: _number(text) for name, text in payload["claimed_values"].items()},
+        {name: _parse_number(text) for name, text in payload["claimed_values"].items()},
         [SourceFile(**{**each, "owner": DataOwner(each["owner"])}) for each in payload["files"]],
         DataLimits(**payload["limits"]),
     )
     return {"examination": found.model_dump(mode="json")}
 
 
-def _number(text: Any) -> int | float:
+def _parse_number(text: Any) -> int | float:
     """Return the number with its text; NaN, which fails every check, for anything else."""
     written = text if isinstance(text, str) else repr(text)
     try:

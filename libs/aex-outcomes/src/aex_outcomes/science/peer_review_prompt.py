@@ -52,12 +52,12 @@ def sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> dict[str, str]
         **{name: fence.enclose_lines(name, lines, limits[name]) for name, lines in listed.items()},
         **{name: fence.enclose(name, text or "", limits[name]) for name, text in written.items()},
         "output": fence.enclose("claimed result", brief.output_text, limits["output"]),
-        "expected": _expected(science, fence, limits["expected"]),
+        "expected": _expected_section(science, fence, limits["expected"]),
         "domain": truncate(_domain(brief.domain), limits["domain"]),
     }
 
 
-def _expected(science: Science, fence: Fence, max_chars: int) -> str:
+def _expected_section(science: Science, fence: Fence, max_chars: int) -> str:
     if not science.reviewer_sees_expected or science.expected_outcome is None:
         return ""
     text = fence.enclose("expected outcome", _as_text(science.expected_outcome), max_chars)

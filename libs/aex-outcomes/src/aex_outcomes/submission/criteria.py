@@ -110,7 +110,7 @@ def _criterion_problems(
         yield from _threshold_problems(criterion, path, entry.needs, catalog)
     # The threshold of a criterion of a wrong shape may supply its needs.
     is_supplied = criterion is None and isinstance(raw.get("threshold"), list | Mapping)
-    for key in catalog.needs(criterion) if criterion else () if is_supplied else entry.needs:
+    for key in catalog.required_evaluation(criterion) if criterion else () if is_supplied else entry.needs:
         if is_absent(evaluation.get(key)):
             message = f"{entry.name} needs evaluation.{key}"
             yield Problem(path=f"/evaluation/{key}", code="evaluation_missing", message=message)

@@ -28,7 +28,7 @@ def open_blobs(url: str, emulator: str | None = None) -> Blobs:
 
         def connect() -> LocalStore:
             folder.make()
-            folder.tidy()
+            folder.delete_abandoned()
             return LocalStore(prefix=folder.root)
 
         return ObjectBlobs(connect, folder)

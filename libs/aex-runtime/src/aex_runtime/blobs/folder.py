@@ -96,7 +96,7 @@ class Folder:
         """Create the root if it is missing."""
         self._make(self.root)
 
-    def tidy(self) -> None:
+    def delete_abandoned(self) -> None:
         """Delete abandoned streams; in a bucket, lifecycle rules do that."""
         oldest = time.time() - _ABANDONED_S
         for path in self.root.glob(f"*/{STAGING}/*"):
@@ -118,7 +118,7 @@ class Folder:
         All are written before the first sync, and renamed before the first folder's sync, so that they share most
         syncs. obstore's threads would cost more than the rest of a request.
         """
-        files = [self._writing(path, content) for path, content in blobs]
+        files = [self._start_write(path, content) for path, content in blobs]
         try:
             for step in (AtomicFileWrite.begin, AtomicFileWrite.sync, AtomicFileWrite.name):
                 for each in files:
@@ -134,7 +134,7 @@ class Folder:
                 unsynced[folder] = error
         return [each.failure or unsynced.get(each.path.parent) for each in files]
 
-    def _writing(self, path: str, content: bytes) -> AtomicFileWrite:
+    def _start_write(self, path: str, content: bytes) -> AtomicFileWrite:
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
 
         def make_folders() -> None:

@@ -50,20 +50,20 @@ class ObjectBlobs:
         ref = BlobRef(await digest_of(content), len(content))
         path = _path(area, ref.digest)
         async with _translate_errors(f"put {path}", self._deadline_s):
-            store = await self._opened()
+            store = await self._open_store()
             if self._puts is not None:
                 await self._puts.put(path, content)
                 return ref
             try:
                 await obstore.put_async(store, path, content, mode="create")
             except AlreadyExistsError:
-                if not await self._intact(area, ref):
+                if not await self._is_intact(area, ref):
                     await obstore.put_async(store, path, content, mode="overwrite", use_multipart=False)
         return ref
 
     async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
         meter = Meter(chunks, max_bytes)
-        staged = f"{_checked(area)}/{STAGING}/{uuid4().hex}"
+        staged = f"{_check_area(area)}/{STAGING}/{uuid4().hex}"
         try:
             async with _translate_errors(f"put {staged}", None):
                 return await self._take(area, staged, meter)
@@ -74,13 +74,13 @@ class ObjectBlobs:
 
     async def _take(self, area: str, staged: str, meter: Meter) -> BlobRef:
         """Write a stream to a staging path, then move it to the path of its digest."""
-        store = await self._prepared(staged)
+        store = await self._prepare_store(staged)
         try:
             await obstore.put_async(store, staged, meter.chunks(), max_concurrency=_MAX_PARTS)
             ref = meter.ref()
             path = _path(area, ref.digest)
             await self._seal(staged)
-            await self._prepared(path)
+            await self._prepare_store(path)
             # A power cut may have damaged a blob in a folder. A bucket damages none, and accepts one write per second
             # to an object: an existing blob remains.
             try:
@@ -95,7 +95,7 @@ class ObjectBlobs:
         return ref
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        path = _known(area, digest)
+        path = _blob_path(area, digest)
         async with _translate_errors(f"get {path}", self._deadline_s):
             content = await self._read(path, max_bytes)
         if await digest_of(content) != digest:
@@ -103,14 +103,14 @@ class ObjectBlobs:
         return content
 
     async def read(self, area: str, digest: str) -> BlobReading:
-        path = _known(area, digest)
+        path = _blob_path(area, digest)
         async with _translate_errors(f"get {path}", self._deadline_s):
-            result = await self._found(path)
+            result = await self._get_object(path)
             first = await _receive(result, _CHUNK)  # a small blob needs no other call
 
         async def fetch(start: int) -> bytes:
             async with _translate_errors(f"get {path}", self._deadline_s):
-                store = await self._opened()
+                store = await self._open_store()
                 end = min(start + _CHUNK, size)
                 return bytes(await obstore.get_range_async(store, path, start=start, end=end))
 
@@ -119,7 +119,7 @@ class ObjectBlobs:
 
     async def ping(self) -> None:
         async with _translate_errors("ping", _PING_S):
-            store = await self._opened()
+            store = await self._open_store()
             if self._folder is not None:
                 await asyncio.to_thread(self._folder.check)
             try:  # with a body, which distinguishes a missing bucket from a missing blob
@@ -127,7 +127,7 @@ class ObjectBlobs:
             except FileNotFoundError as error:
                 _check_bucket(error)
 
-    async def _opened(self) -> ObjectStore:
+    async def _open_store(self) -> ObjectStore:
         if self._store is not None:
             return self._store
         async with self._opening:  # two concurrent first uses must share a store in memory
@@ -135,8 +135,8 @@ class ObjectBlobs:
                 self._store = await asyncio.to_thread(self._connect)
             return self._store
 
-    async def _prepared(self, path: str) -> ObjectStore:
-        store = await self._opened()
+    async def _prepare_store(self, path: str) -> ObjectStore:
+        store = await self._open_store()
         if self._folder is not None:
             await asyncio.to_thread(self._folder.prepare, path)
         return store
@@ -145,15 +145,15 @@ class ObjectBlobs:
         if self._folder is not None:
             await asyncio.to_thread(self._folder.seal, path)
 
-    async def _intact(self, area: str, ref: BlobRef) -> bool:
+    async def _is_intact(self, area: str, ref: BlobRef) -> bool:
         try:
             await self.get(area, ref.digest, ref.size)
         except (BlobCorrupt, BlobMissing, BlobTooLarge):
             return False
         return True
 
-    async def _found(self, path: str) -> "GetResult":
-        store = await self._opened()
+    async def _get_object(self, path: str) -> "GetResult":
+        store = await self._open_store()
         try:
             return await obstore.get_async(store, path)
         except FileNotFoundError as error:
@@ -163,7 +163,7 @@ class ObjectBlobs:
             raise BlobMissing(path) from error
 
     async def _read(self, path: str, max_bytes: int | None) -> bytes:
-        result = await self._found(path)
+        result = await self._get_object(path)
         limit = result.meta["size"] if max_bytes is None else max_bytes
         content = b""
         if result.meta["size"] <= limit:
@@ -190,21 +190,21 @@ async def _receive(result: "GetResult", enough: int) -> bytes:
     return b"".join(parts)
 
 
-def _known(area: str, digest: str) -> str:
+def _blob_path(area: str, digest: str) -> str:
     """Return the path of a blob. Raises `BlobMissing` for an invalid digest."""
     if _DIGEST.fullmatch(digest) is None:
-        raise BlobMissing(f"{_checked(area)}: {digest!r} is no digest")
+        raise BlobMissing(f"{_check_area(area)}: {digest!r} is no digest")
     return _path(area, digest)
 
 
-def _checked(area: str) -> str:
+def _check_area(area: str) -> str:
     if _AREA.fullmatch(area) is None:
         raise ValueError(f"{area!r} cannot name an area")
     return area
 
 
 def _path(area: str, digest: str) -> str:
-    return f"{_checked(area)}/{digest[:2]}/{digest}"
+    return f"{_check_area(area)}/{digest[:2]}/{digest}"
 
 
 @asynccontextmanager

@@ -73,9 +73,9 @@ class Waker:
         """Send a datagram to each consumer. Never fails: a lost datagram costs a poll interval at most."""
         for name in _list_consumers(self._folder):
             with suppress(OSError):
-                self._open().sendto(b"!", (_LOOPBACK, int(name.partition("-")[0])))
+                self._open_socket().sendto(b"!", (_LOOPBACK, int(name.partition("-")[0])))
 
-    def _open(self) -> socket.socket:
+    def _open_socket(self) -> socket.socket:
         if self._socket is None:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.bind((_LOOPBACK, 0))  # the first datagram would bind it to every address of the machine

@@ -168,7 +168,7 @@ class PubSubConnection:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(end):
-                clients = await self._open(end)
+                clients = await self._open_clients(end)
                 return await rpc(clients, max(end - loop.time(), 0.001))
         except TimeoutError:
             raise BusUnavailable(f"{resource}: no answer in time") from None
@@ -178,7 +178,7 @@ class PubSubConnection:
                 self.check_open()  # closing the channel cancels its calls, not their tasks
             raise
 
-    async def _open(self, end: float) -> Clients:
+    async def _open_clients(self, end: float) -> Clients:
         self.check_open()
         if self._clients is not None and self._complete:
             return self._clients

@@ -167,7 +167,7 @@ class PubSubQueue:
         """Return due retries first, then new messages."""
         messages: list[LeasedMessage] = []
         now = loop_time()
-        while len(messages) < limit and (key := self._next(now)) is not None:
+        while len(messages) < limit and (key := self._next_due(now)) is not None:
             outstanding = self._outstanding[key]
             if outstanding.leased_until < now:
                 self._expire(key, outstanding, now)
@@ -225,7 +225,7 @@ class PubSubQueue:
     def _list_unexpired(self) -> list[OutstandingMessage]:
         return [outstanding for key, outstanding in self._outstanding.items() if key not in self._expired]
 
-    def _next(self, now: float) -> str | None:
+    def _next_due(self, now: float) -> str | None:
         if self._retries and self._retries[0][0] <= now:
             return heapq.heappop(self._retries)[1]
         return self._new.popleft() if self._new else None

@@ -17,7 +17,7 @@ from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import problem_responses
 from aex_runtime.http.strict_json import MAX_PROBLEMS
 from aex_runtime.telemetry import describe_span
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 
 T = TypeVar("T")
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
@@ -102,7 +102,7 @@ def _bind_subject(request: Request) -> None:
     subject = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
     if subject:
         structlog.contextvars.bind_contextvars(**subject)
-        describe_span(about(*subject.values()))
+        describe_span(span_ids(*subject.values()))
 
 
 def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:

@@ -74,8 +74,8 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
         try:
             session = await open_session(site, request)
         except Unauthenticated:
-            return _form(site, request, target, notice=_SESSION_ENDED if "ended" in request.query_params else None)
-        return redirect_to(target) if session.principal.role in site.roles else _form(site, request, target)
+            return _render(site, request, target, notice=_SESSION_ENDED if "ended" in request.query_params else None)
+        return redirect_to(target) if session.principal.role in site.roles else _render(site, request, target)
 
     @router.post(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in"))])
     async def sign_in(request: Request, form: Form) -> Response:
@@ -85,7 +85,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
             response: Response = redirect_to(target)
             set_session(site, request, response, session)
         except (Unauthenticated, Forbidden, InvalidRequest) as error:
-            return _form(site, request, target, error=error)
+            return _render(site, request, target, error=error)
         set_cookie(site, request, response, visitor_cookie(site))
         return response
 
@@ -101,7 +101,7 @@ async def _verify_token(site: Site, request: Request, token: str) -> Session:
     return Session(principal, token)
 
 
-def _form(
+def _render(
     site: Site, request: Request, target: str, *, notice: str | None = None, error: DomainError | None = None
 ) -> Response:
     """Return the form and set the visitor's cookie. The typed token is never sent back."""

@@ -36,7 +36,7 @@ def field_path(name: str) -> str:
 
 def absent_of(collection: Collection, fields: Fields) -> tuple[str, ...]:
     """Return the declared index fields that are not among `fields`."""
-    return tuple(name for name in _declared(collection) if name not in fields)
+    return tuple(name for name in _declared_fields(collection) if name not in fields)
 
 
 def expires_at(write: Write) -> int | None:
@@ -90,7 +90,7 @@ def value_bytes(value: Scalar) -> int:
 
 
 @lru_cache(maxsize=1_024)
-def _declared(collection: Collection) -> tuple[str, ...]:
+def _declared_fields(collection: Collection) -> tuple[str, ...]:
     return tuple(sorted({name for index in collection.indexes for name in index.fields}))
 
 

@@ -26,16 +26,16 @@ _NESTED = ("award", "outcome")
 """The objects with ids in `contract.awarded` and `outcome.verified`."""
 
 
-def about(*ids: object) -> dict[str, str]:
+def span_ids(*ids: object) -> dict[str, str]:
     """Return the attributes of ids: `about("ctr_1")` → `{"aex.contract_id": "ctr_1"}`."""
     matches = [_ID.fullmatch(each) for each in ids if isinstance(each, str)]
     return {_NAMES[found[1]]: found[0] for found in matches if found}
 
 
-def about_message(subject: str, data: Mapping[str, Any]) -> dict[str, str]:
+def message_attributes(subject: str, data: Mapping[str, Any]) -> dict[str, str]:
     """Return the attributes of an event's or a timer's subject, and of the ids in its data."""
     nested = [found for name in _NESTED if isinstance(found := data.get(name), Mapping)]
-    return about(*(each.get(field) for each in (*nested, data) for field in _FIELDS), subject)
+    return span_ids(*(each.get(field) for each in (*nested, data) for field in _FIELDS), subject)
 
 
 OWN_QUEUE, PUBSUB = "aex", "gcp_pubsub"
@@ -51,7 +51,7 @@ class MessageSpans:
     system: str = OWN_QUEUE
 
     @contextmanager
-    def publishing(self, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    def publication_spans(self, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
         """Yield the events to publish in the block, each in the context of a span of its own."""
         if self.provider is None:
             yield events
@@ -76,9 +76,9 @@ class MessageSpans:
         attributes |= {"messaging.consumer.group.name": self.service, "aex.delivery_attempt": attempt}
         return telemetry.continue_trace(*parent, name, self.provider, attributes=attributes)
 
-    def firing(self, timer: Timer) -> AbstractContextManager[Span]:
+    def timer_span(self, timer: Timer) -> AbstractContextManager[Span]:
         """Return the span of firing a timer."""
-        attributes = {"aex.timer.kind": timer.kind, **about_message(timer.subject, timer.payload)}
+        attributes = {"aex.timer.kind": timer.kind, **message_attributes(timer.subject, timer.payload)}
         parent, name = (timer.traceparent, timer.tracestate), f"fire {timer.kind}"
         return telemetry.continue_trace(*parent, name, self.provider, kind=SpanKind.INTERNAL, attributes=attributes)
 
@@ -99,7 +99,7 @@ class MessageSpans:
             "messaging.operation.type": "send" if operation == "publish" else operation,
             "messaging.destination.name": event.type,
             "messaging.message.id": event.id,
-            **about_message(event.subject, event.data),
+            **message_attributes(event.subject, event.data),
         }
 
 

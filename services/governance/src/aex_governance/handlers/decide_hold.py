@@ -20,7 +20,7 @@ from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import caller_or_subject_trace, current_trace
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_runtime.unit_of_work import Unit
 
 
@@ -58,7 +58,7 @@ async def decide_hold(
         return hold_id
 
     opened = await HOLD_TRACES.get(deps.store, key_of(hold_id))
-    with caller_or_subject_trace(opened.record.traceparent if opened else None, "decide hold", about(hold_id)):
+    with caller_or_subject_trace(opened.record.traceparent if opened else None, "decide hold", span_ids(hold_id)):
         return await run_idempotent(deps.unit_of_work, request, decide_once)
 
 

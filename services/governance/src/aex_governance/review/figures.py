@@ -77,7 +77,7 @@ def figure(value: Any, depth: int = 0) -> Figure:
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, Mapping | Sequence):
-        return _number(value)
+        return _to_number(value)
     if not value:
         return Number("nothing", is_word=True)
     if depth >= MAX_DEPTH:
@@ -93,7 +93,7 @@ def _text(value: str) -> Figure:
     return Text(escape_text(value), escape_text(value[:START]), len(value) > LONG_TEXT)
 
 
-def _number(value: Any) -> Number:
+def _to_number(value: Any) -> Number:
     if value is None:
         return Number("not known", is_word=True)
     if isinstance(value, bool):

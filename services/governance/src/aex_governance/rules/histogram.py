@@ -92,7 +92,7 @@ class Distribution:
         median = self.median()
         return weighted_median((abs(value - median), count) for value, count in self.weighted)
 
-    def reach(self, share: float, above: bool) -> float:
+    def distance_quantile(self, share: float, above: bool) -> float:
         """Return the quantile of the distances from the median on one side of it, which includes the median."""
         sign, median = 1 if above else -1, self.median()
         gaps = sorted((gap, count) for value, count in self.weighted if (gap := sign * (value - median)) >= 0)

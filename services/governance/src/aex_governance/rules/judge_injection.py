@@ -54,7 +54,7 @@ def _findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iter
     if thresholds["hidden_characters"]:
         yield from islice(hidden_characters(text, thresholds), _MAX_FINDINGS // 2)
     plain = read_plain_text(text)
-    for kind, start, end in _readable(plain.text, thresholds, may_be_answer=may_be_answer):
+    for kind, start, end in _readable_findings(plain.text, thresholds, may_be_answer=may_be_answer):
         yield kind, plain.origin(start), plain.origin(end)
     if thresholds["encoded"]:
         for match in _BASE64.finditer(text):
@@ -63,7 +63,7 @@ def _findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iter
                 yield "base64", *match.span()
 
 
-def _readable(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
+def _readable_findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
     """Yield kind and span of what a skeleton says to a grader; mentions and examples are honest."""
     mentions = Mentions(text)
     if thresholds["addressing"]:
@@ -78,7 +78,9 @@ def _readable(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iter
 
 def _hides_finding(run: str, thresholds: Thresholds) -> bool:
     decoded = _decode(run)
-    return decoded is not None and any(_readable(read_plain_text(decoded).text, thresholds, may_be_answer=False))
+    return decoded is not None and any(
+        _readable_findings(read_plain_text(decoded).text, thresholds, may_be_answer=False)
+    )
 
 
 def _decode(run: str) -> str | None:

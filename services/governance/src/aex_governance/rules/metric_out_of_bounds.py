@@ -97,15 +97,15 @@ def _values(request: ValidationRequest) -> Iterator[tuple[str, str, float | None
     reported = {name: plain_number(request.execution_metadata.get(name)) for name in _TIMES}
     sources: Mapping[str, Mapping[str, bool | float | None]] = {
         "extracted": request.extracted_metrics,
-        "platform": _known({"platform_latency_ms": request.platform_latency_ms}),
-        "execution_metadata": _known(reported),
+        "platform": _known_values({"platform_latency_ms": request.platform_latency_ms}),
+        "execution_metadata": _known_values(reported),
         "claimed": request.claimed_metrics,
     }
     for source, metrics in sources.items():
         yield from ((source, name, value) for name, value in metrics.items() if not isinstance(value, bool))
 
 
-def _known(values: Mapping[str, float | None]) -> Mapping[str, float | None]:
+def _known_values(values: Mapping[str, float | None]) -> Mapping[str, float | None]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -90,14 +90,14 @@ def retain_metrics(histograms: Mapping[str, T]) -> dict[str, T]:
 def sum_buckets(parts: Sequence[Buckets]) -> Buckets:
     """Return the sum at the lowest level with at most `MAX_BUCKETS` buckets."""
     level = max((part.level for part in parts), default=0)
-    counts = _sum_counts(_coarser(part.counts, level - part.level) for part in parts)
+    counts = _sum_counts(_coarsen(part.counts, level - part.level) for part in parts)
     while len(counts) > MAX_BUCKETS:
-        counts = _coarser(counts, 1)
+        counts = _coarsen(counts, 1)
         level += 1
     return Buckets(level=level, counts=counts)
 
 
-def _coarser(counts: Mapping[int, int], levels: int) -> dict[int, int]:
+def _coarsen(counts: Mapping[int, int], levels: int) -> dict[int, int]:
     return _sum_counts({bucket >> levels: count} for bucket, count in counts.items())
 
 

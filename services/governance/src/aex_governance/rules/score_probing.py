@@ -62,13 +62,13 @@ def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: T
     similarities = [each.similarity for each in known if each.similarity is not None]
     tiny = min(similarities, default=0.0) >= thresholds["min_tiny_similarity"]
     for sign in (1, -1) if name.startswith(_CODE) else (1,):
-        climbs = _climbs([sign * each for each in values], thresholds, tiny=tiny)
+        climbs = _count_climbs([sign * each for each in values], thresholds, tiny=tiny)
         if climbs:
             return {"values": values, "climbs": climbs, "similarities": similarities}
     return None
 
 
-def _climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool) -> int:
+def _count_climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool) -> int:
     """Return the number of new best values if they make a search, else 0.
 
     A search has failed edits too. In a longer sequence most later attempts are better than earlier ones, and the last

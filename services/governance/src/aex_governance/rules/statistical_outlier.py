@@ -96,14 +96,14 @@ def _linear_distance(value: float, history: Histogram) -> float:
     are_equal = history.buckets.deviation() == 0
     floor = abs(middle) * (_LINEAR_FLOOR_EQUAL if are_equal else _LINEAR_FLOOR)
     above = value >= middle
-    spread = max(_NORMAL * history.values.deviation(), history.values.reach(_OUTER_SHARE, above) / _OUTER)
+    spread = max(_NORMAL * history.values.deviation(), history.values.distance_quantile(_OUTER_SHARE, above) / _OUTER)
     return abs(clamp(value) - middle) / max(spread, floor, _LEAST_SPREAD)
 
 
 def _logarithmic_spread(history: Histogram, above: bool) -> float:
     deviation = history.buckets.deviation()
     floor = _LOG_FLOOR if deviation else _LOG_FLOOR_EQUAL
-    return max(_NORMAL * deviation, history.buckets.reach(_OUTER_SHARE, above) / _OUTER, floor)
+    return max(_NORMAL * deviation, history.buckets.distance_quantile(_OUTER_SHARE, above) / _OUTER, floor)
 
 
 def is_familiar(value: float, history: Histogram) -> bool:

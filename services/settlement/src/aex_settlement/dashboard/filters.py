@@ -43,13 +43,13 @@ class PageFilter:
         pairs = {_ADDRESS.get(each.name, each.name): getattr(changed, each.name) for each in fields(changed)}
         return urlencode({name: value for name, value in pairs.items() if value is not None})
 
-    def equal(self) -> dict[str, str]:
+    def fixed_dimensions(self) -> dict[str, str]:
         """Return the fixed dimensions of a breakdown."""
         named = {"agent": self.agent, "consumer": self.consumer, "domain": self.domain}
         return {name: value for name, value in named.items() if value is not None}
 
     def is_narrowed(self) -> bool:
-        return bool(self.equal()) or self.currency is not None or self.status is not None
+        return bool(self.fixed_dimensions()) or self.currency is not None or self.status is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ def parse_filter(query: Mapping[str, str], today: date) -> PageFilter:
         raise InvalidRequest("invalid_filter", summarize_problems(problems), problems)
     parse_period(texts["from"], texts["to"])
     last = texts["to"] or max(today.isoformat(), texts["from"] or "")
-    first = texts["from"] or _earlier(date.fromisoformat(last), _USUAL_DAYS - 1).isoformat()
+    first = texts["from"] or _subtract_days(date.fromisoformat(last), _USUAL_DAYS - 1).isoformat()
     return PageFilter(first, last, *(texts[name] for name in _RULES))
 
 
 def presets(today: date) -> tuple[Preset, ...]:
     this_month = today.replace(day=1)
-    before = _earlier(this_month, 1)
+    before = _subtract_days(this_month, 1)
     return tuple(
         Preset(text, first.isoformat(), last.isoformat())
         for text, first, last in (
-            ("Last 30 days", _earlier(today, _USUAL_DAYS - 1), today),
+            ("Last 30 days", _subtract_days(today, _USUAL_DAYS - 1), today),
             ("This month", this_month, today),
             ("Last month", before.replace(day=1), before),
             ("This year", today.replace(month=1, day=1), today),
@@ -99,5 +99,5 @@ def day_count(selection: PageFilter) -> int:
     return (date.fromisoformat(selection.last_day) - date.fromisoformat(selection.first_day)).days + 1
 
 
-def _earlier(day: date, days: int) -> date:
+def _subtract_days(day: date, days: int) -> date:
     return date.fromordinal(max(day.toordinal() - days, 1))

@@ -71,7 +71,7 @@ def overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int = MAX
     async def get_overview(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:
         today = deps.clock.now().date()
         selection = parse_filter(request.query_params, today)
-        query = SettlementFilter(selection.equal(), selection.first_day, selection.last_day)
+        query = SettlementFilter(selection.fixed_dimensions(), selection.first_day, selection.last_day)
         found = await read_overview(deps, reader, query, groups_for(reader, selection), max_rows)
         return render_page(
             site,

@@ -43,7 +43,7 @@ def export_settlements(
     Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
     """
     # A correction, which is two bookings, is not divided.
-    period = parse_period(query.first_day, query.last_day).until(even_end(epoch_micros(deps.clock.now())))
+    period = parse_period(query.first_day, query.last_day).cut_at(even_end(epoch_micros(deps.clock.now())))
     form, columns = FORMS[export_format], columns_for(reader.role)
 
     def encode(transactions: Sequence[LedgerTransaction]) -> tuple[bytes, int]:

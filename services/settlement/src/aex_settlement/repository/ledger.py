@@ -8,7 +8,7 @@ from itertools import combinations
 from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction, Settlement, SettlementStatus
 from aex_runtime.clock import epoch_micros
-from aex_runtime.periods import Period, within
+from aex_runtime.periods import Period, period_bounds
 from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, Store, key_of
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
@@ -94,7 +94,7 @@ async def settlement_transaction_pages(
 
     All of them, or those of one agent or consumer (`equal`). Decoded in a thread: there may be a million.
     """
-    query = Query(TRANSACTIONS.collection, equal, "occurred_at", "asc", within(period), limit=EXPORT_PAGE)
+    query = Query(TRANSACTIONS.collection, equal, "occurred_at", "asc", period_bounds(period), limit=EXPORT_PAGE)
     async with aclosing(document_pages(store, query)) as pages:
         async for page in pages:
             yield await asyncio.to_thread(_decode_settlement_transactions, page)
@@ -120,7 +120,7 @@ async def settlement_page(
     store: Store, equal: Fields, period: Period, after: tuple[Scalar, str] | None, limit: int
 ) -> RecordPage[Settlement]:
     """Return at most `limit` matching settlements, newest first."""
-    found = await SETTLEMENTS.find(store, equal, "settled_at", "desc", within(period), after, limit + 1)
+    found = await SETTLEMENTS.find(store, equal, "settled_at", "desc", period_bounds(period), after, limit + 1)
     page = found[:limit]
     following = position(page[-1].document, "settled_at") if len(found) > limit else None
     return RecordPage(tuple(each.record for each in page), following)

@@ -110,7 +110,7 @@ class CompactHashSet:
         index = bisect_left(bucket, value)
         return index < len(bucket) and bucket[index] == value
 
-    def repeated(self) -> frozenset[int]:
+    def find_repeated(self) -> frozenset[int]:
         """Return the hashes of texts that were added more than once."""
         buckets = map(self._sorted_bucket, range(_BUCKETS))
         return frozenset(one for bucket in buckets for one, other in pairwise(bucket) if one == other)

@@ -57,13 +57,15 @@ def _settlement_transaction_problems(
         yield "its booking mixes signs"
     if booking.cpc + booking.cpa_bonus - booking.cpa_penalty != booking.total:
         yield "its booking does not add up to its total"
-    if tuple((posting.account, posting.amount) for posting in transaction.postings) != tuple(_sides(booking)):
+    if tuple((posting.account, posting.amount) for posting in transaction.postings) != tuple(
+        _expected_postings(booking)
+    ):
         yield "its postings are not those of its booking"
     if len({posting.currency for posting in transaction.postings}) != 1:
         yield "it mixes currencies"
 
 
-def _sides(booking: Booking) -> Iterator[tuple[str, int]]:
+def _expected_postings(booking: Booking) -> Iterator[tuple[str, int]]:
     """Yield the expected postings: consumer +total, agent −(total − fee), fees −fee."""
     yield consumer_account(booking.consumer_id), booking.total
     yield agent_account(booking.agent_id), booking.fee - booking.total

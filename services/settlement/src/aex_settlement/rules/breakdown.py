@@ -25,11 +25,11 @@ def parse_groups(group_by: Sequence[str]) -> tuple[str, ...]:
     """Return one or two groups, written `agent,day` or repeated. Raises `InvalidRequest`."""
     groups = tuple(name.strip() for each in group_by for name in each.split(","))
     if any(name not in GROUPS for name in groups):
-        raise _invalid("unknown_group", f"group_by takes {', '.join(GROUPS)}")
+        raise _invalid_group_by("unknown_group", f"group_by takes {', '.join(GROUPS)}")
     if len(groups) > MAX_GROUPS or not groups:
-        raise _invalid("too_many_groups" if groups else "no_group", "group_by takes one or two groups")
+        raise _invalid_group_by("too_many_groups" if groups else "no_group", "group_by takes one or two groups")
     if len(set(groups)) < len(groups):
-        raise _invalid("repeated_group", "group_by names the same group twice")
+        raise _invalid_group_by("repeated_group", "group_by names the same group twice")
     return groups
 
 
@@ -42,7 +42,7 @@ class TooManyRows(InvalidRequest):
     """A breakdown with more rows than an answer may have."""
 
 
-def _invalid(code: str, message: str, error: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
+def _invalid_group_by(code: str, message: str, error: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
     return error(code, message, [Problem(path="query/group_by", code=code, message=message)])
 
 
@@ -99,7 +99,7 @@ class BreakdownFold:
         if key not in self._rows:
             if len(self._rows) == self.max_rows:
                 message = f"more than {self.max_rows} rows: take a shorter period, or one group"
-                raise _invalid("too_many_rows", message, TooManyRows)
+                raise _invalid_group_by("too_many_rows", message, TooManyRows)
             self._rows[key] = _ZERO
         return key
 

@@ -46,7 +46,7 @@ def recompute_cost(outcome: OutcomeRecord) -> Cost:
         if not is_account(account):
             raise SettlementRefused("unknown_account", "consumer_id or agent_id cannot name an account")
     amounts = cost(outcome.terms, result, outcome.contract_id)
-    wrong = _differing(amounts, outcome.billing_impact, BillingImpact.model_fields)
+    wrong = _differing_fields(amounts, outcome.billing_impact, BillingImpact.model_fields)
     if wrong:
         raise SettlementRefused("billing_impact_disagrees", f"recomputed cost differs in {', '.join(wrong)}")
     return amounts
@@ -55,13 +55,13 @@ def recompute_cost(outcome: OutcomeRecord) -> Cost:
 def check_replay(settlement: Settlement, outcome: OutcomeRecord, amounts: Cost) -> None:
     """Raise `SettlementRefused` when a settled contract comes with another outcome."""
     settled = settlement.revisions[0].cost
-    wrong = _differing(settled, amounts, (*BillingImpact.model_fields, "fee", "currency"))
-    wrong += _differing(settlement, outcome, ("work_id", "agent_id", "consumer_id"))
+    wrong = _differing_fields(settled, amounts, (*BillingImpact.model_fields, "fee", "currency"))
+    wrong += _differing_fields(settlement, outcome, ("work_id", "agent_id", "consumer_id"))
     if wrong:
         raise SettlementRefused("settled_otherwise", f"the contract is settled with another {', '.join(wrong)}")
 
 
-def _differing(one: BaseModel, other: BaseModel, names: Iterable[str]) -> list[str]:
+def _differing_fields(one: BaseModel, other: BaseModel, names: Iterable[str]) -> list[str]:
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 

@@ -46,7 +46,7 @@ class InferenceRequest(Frozen):
     """The names of the data's columns; an index often has an empty one."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> "InferenceRequest":
+    def _check_size(self) -> "InferenceRequest":
         if self.characters > MAX_CHARACTERS:
             raise PydanticCustomError("too_long", "More than {most} characters in all", {"most": MAX_CHARACTERS})
         return self

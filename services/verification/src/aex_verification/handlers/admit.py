@@ -3,12 +3,12 @@
 import structlog
 
 from aex_models.events import ContractAwarded
-from aex_outcomes.lifecycle.transitions import opened
+from aex_outcomes.lifecycle.transitions import new_state
 from aex_runtime.errors import NotFound
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import current_trace, subject_trace
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.save_contract import DEADLINE
@@ -27,7 +27,7 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
     async def open_once(unit: Unit) -> bool:
         if await unit.get(CONTRACTS, key):
             return False
-        state = opened(award.contract_id, awarded.work.verification.max_attempts, award.deadline, award.awarded_at)
+        state = new_state(award.contract_id, awarded.work.verification.max_attempts, award.deadline, award.awarded_at)
         row = ContractRow(
             contract_id=award.contract_id,
             work_id=award.work_id,
@@ -57,7 +57,7 @@ async def load_contract(
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         found = await deps.awards.get(contract_id)
         if found is not None:
-            with subject_trace(found.traceparent, "open contract", about(contract_id)):
+            with subject_trace(found.traceparent, "open contract", span_ids(contract_id)):
                 await admit_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     row = stored.record if stored else None

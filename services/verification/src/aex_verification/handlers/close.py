@@ -6,12 +6,12 @@ import structlog
 
 from aex_models.contract import ContractStatus
 from aex_models.events import ContractCancelled
-from aex_outcomes.lifecycle.transitions import Refused, cancelled, expiring, finalising
+from aex_outcomes.lifecycle.transitions import Refused, cancel_unstarted, expire_at_deadline, finalise_early
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import caller_or_subject_trace
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_contract, require_contract
@@ -30,12 +30,12 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
 
     async def finalise(unit: Unit) -> str:
         stored = await require_contract(unit, contract_id)
-        save_contract(unit, stored, finalising(stored.record.state, unit.now))
+        save_contract(unit, stored, finalise_early(stored.record.state, unit.now))
         # It is concluded right after this commit; the timer serves if the process ends in between.
         unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
 
-    with caller_or_subject_trace(row.traceparent, "finalise contract", about(contract_id)):
+    with caller_or_subject_trace(row.traceparent, "finalise contract", span_ids(contract_id)):
         effect = await run_change(deps, contract_id, request, finalise)
         await conclude_contract(deps, contract_id)
     return effect
@@ -47,14 +47,14 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
 
     async def cancel(unit: Unit) -> str:
         stored = await require_contract(unit, contract_id)
-        save_contract(unit, stored, cancelled(stored.record.state, unit.now))
+        save_contract(unit, stored, cancel_unstarted(stored.record.state, unit.now))
         unit.cancel_timer(DEADLINE, contract_id)
         event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id)
         unit.emit("contract.cancelled", contract_id, event)
         unit.measures.count(CONTRACTS_ENDED_TOTAL, ContractStatus.CANCELLED)
         return contract_id
 
-    with caller_or_subject_trace(row.traceparent, "cancel contract", about(contract_id)):
+    with caller_or_subject_trace(row.traceparent, "cancel contract", span_ids(contract_id)):
         effect = await run_change(deps, contract_id, request, cancel)
     deps.subscribers.wake(contract_id)
     return effect
@@ -69,7 +69,7 @@ async def expire_contract(deps: Deps, contract_id: str) -> None:
         if stored is None or awarded is None:
             return False
         try:
-            state = expiring(stored.record.state, unit.now)
+            state = expire_at_deadline(stored.record.state, unit.now)
         except Refused as refusal:
             # Closed already, or a verdict in progress checks the deadline itself. A clock that was set back after the
             # timer came due must not lose the deadline.

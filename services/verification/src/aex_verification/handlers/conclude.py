@@ -10,7 +10,7 @@ from aex_models.governance import Action, DecidedBy, GovernanceResult, HoldCause
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.final_result import apply_governance, governance_result
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import ended, held
+from aex_outcomes.lifecycle.transitions import end_contract, hold_attempt
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -137,7 +137,7 @@ def _hold_contract(
     unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], governance: GovernanceResult, cause: HoldCause
 ) -> None:
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
-    save_contract(unit, stored, held(stored.record.state, unit.now))
+    save_contract(unit, stored, hold_attempt(stored.record.state, unit.now))
     result = apply_governance(_require_result(attempt.record), governance)
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
@@ -158,7 +158,7 @@ async def finish_contract(
     """End the contract in `status` on this attempt: write state, attempt and outcome together."""
     awarded, candidate = inputs.awarded, inputs.candidate
     result = apply_governance(_require_result(attempt.record), governance)
-    state = ended(stored.record.state, status, unit.now)
+    state = end_contract(stored.record.state, status, unit.now)
     final_result = await _load_final_result(unit, awarded, attempt.record, candidate)
     await write_outcome(unit, awarded, state, result, candidate, final_result)
     save_contract(unit, stored, state)

@@ -15,7 +15,7 @@ from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import conclude
 from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed, ReviewedFile, needs_review, output_text
 from aex_runtime.telemetry import mark_failed, step
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_verification.deps import Deps
 from aex_verification.spool import FileLost, SpoolUnavailable
 
@@ -59,7 +59,7 @@ async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )
-            with step("examine raw data", about(request.attempt_id)):
+            with step("examine raw data", span_ids(request.attempt_id)):
                 return await deps.examiner.examine(job)
     except FileLost as lost:
         fields = {"attempt_id": request.attempt_id, "owner": lost.owner.value}
@@ -87,7 +87,7 @@ async def _review(deps: Deps, request: ExaminationInput, examination: Examinatio
         examination=examination,
         files=tuple(files),
     )
-    with step("ask reviewer", about(request.attempt_id)):
+    with step("ask reviewer", span_ids(request.attempt_id)):
         reviewed = await deps.reviewer.review(brief)
         if reviewed.failure is not None:
             failure = reviewed.failure.value

@@ -11,7 +11,7 @@ from aex_runtime.clock import epoch_micros
 from aex_runtime.exports import ExportFile, combine_parties, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
-from aex_runtime.periods import Period, parse_period, within
+from aex_runtime.periods import Period, parse_period, period_bounds
 from aex_runtime.store.port import Document, Fields, Query, Scalar, Store
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import own_parties
@@ -44,7 +44,7 @@ def export_outcomes(
 
     Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
     """
-    period = parse_period(query.first_day, query.last_day).until(epoch_micros(deps.clock.now()) + 1)
+    period = parse_period(query.first_day, query.last_day).cut_at(epoch_micros(deps.clock.now()) + 1)
 
     def encode(documents: Sequence[Document]) -> tuple[bytes, int]:
         records = (OUTCOMES.decode(document).record for document in documents)
@@ -77,7 +77,7 @@ async def _pages(store: Store, equal: Fields, period: Period) -> AsyncGenerator[
     after: tuple[Scalar, str] | None = None
     limit = _PAGE
     while True:
-        page = await store.query(Query(OUTCOMES.collection, equal, _ORDER, "asc", within(period), after, limit))
+        page = await store.query(Query(OUTCOMES.collection, equal, _ORDER, "asc", period_bounds(period), after, limit))
         if page:
             yield page
         if len(page) < limit:

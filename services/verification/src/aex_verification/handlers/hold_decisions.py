@@ -5,7 +5,7 @@ from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Action, DecidedBy, Decision, GovernanceResult
 from aex_models.results import Verdict
-from aex_outcomes.lifecycle.transitions import judged, retried
+from aex_outcomes.lifecycle.transitions import apply_verdict, retry_attempt
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -54,7 +54,7 @@ async def _finish(
     action, flags = Action.ALLOW if is_released else Action.REJECT, result.governance.flags
     governance = GovernanceResult(action=action, decided_by=DecidedBy.OPERATOR, flags=flags)
     if is_released and row.verdict is Verdict.INDETERMINATE:
-        judged_state = judged(state, Verdict.PASSED, 0.0, unit.now)
+        judged_state = apply_verdict(state, Verdict.PASSED, 0.0, unit.now)
         counted = judged_state.verification.attempts_used > state.verification.attempts_used
         stored = Stored(stored.record.model_copy(update={"state": judged_state}), stored.document)
         row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
@@ -79,7 +79,7 @@ def _retry(
             "operator_retries": row.operator_retries + 1,
         }
     )
-    state = retried(stored.record.state, attempt_id, row.candidate_hash, unit.now)
+    state = retry_attempt(stored.record.state, attempt_id, row.candidate_hash, unit.now)
     save_contract(unit, stored, state)
     unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
     unit.create(ATTEMPTS, key_of(attempt_id), new_row)

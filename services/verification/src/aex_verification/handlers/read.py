@@ -14,7 +14,7 @@ from aex_runtime.http.auth import Principal
 from aex_runtime.http.pagination import PageRequest, list_page
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import subject_trace
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import expire_contract
@@ -38,7 +38,7 @@ async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str)
     if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
-        with subject_trace(row.traceparent, "expire contract", about(contract_id)):
+        with subject_trace(row.traceparent, "expire contract", span_ids(contract_id)):
             await expire_contract(deps, contract_id)
         row = await load_contract(deps, contract_id)
     return row

@@ -10,7 +10,7 @@ from aex_outcomes.engine.final_result import reject_indeterminate
 from aex_outcomes.feedback import render_invalid
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import failed_to_verify, found_invalid, judged
+from aex_outcomes.lifecycle.transitions import apply_verdict, record_invalid, record_verification_failure
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -52,7 +52,7 @@ class GradeRecorder:
         """Count the verdict, publish a rejection, and prepare a closing contract for governance."""
         unit, before, ruling = self.unit, self.stored.record.state, self.grade.ruling
         is_fatal = isinstance(ruling, Rejected) and ruling.fatal
-        state = judged(before, result.verdict, result.weighted_score, unit.now, fatal=is_fatal)
+        state = apply_verdict(before, result.verdict, result.weighted_score, unit.now, fatal=is_fatal)
         result = self._complete(result)
         notice = None
         if result.verdict is not Verdict.PASSED:
@@ -94,7 +94,7 @@ class GradeRecorder:
     async def record_invalid(self, ruling: Invalid) -> CurrentAttempt:
         """Publish the errors of an invalid output, uncounted; the contract ends only past its deadline."""
         unit, feedback = self.unit, render_invalid(ruling.errors)
-        state = found_invalid(self.stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
+        state = record_invalid(self.stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
         changes = {"status": AttemptStatus.INVALID, "errors": ruling.errors, "feedback": feedback}
         emptied = {"result": None, "facts": GovernanceFacts(), "last_error": None}
         if state.final:  # the deadline passed, and nothing was judged before
@@ -114,7 +114,7 @@ class GradeRecorder:
         result, ruling = self.grade.result, self.grade.ruling
         cause = permanent_hold_cause(result) if result is not None else None
         retries = 0 if cause is not None or isinstance(ruling, Invalid) else self.deps.policy.max_system_retries
-        state = failed_to_verify(self.stored.record.state, retries, self.unit.now)
+        state = record_verification_failure(self.stored.record.state, retries, self.unit.now)
         is_held = state.status is ContractStatus.HELD
         if is_held and isinstance(ruling, Rejected):
             return await self.record_verdict(reject_indeterminate(result or make_empty_result(self.row, self.unit.now)))

@@ -12,13 +12,13 @@ from aex_models.governance import Party
 from aex_models.work import Problem
 from aex_outcomes.json_values import lossy_claim_texts
 from aex_outcomes.lifecycle.outputs import candidate_hash, output_hash
-from aex_outcomes.lifecycle.transitions import known_attempt, received
+from aex_outcomes.lifecycle.transitions import known_attempt, receive_candidate
 from aex_runtime.artifacts import Upload
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import caller_or_subject_trace, describe_span
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_runtime.unit_of_work import Unit
 from aex_runtime.yielding import run_in_thread_if_large
 from aex_verification.deps import Deps
@@ -54,9 +54,9 @@ async def submit_output(
         await run_in_thread_if_large(candidate, partial(_hash_and_check, candidate)),
     )
     intake = _Intake(deps, agent, contract_id, attempt_id, candidate, *hashes, uploads)
-    with caller_or_subject_trace(row.traceparent, "submit output", about(contract_id)):
+    with caller_or_subject_trace(row.traceparent, "submit output", span_ids(contract_id)):
         effect = await run_change(deps, contract_id, request, intake.run)
-        describe_span(about(effect.resource_id))
+        describe_span(span_ids(effect.resource_id))
     return effect, intake.is_known
 
 
@@ -86,7 +86,7 @@ class _Intake:
             self.is_known = True
             return earlier
         self.is_known = False
-        new_state = received(state, self.attempt_id, self.candidate_hash, unit.now)
+        new_state = receive_candidate(state, self.attempt_id, self.candidate_hash, unit.now)
         if state.last_invalid is not None and not self.is_charged:
             # An invalid output uses no attempt: without a bound an agent could run the verifier for ever.
             self._take_tokens(AFTER_INVALID)

@@ -10,7 +10,7 @@ from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempote
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import current_trace, describe_span
-from aex_runtime.tracing.spans import about
+from aex_runtime.tracing.spans import span_ids
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.read_work import require_found, require_visible
@@ -44,7 +44,7 @@ def create_award(
 def log_award(effect: Effect, work_id: str, agent_id: str) -> None:
     """Log a new award, and bind its contract to the request's further log events."""
     bind_contextvars(contract_id=effect.resource_id)
-    describe_span(about(effect.resource_id))
+    describe_span(span_ids(effect.resource_id))
     if not effect.is_replay:
         _log.info("work_awarded", work_id=work_id, contract_id=effect.resource_id, agent_id=agent_id)
 

@@ -93,7 +93,7 @@ def build_award(
         consumer=record.consumer,
         agent_id=agent_id,
         cpc_rate=cpc_rate,
-        terms=Terms.of(record.work.budget, cpc_rate, fee_rate),
+        terms=Terms.from_budget(record.work.budget, cpc_rate, fee_rate),
         deadline=now + timedelta(seconds=record.work.verification.deadline_s),
         awarded_at=now,
     )

@@ -41,7 +41,7 @@ def test_complete_words_and_phrases_match(text: str, domain: str | None) -> None
 
 def test_the_packaged_domains_are_known_unless_others_are_given() -> None:
     assert infer_domain("gromacs").domain == MD
-    own = DomainRegistry.of([Domain(name="x/y", description="", keywords=("gromacs",))])
+    own = DomainRegistry.from_domains([Domain(name="x/y", description="", keywords=("gromacs",))])
     assert infer_domain("gromacs", registry=own).domain == "x/y"
 
 

@@ -162,8 +162,10 @@ def test_checks_and_recipes_have_names_of_their_own(tmp_path: Path) -> None:
 
 def test_domains_from_python_are_checked() -> None:
     one = Domain(name="a/b", description="")
-    assert DomainRegistry.of([one]).names == ("a/b",)
+    assert DomainRegistry.from_domains([one]).names == ("a/b",)
     with pytest.raises(InvalidDomain, match="a/b: name: a/b is a name of a/b already"):
-        DomainRegistry.of([one, Domain(name="a/b", description="another")])
+        DomainRegistry.from_domains([one, Domain(name="a/b", description="another")])
     with pytest.raises(InvalidDomain, match="common_columns"):
-        DomainRegistry.of([Domain.model_validate({**one.model_dump(), "statistics": [{"name": "m", "stat": "mean"}]})])
+        DomainRegistry.from_domains(
+            [Domain.model_validate({**one.model_dump(), "statistics": [{"name": "m", "stat": "mean"}]})]
+        )

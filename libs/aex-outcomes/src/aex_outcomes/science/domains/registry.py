@@ -23,7 +23,7 @@ class DomainRegistry:
     """Sorted by name; by default those of the package."""
 
     @classmethod
-    def of(cls, domains: Iterable[Domain]) -> "DomainRegistry":
+    def from_domains(cls, domains: Iterable[Domain]) -> "DomainRegistry":
         """Return the registry of these domains. Raises `InvalidDomain` for a shared name or an unsound domain."""
         named = [(each.name, each) for each in domains]
         for source, each in named:

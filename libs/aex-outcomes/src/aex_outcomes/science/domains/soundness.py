@@ -31,8 +31,8 @@ def check_domain(domain: Domain, source: str) -> None:
 def _problems_of(domain: Domain) -> Problems:
     """Yield pairs of a dotted path and the problem there."""
     yield from _colliding_ranges(domain)
-    yield from _repeated([each.name for each in domain.sanity_checks], "sanity_checks")
-    yield from _repeated([each.name for each in domain.statistics], "statistics")
+    yield from _repeated_names([each.name for each in domain.sanity_checks], "sanity_checks")
+    yield from _repeated_names([each.name for each in domain.statistics], "statistics")
     for index, check in enumerate(domain.sanity_checks):
         yield from _check_problems(check, domain, f"sanity_checks.{index}")
     for index, recipe in enumerate(domain.statistics):
@@ -53,7 +53,7 @@ def _colliding_ranges(domain: Domain) -> Problems:
                 yield own_path, f"{name} is a name of {owner} already; a claim could be held to one of them alone"
 
 
-def _repeated(names: list[str], field: str) -> Problems:
+def _repeated_names(names: list[str], field: str) -> Problems:
     for index, name in enumerate(names):
         if name in names[:index]:
             yield f"{field}.{index}.name", f"{name} is there already"

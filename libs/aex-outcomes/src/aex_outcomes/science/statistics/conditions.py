@@ -53,16 +53,16 @@ def undecided_rows(
 
     Rows that another filter excludes are left out.
     """
-    found = Condition(f"{columns[name].kind} {_undecidable(numbers)}")
+    found = Condition(f"{columns[name].kind} {_undecidable_states(numbers)}")
     for each in filters:
         if each.column != name or (numbers and not reads_numbers(each)):
             met, column = _matching(each, columns[each.column]), columns[each.column]
-            possible = f"({met.sql}) OR {column.kind} {_undecidable(reads_numbers(each))}"
+            possible = f"({met.sql}) OR {column.kind} {_undecidable_states(reads_numbers(each))}"
             found = found & Condition(possible, met.values)
     return found
 
 
-def _undecidable(numbers: bool) -> str:
+def _undecidable_states(numbers: bool) -> str:
     return f"NOT IN ({MISSING}, {NUMBER})" if numbers else f"= {UNREADABLE}"
 
 
@@ -70,7 +70,7 @@ def _matching(each: Filter, column: DataColumn) -> Condition:
     if reads_numbers(each):
         cell = f"abs({column.number})" if each.abs else column.number
         return Condition(f"{column.kind} = {NUMBER}") & _comparison(
-            cell, each.op, [_number(value, column) for value in _operands(each)]
+            cell, each.op, [_to_column_number(value, column) for value in _operands(each)]
         )
     worded = [str(value).lower() if isinstance(value, bool) else value for value in _operands(each)]
     boolean = any(isinstance(value, bool) for value in _operands(each))
@@ -89,7 +89,7 @@ def _operands(each: Filter) -> Sequence[Any]:
     return each.value if each.op is FilterOp.IN else [each.value]
 
 
-def _number(value: float, column: DataColumn) -> float | int:
+def _to_column_number(value: float, column: DataColumn) -> float | int:
     """Return an integer for a column of integers: a double would round the column's own values."""
     if column.is_integer and float(value).is_integer() and abs(value) < _LARGEST_INTEGER:
         return int(value)

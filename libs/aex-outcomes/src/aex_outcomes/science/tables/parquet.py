@@ -30,7 +30,7 @@ def read_schema(database: LockedDatabase, path: str, limits: DataLimits) -> tupl
         names = _top_names(database, path)
         types = [each[1] for each in database.rows(f"DESCRIBE SELECT * FROM {_READ}", [path])]
     except duckdb.Error as error:
-        raise unreadable(error) from None
+        raise unreadable_file_error(error) from None
     if not names or len(types) != len(names):
         raise DataError("not_parquet", "its columns cannot be determined: write it again")
     if len(names) > limits.max_columns:
@@ -55,7 +55,7 @@ def _top_names(database: LockedDatabase, path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def unreadable(error: duckdb.Error) -> DataError:
+def unreadable_file_error(error: duckdb.Error) -> DataError:
     """Return the error of an unreadable file; the library's own message may quote the file."""
     if "ncrypt" in str(error):
         return DataError("not_parquet", "it is encrypted: give it in the clear")

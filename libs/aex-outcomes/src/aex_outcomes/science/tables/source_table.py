@@ -104,7 +104,7 @@ class OpenedFile:
         try:
             database.rows(parquet.insert_sql(kinds, indexes, with_text, self._limits.max_rows + 1), [self._path])
         except duckdb.Error as error:
-            raise parquet.unreadable(error) from None
+            raise parquet.unreadable_file_error(error) from None
         return is_integer
 
     def _check_rows(self, rows: int) -> None:

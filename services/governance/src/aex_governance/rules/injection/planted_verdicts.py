@@ -122,7 +122,7 @@ def verdict_objects(text: str, *, may_be_answer: bool) -> Iterator[tuple[str, in
             yield "verdict_object", start, end
     for match in re2.compile(_LINES).finditer(text):
         pairs = _pairs(_LINE.findall(match.group()))
-        if len(pairs) > 1 and _praises(pairs) >= (2 if any(map(_decides, pairs)) else 3):
+        if len(pairs) > 1 and _praises(pairs) >= (2 if any(map(_is_verdict_pair, pairs)) else 3):
             yield "verdict_object", *match.span()
 
 
@@ -136,7 +136,7 @@ def _praises(pairs: Sequence[tuple[str, str]]) -> int:
     return sum(key in _JUDGING and value in _PASSING for key, value in pairs)
 
 
-def _decides(pair: tuple[str, str]) -> bool:
+def _is_verdict_pair(pair: tuple[str, str]) -> bool:
     key, value = pair
     return (key in _DECIDING and value in _DECIDED) or (key in _PASSED_KEYS and value in {"true", "yes"})
 
@@ -144,4 +144,4 @@ def _decides(pair: tuple[str, str]) -> bool:
 def _is_passing_verdict(pairs: Sequence[tuple[str, str]]) -> bool:
     if not pairs or any(key in _FAULTS and value not in _NO_FAULT for key, value in pairs):
         return False
-    return any(map(_decides, pairs)) or _praises(pairs) > 1
+    return any(map(_is_verdict_pair, pairs)) or _praises(pairs) > 1

@@ -206,7 +206,7 @@ def check_transaction(
 
 async def report_repeated(store: Store, verifier: JournalVerifier, findings: AuditFindings) -> None:
     """Add a finding for each transaction that the journal holds more than once."""
-    repeated = verifier.transactions.repeated()
+    repeated = verifier.transactions.find_repeated()
     if not repeated:
         return
     first_batch: dict[str, int] = {}

@@ -18,7 +18,7 @@ _PAUSE = Backoff(first=timedelta(milliseconds=5), cap=timedelta(milliseconds=200
 _log = structlog.get_logger("aex_settlement.concurrency")
 
 
-async def unguarded(_: Transaction) -> None:
+async def skip_guard(_: Transaction) -> None:
     """Let a writer without a lease write; each write still compares the stored state."""
 
 

@@ -13,7 +13,7 @@ from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Document, Store, Transaction
 from aex_runtime.yielding import map_yielding
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, unguarded
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, skip_guard
 from aex_settlement.handlers.journal.projection_updates import DRAFTS, ProjectionDraft
 from aex_settlement.repository.journal import batches_after
 from aex_settlement.repository.ledger import transaction_documents, verify_sealed
@@ -92,7 +92,7 @@ class JournalReader:
         self._store = store
         self._batches: dict[int, SealedBatch] = {}
 
-    async def after(self, seq: int) -> list[SealedBatch]:
+    async def read_batches_after(self, seq: int) -> list[SealedBatch]:
         """Return the batches after one, with `AHEAD` transactions or a few more; empty at the end.
 
         Raises `BrokenJournal` when a batch or a transaction is missing or altered, `StoreUnavailable`.
@@ -152,7 +152,7 @@ def _check_batch(expected_seq: int, batch: JournalBatch, previous_hash: str | No
         raise BrokenJournal(expected_seq, "it does not follow the batch before it")
 
 
-async def project_sealed(deps: Deps, guard: Guard = unguarded, reader: JournalReader | None = None) -> int:
+async def project_sealed(deps: Deps, guard: Guard = skip_guard, reader: JournalReader | None = None) -> int:
     """Apply the journal until both projections are at its head; return the number of batches applied.
 
     Raises `StoreUnavailable`, `BrokenJournal` (nothing of the broken batch is applied), and what `guard` raises.
@@ -165,7 +165,7 @@ async def project_sealed(deps: Deps, guard: Guard = unguarded, reader: JournalRe
         watermarks = [await read_watermark(deps, each) for each in Projection]
         while True:
             least = min(each.state.seq for each in watermarks)
-            batches = await journal.after(least)
+            batches = await journal.read_batches_after(least)
             if not batches:
                 return
             watermarks = [

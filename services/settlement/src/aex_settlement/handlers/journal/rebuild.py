@@ -92,7 +92,7 @@ class _ProjectionBuild:
         key = building_key(self.projection, generation)
 
         async def write(transaction: Transaction) -> None:
-            listed = self._listed(generation)
+            listed = self._new_generation(generation)
             transaction.create(GENERATIONS.collection, generation, *GENERATIONS.encode(listed))
             transaction.create(STATES.collection, key, *STATES.encode(state))
 
@@ -102,7 +102,7 @@ class _ProjectionBuild:
     async def fill(self, generation: Watermark) -> Watermark:
         """Apply all that is sealed."""
         reader = JournalReader(self.deps.store)
-        while batches := await reader.after(generation.state.seq):
+        while batches := await reader.read_batches_after(generation.state.seq):
             await self.lease.handle.renew_if_due()
             before = generation.state.seq
             generation = await advance(self.deps, generation, batches, self.lease.handle.guard)
@@ -129,7 +129,7 @@ class _ProjectionBuild:
             if current is not None and current.seq > built.state.seq:
                 return False
             if current is not None:
-                listed = GENERATIONS.encode(self._listed(current.generation))
+                listed = GENERATIONS.encode(self._new_generation(current.generation))
                 transaction.put(GENERATIONS.collection, current.generation, *listed)
             transaction.put(STATES.collection, self.projection.value, *STATES.encode(built.state))
             transaction.delete(STATES.collection, built.key)
@@ -138,7 +138,7 @@ class _ProjectionBuild:
         if not await self.lease.transact(write):
             raise ConcurrentUpdate(f"{self.projection.value} went on beyond {built.state.seq}")
 
-    def _listed(self, generation: str) -> Generation:
+    def _new_generation(self, generation: str) -> Generation:
         return Generation(projection=self.projection, generation=generation, begun_at=self.deps.clock.now())
 
 

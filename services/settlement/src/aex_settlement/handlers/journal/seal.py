@@ -13,7 +13,7 @@ from aex_runtime.store.port import AlreadyExists, Document, Scalar, Transaction,
 from aex_runtime.yielding import map_yielding
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.checks import check_no_earlier_journal, last_applied
-from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, unguarded
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, skip_guard
 from aex_settlement.handlers.journal.project import JournalReader
 from aex_settlement.measures import SEAL_LAG_SECONDS
 from aex_settlement.repository.journal import (
@@ -49,7 +49,7 @@ class SealerState:
 
 async def seal_unsealed(
     deps: Deps,
-    guard: Guard = unguarded,
+    guard: Guard = skip_guard,
     state: SealerState | None = None,
     reader: JournalReader | None = None,
     limit: int | None = None,
