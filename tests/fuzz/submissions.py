@@ -8,7 +8,7 @@ from aex_models.catalog import MetricEntry
 from aex_models.thresholds import COMPARISONS, UNIT_TYPES, MetricType
 from aex_outcomes import Catalog
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 CODE = "def evaluate(input, output, metadata):\n    return 1\n"
 _MONEY = st.sampled_from(["0", "0.25", "1.000001", 2, "10"])
 _TERMS = st.lists(st.sampled_from(["cat", "mat", "a b", "猫"]), min_size=1, max_size=3, unique=True)

@@ -113,7 +113,7 @@ CONFIG: dict[str, Any] = {
 def test_altered_configuration_is_used_or_refused_with_its_key(raw: Any) -> None:
     try:
         config = soon(parse_config, raw)
-        soon(Catalog.from_config, config)
+        soon(Catalog.of, config)
     except InvalidConfig as refused:
         assert all(said for _, said in [*refused.problems, ("", str(refused))])  # noqa: PT017 either may happen
         return

@@ -200,7 +200,7 @@ class VerificationBench:
             notifier=Notifier(),
             in_flight=InFlightAttempts(),
             policy=policy or Policy(),
-            catalog=Catalog.from_config(),
+            catalog=Catalog.of(),
         )
         self._seed = seed
         self.rewire(self.deps)

@@ -38,7 +38,7 @@ from tests.simulation.services import DurableState, Environment, Service
 @cache
 def _catalog() -> Catalog:
     """Return the catalog of all runs; reading its domains takes longer than half a run."""
-    return Catalog.from_config()
+    return Catalog.of()
 
 
 @cache

@@ -32,15 +32,15 @@ def criterion(**fields: object) -> SuccessCriterion:
 
 
 def catalog(**sections: object) -> Catalog:
-    return Catalog.from_config(parse_config({"extractors": sections}))
+    return Catalog.of(parse_config({"extractors": sections}))
 
 
 def test_the_built_in_metrics_are_there_and_sorted() -> None:
-    assert [entry.name for entry in Catalog.from_config().entries] == BUILT_IN.split()
+    assert [entry.name for entry in Catalog.of().entries] == BUILT_IN.split()
 
 
 def test_every_entry_names_types_and_can_be_displayed() -> None:
-    for entry in Catalog.from_config().entries:
+    for entry in Catalog.of().entries:
         assert entry.metric_types
         for audience in Audience:
             assert set(project(entry, audience)) == set(MetricEntry.model_fields)
@@ -64,32 +64,32 @@ def test_terms_in_the_threshold_are_open_and_need_no_evaluation_data(
     fields: dict[str, object], needs: tuple[str, ...], secret: bool
 ) -> None:
     expected = criterion(metric="contains_keywords", metric_type="contains", **fields)
-    assert Catalog.from_config().required_evaluation(expected) == needs
-    assert Catalog.from_config().is_secret(expected) is secret
+    assert Catalog.of().required_evaluation(expected) == needs
+    assert Catalog.of().is_secret(expected) is secret
 
 
 @pytest.mark.parametrize(("threshold", "needs"), [(True, ("output_schema",)), ({"type": "object"}, ())])
 def test_a_schema_in_the_threshold_is_open_too(threshold: object, needs: tuple[str, ...]) -> None:
     expected = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq", threshold=threshold)
-    assert Catalog.from_config().required_evaluation(expected) == needs
-    assert Catalog.from_config().is_secret(expected) is bool(needs)
+    assert Catalog.of().required_evaluation(expected) == needs
+    assert Catalog.of().is_secret(expected) is bool(needs)
 
 
 def test_lengths_and_times_are_never_secret() -> None:
-    open_metrics = {entry.name for entry in Catalog.from_config().entries if not entry.secret}
+    open_metrics = {entry.name for entry in Catalog.of().entries if not entry.secret}
     assert open_metrics >= {"output_length", "latency_ms", "confidence", "num_predictions"}
 
 
 def test_the_engine_version_changes_with_extractors_and_settings() -> None:
     versions = {
-        Catalog.from_config().engine_version,
+        Catalog.of().engine_version,
         catalog(latency={"enabled": False}).engine_version,
         catalog(text_quality={"config": {"text_pointer": "/body"}}).engine_version,
         catalog(mine={"class": f"{SAMPLES}:Sample"}).engine_version,
         catalog(custom={"sandbox": {"timeout_ms": 100}}).engine_version,
     }
     assert len(versions) == 5
-    assert Catalog.from_config().engine_version == Catalog.from_config().engine_version
+    assert Catalog.of().engine_version == Catalog.of().engine_version
     assert all(each.startswith(f"{ENGINE_VERSION}+") for each in versions)
 
 
@@ -99,14 +99,12 @@ def test_an_empty_schema_is_there_and_an_empty_list_is_not() -> None:
 
 
 def test_the_type_custom_is_for_custom_and_for_other_peoples_metrics() -> None:
-    assert [each.name for each in Catalog.from_config().entries if MetricType.CUSTOM in each.metric_types] == [
-        "custom.*"
-    ]
+    assert [each.name for each in Catalog.of().entries if MetricType.CUSTOM in each.metric_types] == ["custom.*"]
 
 
 @pytest.mark.parametrize("name", ["custom.score", "custom.a-b_1", "custom.a.b", "custom.a.b.c", "custom.a.1"])
 def test_any_well_formed_custom_metric_is_known(name: str) -> None:
-    known = Catalog.from_config()
+    known = Catalog.of()
     named = criterion(metric=name, metric_type="custom", comparison="gte", threshold=1)
     assert name in known
     assert (known.entry(name).name, known.sources[name]) == (name, "custom")
@@ -122,7 +120,7 @@ def test_any_well_formed_custom_metric_is_known(name: str) -> None:
     ],
 )  # fmt: skip
 def test_malformed_name_of_a_works_own_metric_is_unknown(name: str) -> None:
-    known = Catalog.from_config()
+    known = Catalog.of()
     assert name not in known
     assert name not in known.sources
     with pytest.raises(UnknownMetric):
@@ -138,7 +136,7 @@ def test_the_custom_section_takes_no_settings_but_its_sandbox() -> None:
 
 @pytest.mark.parametrize("name", ["stat.n", "stat.mean_fitness", "stat.a-b_1", "stat.a.b", "stat." + "a" * 100])
 def test_any_well_formed_statistic_is_known_and_needs_science(name: str) -> None:
-    known = Catalog.from_config()
+    known = Catalog.of()
     assert name in known
     assert (known.entry(name).name, known.sources[name]) == (name, "statistics")
     assert Requirement.RECOMPUTE_STATISTICS in known.entry(name).requires
@@ -168,7 +166,7 @@ def test_the_kind_of_a_works_own_statistic_narrows_its_entry(
     stat: str, bounds: tuple[float | None, float | None], counts: bool
 ) -> None:
     spec = StatisticSpec.model_validate({"name": "n", "stat": stat, "column": "x"})
-    entry = Catalog.from_config().with_statistics([spec]).entry("stat.n")
+    entry = Catalog.of().with_statistics([spec]).entry("stat.n")
     assert (entry.name, entry.range, MetricType.COUNT in entry.metric_types) == ("stat.n", bounds, counts)
     assert MetricType.NUMERIC in entry.metric_types
 
@@ -176,7 +174,7 @@ def test_the_kind_of_a_works_own_statistic_narrows_its_entry(
 @pytest.mark.parametrize(("stat", "bounds"), [("pearson", (-1, 1)), ("spearman", (-1, 1)), ("r_squared", (0, 1))])
 def test_correlations_have_the_range_that_they_have(stat: str, bounds: tuple[float, float]) -> None:
     spec = StatisticSpec.model_validate({"name": "r", "stat": stat, "columns": ["x", "y"]})
-    assert Catalog.from_config().with_statistics([spec]).entry("stat.r").range == bounds
+    assert Catalog.of().with_statistics([spec]).entry("stat.r").range == bounds
 
 
 @pytest.mark.parametrize("name", ["stat.mine", "stat.*", "custom.mine", "custom.a.b"])
@@ -187,13 +185,13 @@ def test_no_other_extractor_may_bring_metrics_of_these_names(name: str) -> None:
 
 def test_domains_are_those_of_the_package_and_of_the_configured_folder(tmp_path: Path) -> None:
     (tmp_path / "optics.yaml").write_text("name: physics/optics\ndescription: Light.\n")
-    packaged, further = Catalog.from_config(), catalog(science={"config": {"domains_folder": str(tmp_path)}})
+    packaged, further = Catalog.of(), catalog(science={"config": {"domains_folder": str(tmp_path)}})
     assert set(further.domains.names) - set(packaged.domains.names) == {"physics/optics"}
     assert further.engine_version != packaged.engine_version  # for the setting
 
 
 def test_a_works_domain_counts_where_its_science_names_none() -> None:
-    known = Catalog.from_config()
+    known = Catalog.of()
     named = [known.domain_of(*names) for names in (("bioinformatics/DMS", "general"), (None, "bioinformatics/DMS"))]
     assert [each.name for each in named if each] == ["bioinformatics/DMS"] * 2
     assert known.domain_of(None, "general") is None
@@ -201,7 +199,7 @@ def test_a_works_domain_counts_where_its_science_names_none() -> None:
 
 
 def test_without_the_section_there_is_no_science() -> None:
-    assert Catalog.from_config().has_science
+    assert Catalog.of().has_science
     assert not catalog(science={"enabled": False}).has_science
 
 
@@ -209,7 +207,7 @@ def test_a_catalogue_is_loaded_from_a_file_or_from_the_defaults(tmp_path: Path) 
     own = tmp_path / "outcome-verification.yaml"
     own.write_text("verification: {max_criteria_per_task: 3}\n", encoding="utf-8")
     assert Catalog.load(own).max_criteria == 3
-    assert Catalog.load(None).entries == Catalog.from_config().entries
+    assert Catalog.load(None).entries == Catalog.of().entries
 
 
 def test_a_file_that_cannot_be_loaded_is_named_with_the_position_or_the_reason(tmp_path: Path) -> None:

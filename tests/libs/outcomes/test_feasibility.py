@@ -8,7 +8,7 @@ from aex_outcomes import Catalog
 from aex_outcomes.feasibility import count_evaluation, feasible_combinations, group_criteria
 from tests.libs.outcomes.engine.builders import criterion
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 
 
 def reached(*listed: SuccessCriterion, evaluation: Mapping[str, Any] | None = None) -> set[str]:

@@ -69,7 +69,7 @@ def open_shop(measures: Measures = UNMEASURED) -> Shop:
         store=store,
         blobs=open_blobs("memory:"),
         ids=SeededIds(1),
-        check=partial(check_submission, catalog=Catalog.from_config()),
+        check=partial(check_submission, catalog=Catalog.of()),
         fee_rate=Decimal("0.05"),
     )
     return Shop(deps, store, clock, events)

@@ -76,7 +76,7 @@ class Catalog:
     config: OutcomeConfig
 
     @classmethod
-    def from_config(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
+    def of(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
         """Build a configuration's catalogue. Raises `InvalidConfig`, also for two extractors of one metric.
 
         `sandbox`: where custom metrics run; by default, each run has a confined worker of its own.
@@ -99,9 +99,9 @@ class Catalog:
     def load(cls, path: Path | None) -> "Catalog":
         """Load the catalogue of a file or the defaults. Raises `InvalidConfig` with file and path."""
         if path is None:
-            return cls.from_config()
+            return cls.of()
         try:
-            return cls.from_config(load_config(path))
+            return cls.of(load_config(path))
         except InvalidConfig as error:
             raise InvalidConfig([(f"{path}: {key}", problem) for key, problem in error.problems]) from None
         except OSError as error:

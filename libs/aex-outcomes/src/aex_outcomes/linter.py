@@ -79,7 +79,7 @@ def lint(
     `root`: the JSON pointer of the criteria. `verified`: the work names a verifier. `domain`: the work's. Warnings may
     reveal evaluation data: they are for the consumer alone. Raises `UnknownMetric`.
     """
-    known = (catalog or Catalog.from_config()).with_statistics(science.statistics if science else ())
+    known = (catalog or Catalog.of()).with_statistics(science.statistics if science else ())
     science_findings = science_warnings(science, domain, known) if science else ()
     if criteria is None:
         return science_findings

@@ -30,7 +30,7 @@ def quote(
     listed = criteria.criteria if criteria else ()
     if criteria is None or len(listed) > MAX_ENUMERATED:
         return quote_combinations(criteria, budget, [(True,) * len(listed)])
-    found = group_criteria(listed, catalog or Catalog.from_config(), count_evaluation(listed, evaluation or {}))
+    found = group_criteria(listed, catalog or Catalog.of(), count_evaluation(listed, evaluation or {}))
     return quote_combinations(criteria, budget, feasible_combinations(found, len(listed)))
 
 

@@ -19,7 +19,7 @@ def config(class_: str, **settings: Any) -> dict[str, Any]:
     ("class_", "names"), [("Bare", ["plain", "simple"]), ("Silent", ["plain", "simple"]), ("Derived", ["derived"])]
 )
 def test_undescribed_metrics_get_plain_entries(class_: str, names: list[str]) -> None:
-    known = Catalog.from_config(parse_config(config(class_)))
+    known = Catalog.of(parse_config(config(class_)))
     assert [name for name in known.by_name if known.sources[name] == "mine"] == names
     for name in names:
         entry = known.entry(name)
@@ -56,5 +56,5 @@ async def test_undescribed_metric_is_graded_and_secret() -> None:
 )
 def test_errors_of_foreign_extractors_name_their_section(class_: str, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidConfig, match=message) as refused:
-        Catalog.from_config(parse_config(config(class_, **settings)))
+        Catalog.of(parse_config(config(class_, **settings)))
     assert [place for place, _ in refused.value.problems] == ["extractors.mine"]

@@ -9,7 +9,7 @@ from aex_models.work import WorkSubmission
 from aex_outcomes import Catalog
 from aex_outcomes.submission.appraisal import Appraisal, Appraisals, Appraise, appraise_work
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 SCORE = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4, "bonus": "1"}
 HALF_RIGHT = {"metric": "accuracy", "metric_type": "accuracy", "comparison": "eq", "threshold": 0.5}
 HALF_NAMED = {"metric": "contains_keywords", "metric_type": "percentage", "comparison": "eq", "threshold": 0.5}

@@ -12,7 +12,7 @@ from aex_outcomes import Catalog
 from aex_outcomes.config import parse_config
 from aex_outcomes.submission import check_criteria, check_submission
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 GOOD: dict[str, Any] = {
     "title": "Summaries",
     "input": {"question": "?"},
@@ -189,7 +189,7 @@ def test_no_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
 
 def test_terms_in_a_threshold_are_for_metrics_that_take_terms() -> None:
     sample = {"class": "tests.libs.outcomes.extractors.samples:Sample", "config": {"types": ["contains"]}}
-    catalog = Catalog.from_config(parse_config({"extractors": {"mine": sample}}))
+    catalog = Catalog.of(parse_config({"extractors": {"mine": sample}}))
     expected = criterion(metric="shouting", metric_type="contains", comparison="contains_all", threshold=["a"])
     [problem] = check_submission(changed(criteria=[expected]), catalog).problems
     assert (problem.code, problem.message[:37]) == ("invalid_threshold", "Invalid threshold for metric: shoutin")
@@ -218,7 +218,7 @@ def test_unknown_verifier_is_reported_with_known_ones() -> None:
 def test_linter_considers_verifier_for_any_number_of_criteria() -> None:
     many = [criterion(threshold=number, required=False) for number in range(11)]
     body = changed(success_criteria={"criteria": many}, verification__verifier="tone")
-    catalog = Catalog.from_config(parse_config({"verification": {"max_criteria_per_task": 20}}))
+    catalog = Catalog.of(parse_config({"verification": {"max_criteria_per_task": 20}}))
     checked = check_submission(body, catalog, verifiers=["tone"])
     assert checked.submission is not None
     assert "nothing_required" not in [each.code for each in checked.warnings]

@@ -7,7 +7,7 @@ from aex_outcomes import Catalog
 from aex_outcomes.config import parse_config
 from aex_outcomes.submission import check_submission
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 HONEST = "def evaluate(input, output, metadata):\n    return len(output['text'])"
 AT = "/evaluation/custom_metrics"
 BODY: dict[str, Any] = {
@@ -87,7 +87,7 @@ def test_types_of_built_in_metrics_are_not_for_custom_ones(metric_type: str) -> 
 
 
 def test_where_the_section_is_off_custom_metrics_are_not_available() -> None:
-    off = Catalog.from_config(parse_config({"extractors": {"custom": {"enabled": False}}}))
+    off = Catalog.of(parse_config({"extractors": {"custom": {"enabled": False}}}))
     named = BODY["success_criteria"]["criteria"][0]
     assert found(body(criterion=named), off) == {
         ("/success_criteria/criteria/0/metric", "custom_metrics_unavailable"),

@@ -11,10 +11,8 @@ from aex_outcomes.config import parse_config
 from aex_outcomes.submission import Checked, check_submission
 from tests.libs.outcomes.submission.test_check import ANYTHING
 
-CATALOG = Catalog.from_config()
-WITHOUT = Catalog.from_config(
-    parse_config({"extractors": {"science": {"enabled": False}, "statistics": {"enabled": False}}})
-)
+CATALOG = Catalog.of()
+WITHOUT = Catalog.of(parse_config({"extractors": {"science": {"enabled": False}, "statistics": {"enabled": False}}}))
 DIGEST = "a" * 64
 MEAN = {"name": "mean_fitness", "stat": "mean", "column": "mut_score"}
 SOUND: dict[str, Any] = {

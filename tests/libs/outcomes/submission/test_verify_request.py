@@ -8,7 +8,7 @@ from aex_outcomes import Catalog
 from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
 from aex_outcomes.submission.verify_request import Trial, VerifyRequest, check_trial, check_verify_request
 
-CATALOG = Catalog.from_config()
+CATALOG = Catalog.of()
 CRITERION = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.4}
 GOOD: dict[str, Any] = {
     "success_criteria": {"criteria": [CRITERION]},

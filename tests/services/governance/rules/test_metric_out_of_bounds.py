@@ -99,7 +99,7 @@ def test_most_specific_bounds_apply() -> None:
     assert found.find_violation("custom.a_ms", -5, 0) is None
 
 
-@pytest.mark.parametrize("entry", Catalog.from_config().entries, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
 def test_bounds_match_the_catalogue(entry: Any) -> None:
     assert tuple(BOUNDS.get(entry.name, (None, None))) == entry.range
 

@@ -90,7 +90,7 @@ def test_passed_custom_check_is_no_climb(values: list[Any]) -> None:
     assert flag_of(values, 0.99, metric="custom.valid") is None
 
 
-@pytest.mark.parametrize("entry", Catalog.from_config().entries, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", Catalog.of().entries, ids=lambda entry: entry.name)
 def test_secret_metrics_of_the_catalogue_can_be_probed(entry: Any) -> None:
     assert (flag_of([0.50, 0.51, 0.52, 0.53], metric=entry.name.replace("*", "score")) is not None) is entry.secret
 

@@ -50,7 +50,7 @@ class VerificationEngine:
         judge of works that demand `peer_review`; without one, arithmetic alone decides.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
-        self.catalog = Catalog.from_config(self._config, sandbox)
+        self.catalog = Catalog.of(self._config, sandbox)
         own = self.catalog.extractors.get("text_quality")
         self._measure = own if isinstance(own, TextQualityExtractor) else TextQualityExtractor()
         self._reviewer = reviewer
