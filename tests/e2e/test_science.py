@@ -1,6 +1,5 @@
 """Claims compared with raw data and domain, end to end: wrong ones are not paid, right ones are."""
 
-import base64
 import json
 from typing import Any
 
@@ -13,7 +12,6 @@ from tests.e2e.jobs import amounts, eventually, until_settled, until_status
 from tests.e2e.parties import Parties
 from tests.e2e.science import (
     CONSISTENT,
-    CSV,
     MEAN,
     PLAUSIBLE,
     SECRET,
@@ -36,7 +34,7 @@ ABSURD = 11.17
 """Value in the plot; the data give about -0.4."""
 
 
-def test_a_mean_of_11_17_over_data_of_about_minus_0_4_does_not_pass(parties: Parties) -> None:
+def test_absurd_mean_does_not_pass_and_an_honest_one_still_can(parties: Parties) -> None:
     contract_id = science_contract(parties)
     attempt = claim(parties, contract_id, {"mean_fitness": ABSURD}, artifact(TABLE))
     assert (attempt["status"], attempt["verdict"], attempt["counted"]) == ("judged", "rejected", True)
@@ -48,11 +46,6 @@ def test_a_mean_of_11_17_over_data_of_about_minus_0_4_does_not_pass(parties: Par
     [violation] = found["domain_violations"]
     assert (violation["name"], violation["value"]) == ("mean_fitness", ABSURD)
     assert (violation["min"], violation["max"]) == (-5, 2)
-
-
-def test_after_an_absurd_claim_an_honest_one_can_still_pass(parties: Parties) -> None:
-    contract_id = science_contract(parties)
-    assert claim(parties, contract_id, {"mean_fitness": ABSURD}, artifact(TABLE))["verdict"] == "rejected"
     assert claim(parties, contract_id, {"mean_fitness": claimed(TRUTH)}, artifact(TABLE))["verdict"] == "passed"
     assert until_status(parties.agent, contract_id, "passed")["attempts_used"] == 2
 
@@ -157,26 +150,6 @@ def test_work_with_unusable_own_data_is_open_with_a_warning(parties: Parties) ->
         return [each["code"] for each in seen.get("warnings") or ()] or None
 
     assert "wrong_delimiter" in eventually(look, what="the warnings")
-
-
-BAD = {
-    "words": (b"mutant,mut_score\nA1C,high\nA1D,low\n", CSV, "not_numeric"),
-    "a zip archive": (b"PK\x03\x04 and more", CSV, "not_csv"),
-    "no Parquet": (TABLE.encode(), "application/vnd.apache.parquet", "not_parquet"),
-}
-
-
-@EMBEDDED_ALONE
-@pytest.mark.parametrize("kind", BAD)
-def test_unusable_data_are_rejected_with_their_error(parties: Parties, kind: str) -> None:
-    content, media_type, code = BAD[kind]
-    contract_id = science_contract(parties, verification={"feedback": "full"})
-    file = {"name": "scores.csv", "media_type": media_type, "content_base64": base64.b64encode(content).decode()}
-    attempt = claim(parties, contract_id, {"mean_fitness": -0.4}, file)
-    assert (attempt["verdict"], attempt["counted"]) == ("rejected", True)
-    problems = science_of(parties.operator, contract_id, attempt["attempt_id"])["examination"]["problems"]
-    assert {(each["code"], each["fault"]) for each in problems} == {(code, "agent")}
-    assert code in attempt["feedback"]
 
 
 @EMBEDDED_ALONE
