@@ -7,7 +7,7 @@ from tests.openapi.asking import ASKERS, RoleAnswers, request_all, table, unlimi
 from tests.openapi.hostile import SHUT, Scope
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
-REQUESTS = 4_000
+REQUESTS = 5_000
 """Part of the requests of `make hostile`, which takes a quarter of an hour."""
 
 
