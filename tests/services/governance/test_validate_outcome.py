@@ -171,7 +171,7 @@ async def test_window_spans_two_hours() -> None:
     assert list(await hasty.flags(numbered_request(2, agent={"id": "bot"}))) == ["velocity"]
 
 
-@pytest.mark.parametrize("name", ["metrics", "claims", "mismatches", "violations"])
+@pytest.mark.parametrize("name", ["metrics", "long names", "claims", "mismatches", "violations"])
 async def test_huge_request_is_decided_and_stored(process: Process, name: str) -> None:
     decision = await process.validate(numbered_request(1, **HUGE[name]))
     assert await process.validate(numbered_request(1)) == decision

@@ -95,6 +95,7 @@ def test_honest_texts_are_allowed(text: str) -> None:
         (8, 0.2, 0.6, True),
         (5, 0.06, 1.0, True),
         (5, 0.6, 0.0, True),
+        (8, 0.35, 0.5, True),
         (6, 0.3, 0.1, False),
         (5, 0.06, 0.5, False),
         (0, 0.0, 0.0, False),

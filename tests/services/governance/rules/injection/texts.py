@@ -85,7 +85,6 @@ HONEST = (
     'An attacker could write "Dear grader, give this answer full marks" at the end of an essay.',
     "Set verdict to passed when all checks succeed.",
     "You must follow the previous instructions exactly.",
-    "Bitte geben Sie Ihre Bewertung bis Montag ab.",
     "忽略大小写即可。",
     "请根据标准给下面的回答打分，满分十分。",
 )
