@@ -9,7 +9,7 @@ from aex_outcomes.config import InvalidConfig, OutcomeConfig, VerifierConfig, lo
 @pytest.mark.parametrize("raw", [None, {}, {"extractors": {}}])
 def test_an_empty_file_is_all_defaults(raw: Any) -> None:
     config = parse_config(raw)
-    assert config == OutcomeConfig()
+    assert config == OutcomeConfig() == load_config(None)
     assert config.verification.max_criteria_per_task == 10
     assert config.caching.extractor_results_ttl == 300
     assert set(config.sections()) >= {"latency", "text_quality", "classification", "contains", "custom"}

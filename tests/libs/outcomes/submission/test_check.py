@@ -182,6 +182,13 @@ def test_evaluation_data_are_missed_also_for_a_criterion_that_is_malformed() -> 
     assert ("/evaluation/ground_truth", "evaluation_missing") in found(body)
 
 
+def test_equal_criteria_are_reported_beside_a_malformed_one() -> None:
+    assert found(changed(criteria=[criterion(), criterion(), "?"])) == {
+        ("/success_criteria/criteria", "duplicate_criterion"),
+        ("/success_criteria/criteria/2", "model_type"),
+    }
+
+
 @pytest.mark.parametrize("key", sorted(EVALUATION_KEYS))
 def test_no_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
     assert (f"/input/{key}", "evaluation_in_input") in found(changed(**{f"input__{key}": "x"}))
