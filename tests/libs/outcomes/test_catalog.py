@@ -53,24 +53,19 @@ def test_entries_and_supported_metrics_must_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "needs", "secret"),
+    ("metric", "metric_type", "comparison", "threshold", "needs"),
     [
-        ({"comparison": "gte", "threshold": 0.5}, ("required_keywords",), True),
-        ({"comparison": "contains_all", "threshold": ["a"]}, (), False),
-        ({"comparison": "contains_any", "threshold": ["a"]}, (), False),
+        ("contains_keywords", "contains", "gte", 0.5, ("required_keywords",)),
+        ("contains_keywords", "contains", "contains_all", ["a"], ()),
+        ("contains_keywords", "contains", "contains_any", ["a"], ()),
+        ("matches_schema", "matches_schema", "eq", True, ("output_schema",)),
+        ("matches_schema", "matches_schema", "eq", {"type": "object"}, ()),
     ],
 )
-def test_terms_in_the_threshold_are_open_and_need_no_evaluation_data(
-    fields: dict[str, object], needs: tuple[str, ...], secret: bool
+def test_terms_and_schemas_in_the_threshold_are_open_and_need_no_evaluation_data(
+    metric: str, metric_type: str, comparison: str, threshold: object, needs: tuple[str, ...]
 ) -> None:
-    expected = criterion(metric="contains_keywords", metric_type="contains", **fields)
-    assert Catalog.of().required_evaluation(expected) == needs
-    assert Catalog.of().is_secret(expected) is secret
-
-
-@pytest.mark.parametrize(("threshold", "needs"), [(True, ("output_schema",)), ({"type": "object"}, ())])
-def test_a_schema_in_the_threshold_is_open_too(threshold: object, needs: tuple[str, ...]) -> None:
-    expected = criterion(metric="matches_schema", metric_type="matches_schema", comparison="eq", threshold=threshold)
+    expected = criterion(metric=metric, metric_type=metric_type, comparison=comparison, threshold=threshold)
     assert Catalog.of().required_evaluation(expected) == needs
     assert Catalog.of().is_secret(expected) is bool(needs)
 

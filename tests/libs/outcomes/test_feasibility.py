@@ -27,8 +27,8 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
     return criterion("contains_keywords", comparison, list(listed), metric_type="contains")
 
 
-def flag(metric: str, comparison: str = "eq") -> SuccessCriterion:
-    return criterion(metric, comparison, True, metric_type="boolean")
+def flag(metric: str, comparison: str = "eq", *, threshold: bool = True) -> SuccessCriterion:
+    return criterion(metric, comparison, threshold, metric_type="boolean")
 
 
 def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
@@ -78,29 +78,12 @@ def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
         ([criterion("custom.a", "gte", 90, metric_type="percentage")], {"+", "-"}),
         ([criterion("custom.a", "gt", 100, metric_type="percentage")], {"-"}),
         ([criterion("custom.a", "in_range", {"min": 0.5, "max": 99}, metric_type="percentage")], {"+", "-"}),
-        (
-            [
-                criterion("custom.a", "gte", 90, metric_type="percentage"),
-                criterion("custom.a", "gte", 50, metric_type="percentage"),
-            ],
-            {"++", "-+", "--"},
-        ),
-        (  # the same value cannot be 90 percent of the one and a fraction of the other
-            [
-                criterion("custom.a", "gte", 90, metric_type="percentage"),
-                criterion("custom.a", "gte", 0.5, metric_type="percentage"),
-            ],
-            {"-+", "--"},
-        ),
+        ([score("gte", 90, "custom.a", "percentage"), score("gte", 50, "custom.a", "percentage")], {"++", "-+", "--"}),
+        # the same value cannot be 90 percent of the one and a fraction of the other
+        ([score("gte", 90, "custom.a", "percentage"), score("gte", 0.5, "custom.a", "percentage")], {"-+", "--"}),
         ([criterion("custom.a", "eq", True, metric_type="boolean")], {"+", "-"}),
         ([criterion("custom.a", "eq", True, metric_type="boolean"), criterion("custom.a", "gte", 1)], set()),
-        (
-            [
-                criterion("matches_pattern", "eq", True, metric_type="boolean"),
-                criterion("matches_pattern", "eq", False, metric_type="boolean"),
-            ],
-            {"+-", "-+", "--"},
-        ),
+        ([flag("matches_pattern"), flag("matches_pattern", threshold=False)], {"+-", "-+", "--"}),
     ],
 )  # fmt: skip
 def test_criteria_on_one_metric_share_its_value(listed: list[SuccessCriterion], expected: set[str]) -> None:

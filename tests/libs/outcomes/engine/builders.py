@@ -5,10 +5,11 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriteria, SuccessCriterion
-from aex_models.governance import Action, GovernanceResult
+from aex_models.governance import Action, Flag, GovernanceResult, Severity, ValidationDecision
 from aex_models.results import CriterionError, CriterionResult, Verdict, VerificationResult
 from aex_models.thresholds import MetricType
 from aex_outcomes import VerificationEngine
+from aex_outcomes.engine.candidate import CandidateFacts
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SAMPLES = "tests.libs.outcomes.extractors.samples"
@@ -19,6 +20,19 @@ class Still:
 
     def now(self) -> datetime:
         return NOW
+
+
+class Deciding:
+    """Governance that always says the same, and keeps what it was given."""
+
+    def __init__(self, action: str) -> None:
+        flags = () if action == "allow" else (Flag(rule="velocity", severity=Severity.MAJOR, message="…"),)
+        self.decision = ValidationDecision(valid=action == "allow", action=Action(action), flags=flags)
+        self.feedback: list[CandidateFacts] = []
+
+    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
+        self.feedback.append(facts)
+        return self.decision
 
 
 def criterion(

@@ -12,6 +12,7 @@ from aex_models.examination import (
     ValueMismatch,
 )
 from aex_models.science import GateReason, ScienceResult, ScientificReview
+from tests.parts.openai_stub import ACCEPTING
 
 CONSUMER, AGENT = DataOwner.CONSUMER, DataOwner.AGENT
 MISMATCHED = GateReason(code="value_mismatch", names=("mean_fitness",))
@@ -44,17 +45,7 @@ def violation(name: str = "mean_fitness", value: float | None = 11.17, **more: A
 
 
 def review(**more: Any) -> ScientificReview:
-    fields: dict[str, Any] = {
-        "outcome_verdict": "answers_question",
-        "scientific_validity": "valid",
-        "confidence": 0.75,
-        "answers_original_question": True,
-        "values_plausible": True,
-        "values_consistent": True,
-        "reasoning_sound": True,
-        "recommendation": "accept",
-    }
-    return ScientificReview.model_validate(fields | more)
+    return ScientificReview.model_validate(ACCEPTING | more)
 
 
 def concluded(passed: bool | None = True, **more: Any) -> ScienceResult:

@@ -4,32 +4,22 @@ from typing import Any
 
 import pytest
 
-from aex_models.governance import ValidationDecision
 from aex_models.results import VerificationResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.candidate import CandidateFacts
 from aex_outcomes.engine.governance_facts import secret_references
 from aex_outcomes.engine.job import verify_candidate
-from tests.libs.outcomes.engine.builders import Still
+from tests.libs.outcomes.engine.builders import Deciding, Still
 from tests.libs.outcomes.engine.stories import one, valid
 
 TERMS = {"required_keywords": ["revenue", "margin"]}
 ANY = one("word_count", "count", "gte", 0)
 
 
-class Listening:
-    def __init__(self) -> None:
-        self.feedback: list[CandidateFacts] = []
-
-    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
-        self.feedback.append(facts)
-        return ValidationDecision(action="allow", valid=True)
-
-
 async def feedback(
     text: str, evaluation: Mapping[str, Any], *criteria: dict[str, Any]
 ) -> tuple[VerificationResult, CandidateFacts]:
-    governance = Listening()
+    governance = Deciding("allow")
     engine = VerificationEngine({"caching": {"extractor_results_ttl": 0}}, governance, Still())
     found = await engine.verify(
         contract_id="ctr_1",

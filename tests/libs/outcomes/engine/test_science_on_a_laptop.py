@@ -11,13 +11,11 @@ from aex_models.canonical import canonical_bytes
 from aex_models.examination import MismatchSeverity
 from aex_models.numbers import JsonFloat
 from aex_models.results import Provenance, Verdict, VerificationResult
-from aex_models.science import Reviewer
 from aex_outcomes import VerificationEngine
-from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed
 from aex_outcomes.science.source_files import UnusableFile
 from tests.libs.outcomes.engine.builders import Still, criteria, criterion, verify
-from tests.libs.outcomes.engine.examinations import review
 from tests.libs.outcomes.science.fitness import CSV, FORGED, MEAN, MEAN_SPEC, artifact, csv_of, science
+from tests.parts.reviewing import ScriptedReviewer
 
 WRONG, HONEST = {"mean_fitness": 11.17}, {"mean_fitness": round(MEAN, 2)}
 REVIEWED = science(checks=["value_ranges", "recompute_statistics", "peer_review"])
@@ -113,22 +111,13 @@ async def test_the_text_of_a_claim_is_kept_on_its_way_into_the_worker() -> None:
     assert not (await judged({"mean_fitness": JsonFloat("-0.390")}, exact, artifacts=data)).success
 
 
-class Reader:
-    def __init__(self) -> None:
-        self.briefs: list[ReviewBrief] = []
-
-    async def review(self, brief: ReviewBrief) -> Reviewed:
-        self.briefs.append(brief)
-        return Reviewed(Reviewer(model="reader", prompt_version="1"), review=review())
-
-
-async def reviewed(reader: Reader, claims: dict[str, float]) -> VerificationResult:
+async def reviewed(reader: ScriptedReviewer, claims: dict[str, float]) -> VerificationResult:
     engine = VerificationEngine(clock=Still(), reviewer=reader)
     return await judged(claims, REVIEWED, artifacts=[artifact()], engine=engine, reasoning="I averaged them.")
 
 
 async def test_a_reviewer_who_always_accepts_does_not_make_a_critical_mismatch_pass() -> None:
-    reader = Reader()
+    reader = ScriptedReviewer()
     assert (await reviewed(reader, WRONG)).verdict is Verdict.REJECTED
     assert (await reviewed(reader, HONEST)).verdict is Verdict.PASSED
     assert reader.briefs[0].reasoning == "I averaged them."
@@ -136,7 +125,7 @@ async def test_a_reviewer_who_always_accepts_does_not_make_a_critical_mismatch_p
 
 
 async def test_no_judge_is_called_where_the_work_demands_no_review() -> None:
-    reader = Reader()
+    reader = ScriptedReviewer()
     engine = VerificationEngine(clock=Still(), reviewer=reader)
     await judged(HONEST, artifacts=[artifact()], engine=engine)
     assert reader.briefs == []

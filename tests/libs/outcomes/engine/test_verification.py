@@ -2,11 +2,10 @@ from typing import Any
 
 import pytest
 
-from aex_models.governance import Action, Flag, Severity, ValidationDecision
+from aex_models.governance import Action
 from aex_models.results import Provenance, Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
-from aex_outcomes.engine.candidate import CandidateFacts
-from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Still, criteria, criterion, money, verify
+from tests.libs.outcomes.engine.builders import NOW, SAMPLES, Deciding, Still, criteria, criterion, money, verify
 
 
 async def test_a_work_without_criteria_passes_as_delivered() -> None:
@@ -55,17 +54,6 @@ async def test_a_repeated_verification_is_answered_from_memory_and_is_the_same()
     second = await verify(requirement, {"text": "a"}, engine=engine)
     assert second.model_copy(update={"verification_id": first.verification_id}) == first
     assert not (await verify(requirement, {"text": "another"}, engine=engine)).success
-
-
-class Deciding:
-    def __init__(self, action: str) -> None:
-        flags = () if action == "allow" else (Flag(rule="velocity", severity=Severity.MAJOR, message="…"),)
-        self.decision = ValidationDecision(valid=action == "allow", action=Action(action), flags=flags)
-        self.feedback: list[CandidateFacts] = []
-
-    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
-        self.feedback.append(facts)
-        return self.decision
 
 
 @pytest.mark.parametrize("policy", ["on_success", "per_criterion"])

@@ -40,11 +40,8 @@ async def test_labels_are_matched_by_id_where_both_sides_have_one_else_by_positi
     ("predictions", "truth", "code"),
     [
         (["a"], ["a", "b"], "prediction_count"),
-        ([], ["a"], "prediction_count"),
-        (["a", None], ["a", "b"], "invalid_prediction"),
         ([0.5], [1], "invalid_prediction"),
         ([{"label": "a", "id": "1"}], [{"label": "a", "id": 1}], "prediction_ids"),
-        ([{"label": "a", "id": 1}] * 2, [{"label": "a", "id": 1}, {"label": "a", "id": 2}], "prediction_ids"),
     ],
 )
 async def test_predictions_that_do_not_fit_are_the_agents_fault(
@@ -73,8 +70,6 @@ async def test_metrics_need_predictions_and_scores_need_ground_truth() -> None:
         ([0.5, 1], 0.75),
         ([1, None], None),
         ([0.5, "high"], "not_a_number"),
-        ([True, 1], "not_a_number"),
-        ([0.5, 1.5], "out_of_range"),
     ],
 )
 async def test_confidence_is_the_mean_where_every_prediction_has_one(confidences: list[Any], expected: Any) -> None:

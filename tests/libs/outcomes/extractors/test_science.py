@@ -85,7 +85,7 @@ async def test_with_the_consumers_data_lost_the_platform_is_to_blame() -> None:
 @pytest.mark.parametrize(("validity", "score"), [("valid", 1.0), ("questionable", 0.5), ("invalid", 0.0)])
 async def test_review_yields_numbers(validity: str, score: float) -> None:
     found = await metrics(concluded(review=review(scientific_validity=validity)))
-    assert [found[name] for name in BY_REVIEW] == [True, True, score, 0.75]
+    assert [found[name] for name in BY_REVIEW] == [True, True, score, 0.97]
 
 
 async def test_lowered_review_answers_no_question_and_unanswered_questions_are_missing() -> None:

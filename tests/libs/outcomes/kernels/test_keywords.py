@@ -29,6 +29,7 @@ def share(text: str, terms: Sequence[str], max_length: int | None = None) -> flo
         ("機械学習は楽しい", "学習"),
         ("ภาษาไทย", "ไทย"),
         ("don't", "don"),
+        ("net\n present\tvalue", "net present value"),
         ("a\x00b", "b"),
     ],
 )  # fmt: skip

@@ -22,14 +22,7 @@ from tests.libs.outcomes.lifecycle.loops import (
     passed,
     rejected,
 )
-from tests.libs.outcomes.lifecycle.test_ruling import TEXTS, VALUES
-
-
-def nested(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
+from tests.libs.outcomes.lifecycle.test_ruling import TEXTS, VALUES, nested
 
 
 async def test_a_verifier_changes_its_own_copies_alone() -> None:
