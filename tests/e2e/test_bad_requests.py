@@ -87,13 +87,6 @@ def test_invalid_work_is_refused_with_its_pointer(
     assert (checked.status_code, checked.json()["valid"]) == (200, False)
 
 
-def test_a_candidate_for_a_settled_contract_is_refused(targets: BadInputTargets) -> None:
-    path = f"/v1/contracts/{targets.settled}/outputs"
-    answer = targets.parties.agent.post("verification", path, candidate("something else altogether"))
-    refused(answer, 409, "contract_closed")
-    assert "Retry-After" not in answer.headers, "later will not help"
-
-
 @pytest.mark.parametrize("invalid_id", ["ctr_nothing", "%00", "..%2F..%2Fetc", "a" * 3000, "%FF%FE"])
 def test_invalid_id_is_refused_or_not_found(targets: BadInputTargets, invalid_id: str) -> None:
     parties = targets.parties
