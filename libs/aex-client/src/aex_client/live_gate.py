@@ -132,7 +132,7 @@ class LiveGate:
             record_attempt(judged, attempt)
         return ctx.model_copy(update={"verification": mirror_state(ctx.verification, contract, judged)})
 
-    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
+    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Post a candidate and wait for what it comes to. Raises `VerdictPending` where that takes too long."""
         limit = asyncio.timeout(self._patience_s)
         try:

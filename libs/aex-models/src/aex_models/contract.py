@@ -140,7 +140,7 @@ class Artifact(Frozen):
         return content
 
     @model_validator(mode="after")
-    def _one_source(self) -> "Artifact":
+    def _check_one_source(self) -> "Artifact":
         if sum(source is not None for source in (self.content, self.content_base64, self.sha256)) != 1:
             raise PydanticCustomError("artifact_source", "Give exactly one of content, content_base64 and sha256")
         return self

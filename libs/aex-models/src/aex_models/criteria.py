@@ -137,7 +137,7 @@ class SuccessCriteria(Frozen):
 
     @field_validator("criteria", mode="before")
     @classmethod
-    def _at_least_one(cls, criteria: Any) -> Any:
+    def _check_not_empty(cls, criteria: Any) -> Any:
         # Not by min_length: that counts only the valid ones, and would report two problems for one.
         if isinstance(criteria, list | tuple) and not criteria:
             raise PydanticCustomError("too_short", "At least one criterion is needed")
@@ -145,7 +145,7 @@ class SuccessCriteria(Frozen):
 
     @field_validator("criteria")
     @classmethod
-    def _no_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
+    def _check_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
         seen: dict[str, int] = {}
         for position, criterion in enumerate(criteria):
             first = seen.setdefault(identity(criterion), position)

@@ -23,7 +23,7 @@ class ValueRange(Frozen):
     """Other names of the quantity, as they stand in claims: `fitness` in `mean_fitness`."""
 
     @model_validator(mode="after")
-    def _in_order(self) -> "ValueRange":
+    def _check_order(self) -> "ValueRange":
         if self.min is not None and self.max is not None and self.min > self.max:
             raise PydanticCustomError("invalid_range", "min is above max")
         return self

@@ -120,7 +120,7 @@ ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 LongText = Annotated[str, StringConstraints(max_length=20_000)]
 
 
-def _in_utc(moment: datetime) -> datetime:
+def _to_utc(moment: datetime) -> datetime:
     """Return the same moment in UTC, where all moments are written, ordered and stored."""
     try:
         return moment.astimezone(UTC)
@@ -135,5 +135,5 @@ def _refuse_number(moment: Any) -> Any:
     raise PydanticCustomError("invalid_moment", "Expected a moment such as 2025-01-31T12:00:00Z")
 
 
-Instant = Annotated[AwareDatetime, AfterValidator(_in_utc), BeforeValidator(_refuse_number)]
+Instant = Annotated[AwareDatetime, AfterValidator(_to_utc), BeforeValidator(_refuse_number)]
 """A moment, in UTC whatever its offset was; written as RFC 3339."""

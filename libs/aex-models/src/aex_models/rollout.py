@@ -22,7 +22,7 @@ def correlation_id(url: str) -> str | None:
     return found["cid"][0] if parts.scheme and "cid" in found else None
 
 
-def _correlated(url: str) -> str:
+def _check_correlation_id(url: str) -> str:
     if correlation_id(url) is None:
         raise PydanticCustomError("no_correlation_id", "Expected a URL with a correlation id, such as https://…?cid=ID")
     return url
@@ -52,7 +52,7 @@ class RolloutTrajectory(_Open):
 
     env_id: str
     policy_id: str
-    inference_url: Annotated[str, Field(max_length=8_192), AfterValidator(_correlated)]
+    inference_url: Annotated[str, Field(max_length=8_192), AfterValidator(_check_correlation_id)]
     """Carries the correlation id as `?cid=`."""
     steps: Annotated[tuple[RolloutStep, ...], FailFast()]
     """May be empty."""

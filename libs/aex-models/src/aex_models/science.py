@@ -20,7 +20,7 @@ class Constraint(Frozen):
     typical: StrictFloat | None = None
 
     @model_validator(mode="after")
-    def _in_order(self) -> "Constraint":
+    def _check_order(self) -> "Constraint":
         if self.min is not None and self.max is not None and self.min > self.max:
             raise PydanticCustomError("invalid_range", "min is above max")
         return self
@@ -58,7 +58,7 @@ class Science(Frozen):
     """True if a review between pass and rejection counts as a rejection."""
 
     @model_validator(mode="after")
-    def _each_once(self) -> "Science":
+    def _check_duplicates(self) -> "Science":
         for what, names in (("statistics", self.statistics), ("data", self.data)):
             listed = [each.name for each in names]
             if len(set(listed)) < len(listed):

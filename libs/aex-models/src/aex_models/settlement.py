@@ -169,7 +169,7 @@ class TransactionRequest(Frozen):
 
     @field_validator("postings", mode="before")
     @classmethod
-    def _at_least_two(cls, postings: Any) -> Any:
+    def _check_two_postings(cls, postings: Any) -> Any:
         # Not by min_length: that counts only the valid ones, and would report two problems for one.
         if isinstance(postings, list | tuple) and len(postings) < 2:
             raise PydanticCustomError("too_short", "At least two postings are needed")

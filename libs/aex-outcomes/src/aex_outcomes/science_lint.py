@@ -26,10 +26,10 @@ def science_warnings(science: Science, domain: str | None, catalog: Catalog) -> 
         return ()
     known = catalog.domain_of(science.domain, domain)
     return (
-        *_unchecked(science, domain, known, catalog),
-        *_gated_by_own_data(science),
-        *_not_uploaded(science),
-        *_unread_parts(science),
+        *_lint_ranges(science, domain, known, catalog),
+        *_lint_own_data(science),
+        *_lint_uploads(science),
+        *_lint_unread_parts(science),
     )
 
 
@@ -48,7 +48,7 @@ def is_recomputed(metric: str) -> bool:
     return metric in _FROM_RAW_DATA or is_statistic(metric)
 
 
-def _unchecked(science: Science, domain: str | None, known: Domain | None, catalog: Catalog) -> Iterator[LintWarning]:
+def _lint_ranges(science: Science, domain: str | None, known: Domain | None, catalog: Catalog) -> Iterator[LintWarning]:
     """Warn of `value_ranges` without ranges."""
     if VALUE_RANGES not in science.checks:
         return
@@ -66,7 +66,7 @@ def _unchecked(science: Science, domain: str | None, known: Domain | None, catal
         yield lint_warning("unbounded_constraint", f"{ROOT}/output_constraints/{escape_pointer(name)}", message, fix)
 
 
-def _gated_by_own_data(science: Science) -> Iterator[LintWarning]:
+def _lint_own_data(science: Science) -> Iterator[LintWarning]:
     """Warn of a success that depends on statistics of the agent's own files."""
     if RECOMPUTE_STATISTICS not in science.checks:
         return
@@ -83,7 +83,7 @@ def _gated_by_own_data(science: Science) -> Iterator[LintWarning]:
         yield lint_warning("own_data_alone", f"{ROOT}/data", message, fix)
 
 
-def _not_uploaded(science: Science) -> Iterator[LintWarning]:
+def _lint_uploads(science: Science) -> Iterator[LintWarning]:
     """Warn of raw data without a digest, which services refuse."""
     for position, each in enumerate(science.data):
         if each.sha256 is None:
@@ -92,7 +92,7 @@ def _not_uploaded(science: Science) -> Iterator[LintWarning]:
             yield lint_warning("not_uploaded", f"{ROOT}/data/{position}/sha256", message, fix)
 
 
-def _unread_parts(science: Science) -> Iterator[LintWarning]:
+def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
     """Warn of parts that no demanded check reads."""
     review, recomputed = PEER_REVIEW in science.checks, RECOMPUTE_STATISTICS in science.checks
     is_visible = review and science.reviewer_sees_expected

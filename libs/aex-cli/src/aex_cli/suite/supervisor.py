@@ -139,11 +139,11 @@ class Supervisor:
         probe = ReadinessProbe()
         for spec in self._specs:
             self._children[spec.label] = await ServiceProcess.start(spec, self._specs, self._launch)
-        await self._all_ready(probe)
+        await self._wait_until_all_ready(probe)
         self._on_ready()
         await _run_until_failure([self._restart_on_exit(spec, probe) for spec in self._specs])
 
-    async def _all_ready(self, probe: ReadinessProbe) -> None:
+    async def _wait_until_all_ready(self, probe: ReadinessProbe) -> None:
         try:
             async with asyncio.timeout(self._policy.ready_s):
                 await _run_until_failure([_wait_until_ready(child, probe) for child in self._children.values()])
@@ -187,14 +187,14 @@ class Supervisor:
         running = [child for child in self._children.values() if not child.exit.done()]
         for child in running:
             child.terminate()
-        ended = asyncio.create_task(_all_ended(running))
+        ended = asyncio.create_task(_wait_for_exits(running))
         immediate = asyncio.create_task(stop.immediate.wait())
         await asyncio.wait({ended, immediate}, timeout=self._policy.stop_s, return_when=asyncio.FIRST_COMPLETED)
         for child in running:
             if not child.exit.done():
                 self._notify(f"{child.spec.label} had not stopped and was killed")
                 child.kill()
-        await _all_ended(running)
+        await _wait_for_exits(running)
         await _cancel(ended, immediate)
 
 
@@ -210,7 +210,7 @@ async def _wait_until_ready(child: ServiceProcess, probe: ReadinessProbe) -> Non
         await _cancel(ready)
 
 
-async def _all_ended(children: Sequence[ServiceProcess]) -> None:
+async def _wait_for_exits(children: Sequence[ServiceProcess]) -> None:
     if children:
         await asyncio.wait({child.exit for child in children})
 

@@ -50,7 +50,7 @@ class Gate(Protocol):
         """Return the context with the gate's accounting, before the first or a resumed turn."""
         ...
 
-    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
+    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Verify a candidate. `resumed`: the loop was killed before it read the result, so it is no repeat."""
         ...
 
@@ -110,7 +110,7 @@ class Loop:
             if candidate is not None:  # one from a modified saved context may be invalid
                 problem = candidate_problem(candidate) if resumed else None
                 step = (
-                    _invalid_step(ctx, problem) if problem else await self._gate.judge(candidate, ctx, resumed=resumed)
+                    _invalid_step(ctx, problem) if problem else await self._gate.verify(candidate, ctx, resumed=resumed)
                 )
                 raised = step.raised or raised
                 ctx, outcome = await self._apply_step(ctx, step, raised)

@@ -55,7 +55,7 @@ class LocalGate:
     async def load_accounting(self, ctx: AgentContext) -> AgentContext:
         return ctx  # it has the accounting already
 
-    async def judge(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 see below
+    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 protocol
         """Verify a candidate, unless it was rejected before.
 
         Candidate and accounting are saved together, so a resumed candidate with a verdict is a repeat. A candidate

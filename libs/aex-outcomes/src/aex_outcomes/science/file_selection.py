@@ -39,7 +39,7 @@ def select_file(spec: StatisticSpec, files: Sequence[OpenedFile]) -> OpenedFile:
     if spec.artifact is not None:
         file = next((each for each in files if each.file.name == spec.artifact), None)
         if file is None:
-            raise NoUsableFile(_no_such_file(spec, spec.artifact, files))
+            raise NoUsableFile(_missing_file_problem(spec, spec.artifact, files))
         served, unread = _first_with_all(spec, [file])
         if served is None:
             raise NoUsableFile(unread or _missing_columns_problem(spec, file))
@@ -51,9 +51,9 @@ def select_file(spec: StatisticSpec, files: Sequence[OpenedFile]) -> OpenedFile:
         agent_files = [each for each in files if each not in consumer_files]
         served, unread = _first_with_all(spec, agent_files)
         if served is None and unread is None:
-            raise NoUsableFile(_not_sent(spec, agent_files))
+            raise NoUsableFile(_unsent_file_problem(spec, agent_files))
     if served is None:
-        raise NoUsableFile(unread or _columns_split(spec, consumer_files))
+        raise NoUsableFile(unread or _split_columns_problem(spec, consumer_files))
     return served
 
 
@@ -75,7 +75,7 @@ def _first_with_all(spec: StatisticSpec, files: Sequence[OpenedFile]) -> tuple[O
     return None, unread
 
 
-def _no_such_file(spec: StatisticSpec, name: str, files: Sequence[OpenedFile]) -> DataProblem:
+def _missing_file_problem(spec: StatisticSpec, name: str, files: Sequence[OpenedFile]) -> DataProblem:
     there = f"there are {quote_names(each.file.name for each in files)}" if files else "no file came"
     message = f"no file is called so, {there}; {_instruction(spec)}"
     return DataProblem(code="artifact_missing", message=message, name=spec.name, artifact=name)
@@ -88,7 +88,7 @@ def _missing_columns_problem(spec: StatisticSpec, file: OpenedFile) -> DataProbl
     return problem_of(DataError("column_missing", f"no column {gone}{there}"), file, spec.name)
 
 
-def _columns_split(spec: StatisticSpec, own: Sequence[OpenedFile]) -> DataProblem:
+def _split_columns_problem(spec: StatisticSpec, own: Sequence[OpenedFile]) -> DataProblem:
     """Return the problem of columns that no single file of the consumer's has, which no agent can repair."""
     best = min(own, key=lambda each: len(set(spec.needed_columns) - set(each.columns)))
     gone = quote_names(name for name in spec.needed_columns if name not in best.columns)
@@ -96,7 +96,7 @@ def _columns_split(spec: StatisticSpec, own: Sequence[OpenedFile]) -> DataProble
     return problem_of(DataError("column_missing", message), best, spec.name)
 
 
-def _not_sent(spec: StatisticSpec, agent_files: Sequence[OpenedFile]) -> DataProblem:
+def _unsent_file_problem(spec: StatisticSpec, agent_files: Sequence[OpenedFile]) -> DataProblem:
     """Return the problem of a file that the agent may still send. The consumer's columns stay secret."""
     if not agent_files:
         return DataProblem(code="artifact_missing", message=f"no file came; {_instruction(spec)}", name=spec.name)

@@ -15,7 +15,7 @@ from aex_outcomes.science.statistic_specs import default_specs
 from aex_outcomes.science.statistics.compute import ComputedStatistic, compute_statistic
 from aex_outcomes.science.statistics.conditions import reads_numbers
 from aex_outcomes.science.tables.database import Deadline
-from aex_outcomes.science.tables.file_checks import DataError, out_of_memory
+from aex_outcomes.science.tables.file_checks import DataError, memory_error
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 
@@ -105,5 +105,5 @@ def _compute_from_file(
                     yield spec, results[key]
                 done += 1
     except (DataError, MemoryError) as error:
-        file.error = error if isinstance(error, DataError) else out_of_memory()
+        file.error = error if isinstance(error, DataError) else memory_error()
         yield from ((spec, problem_of(file.error, file, spec.name)) for spec in specs[done:])

@@ -15,7 +15,7 @@ from aex_outcomes.science.domains.quantities import key_of, possible_quantities,
 from aex_outcomes.science.statistics.column_values import count_by_kind
 from aex_outcomes.science.statistics.conditions import EVERY_ROW
 from aex_outcomes.science.tables.cells import MISSING, TEXT, UNREADABLE
-from aex_outcomes.science.tables.file_checks import DataError, out_of_memory, quote_names
+from aex_outcomes.science.tables.file_checks import DataError, memory_error, quote_names
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 _WORDS: Mapping[str, Statistic] = {
@@ -176,7 +176,7 @@ def _mean_specs(file: OpenedFile, score: str | None) -> list[StatisticSpec]:
             return list(islice(means, _OTHERS))
     except (DataError, MemoryError) as error:
         if score is None:  # else computing the score column's statistics reports it, or it is irrelevant
-            file.error = error if isinstance(error, DataError) else out_of_memory()
+            file.error = error if isinstance(error, DataError) else memory_error()
         return []
 
 

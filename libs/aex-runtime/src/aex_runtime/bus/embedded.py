@@ -150,14 +150,14 @@ class _ServiceQueue:
         def work(connection: Connection) -> bool:
             if isinstance(disposition, Ack):
                 return embedded_table.remove(connection, leased.row, leased.token)
-            visible_at = self._after(disposition.delay)
+            visible_at = self._micros_after(disposition.delay)
             return embedded_table.requeue(connection, leased.row, leased.token, visible_at, disposition.counted)
 
         return await self._writer.run(work, durable=False)
 
     async def extend(self, messages: Sequence[LeasedMessage]) -> None:
         leases = [(leased.row, leased.token) for leased in messages]
-        work = partial(embedded_table.extend, leases=leases, until=self._after(self._lease))
+        work = partial(embedded_table.extend, leases=leases, until=self._micros_after(self._lease))
         await self._writer.run(work, durable=False)
 
     async def release_all(self) -> None:
@@ -178,7 +178,7 @@ class _ServiceQueue:
     def _new_lease(self) -> tuple[str, int, int]:
         """Return a new token, the present time, and the end of a lease that begins now."""
         self._leases += 1
-        return f"{self._presence.name}/{self._leases}", epoch_micros(self._clock.now()), self._after(self._lease)
+        return f"{self._presence.name}/{self._leases}", epoch_micros(self._clock.now()), self._micros_after(self._lease)
 
-    def _after(self, delay: timedelta) -> int:
+    def _micros_after(self, delay: timedelta) -> int:
         return epoch_micros(self._clock.now() + delay)

@@ -42,14 +42,14 @@ def award(record: WorkRecord, award: Award) -> WorkRecord:
         raise Conflict("work_not_open", message, retry_after_s=_CHECKED_SOON_S)
     if record.status is not WorkStatus.OPEN:
         raise Conflict("work_not_open", f"the work is {record.status.value}, not open")
-    moved = _at(record, WorkStatus.AWARDED)
+    moved = _with_status(record, WorkStatus.AWARDED)
     return moved.model_copy(update={"contract_id": award.contract_id, "agent_id": award.agent_id})
 
 
 def cancel(record: WorkRecord) -> WorkRecord:
     """Return the work, called off before an award. Raises `Conflict` after one."""
     if record.status in _UNAWARDED:
-        return _at(record, WorkStatus.CANCELLED)
+        return _with_status(record, WorkStatus.CANCELLED)
     if record.status is WorkStatus.CANCELLED:
         return record
     raise Conflict("work_not_cancellable", f"the work is {record.status.value}: it can no longer be cancelled")
@@ -64,7 +64,7 @@ def apply_check(record: WorkRecord, ok: bool, check: StoredCheck) -> WorkRecord:
         return record
     checked = record.model_copy(update={"check": check})
     if record.status is WorkStatus.CHECKING:
-        return _at(checked, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
+        return _with_status(checked, WorkStatus.OPEN if ok else WorkStatus.REFUSED)
     return checked if check.problems or check.warnings else record
 
 
@@ -77,8 +77,8 @@ def end_contract(record: WorkRecord, contract_id: str, status: WorkStatus) -> Wo
         raise NotAwardedYet
     if record.contract_id != contract_id:
         raise OtherContract
-    return _at(record, status) if record.status is WorkStatus.AWARDED else record
+    return _with_status(record, status) if record.status is WorkStatus.AWARDED else record
 
 
-def _at(record: WorkRecord, status: WorkStatus) -> WorkRecord:
+def _with_status(record: WorkRecord, status: WorkStatus) -> WorkRecord:
     return record.model_copy(update={"work": record.work.model_copy(update={"status": status})})

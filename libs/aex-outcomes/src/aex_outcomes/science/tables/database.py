@@ -12,7 +12,7 @@ import duckdb
 
 from aex_outcomes.confinement.lockdown import measure_address_space
 from aex_outcomes.science.confined import DataLimits
-from aex_outcomes.science.tables.file_checks import DataError, out_of_memory
+from aex_outcomes.science.tables.file_checks import DataError, memory_error
 
 _POLL_SECONDS = 0.1
 _MIN_MB = 16
@@ -64,7 +64,7 @@ class LockedDatabase:
         try:
             return self._connection.execute(sql, list(values)).fetchall()
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise out_of_memory() from None
+            raise memory_error() from None
         except duckdb.InterruptException:
             self._deadline.check()
             raise

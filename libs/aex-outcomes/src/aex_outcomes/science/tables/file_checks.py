@@ -45,7 +45,7 @@ class DataError(Exception):
         self.message = message
 
 
-def out_of_memory() -> DataError:
+def memory_error() -> DataError:
     message = "reading the data took more memory than there is for it; give fewer rows or columns"
     return DataError("out_of_memory", message)
 

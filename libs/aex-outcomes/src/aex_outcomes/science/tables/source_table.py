@@ -11,7 +11,7 @@ from aex_outcomes.science.source_files import MEDIA_TYPES, DataFormat, SourceFil
 from aex_outcomes.science.tables import cells, parquet, text_rows
 from aex_outcomes.science.tables.cells import DataColumn, DataTable, create_sql
 from aex_outcomes.science.tables.database import Deadline, LockedDatabase, locked_database
-from aex_outcomes.science.tables.file_checks import DataError, check_file, out_of_memory, quote_name
+from aex_outcomes.science.tables.file_checks import DataError, check_file, memory_error, quote_name
 
 _GLOB = frozenset("*?[")
 
@@ -42,7 +42,7 @@ class OpenedFile:
                 with locked_database(path, self._limits, self._deadline) as database:
                     return parquet.read_schema(database, path, self._limits)[0]
         except (DataError, MemoryError) as error:
-            self.error = error if isinstance(error, DataError) else out_of_memory()
+            self.error = error if isinstance(error, DataError) else memory_error()
             raise self.error from None
 
     @contextmanager
