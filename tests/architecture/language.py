@@ -6,6 +6,7 @@ Run `python -m tests.architecture.language [paths...]`. Exit 0 without findings,
 import argparse
 import gc
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -62,6 +63,8 @@ def read_data(root: Path) -> dict[str, Any]:
                 raise UnusableData(f"{DATA}: [exceptions] {code}: a row has path, reason and at most a text: {row}")
             if not all(isinstance(value, str) and value.strip() for value in row.values()):
                 raise UnusableData(f"{DATA}: [exceptions] {code}: path, text and reason must not be empty: {row}")
+    if not re.fullmatch("[0-9a-f]{40}", data["commits"]["after"]):
+        raise UnusableData(f"{DATA}: [commits] after must be the full id of a commit")
     if len(data["exceptions"].get("L07", ())) > _MAX_SIZE_EXCEPTIONS:
         raise UnusableData(f"{DATA}: [exceptions] L07 has more than {_MAX_SIZE_EXCEPTIONS} rows")
     return data

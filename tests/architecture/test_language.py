@@ -47,6 +47,16 @@ def write(root: Path, path: str, text: str) -> None:
     (root / path).write_text(text, encoding="utf-8")
 
 
+def commit(folder: Path, *subjects: str) -> str:
+    """Commit nothing under each subject; return the ids of the commits, the newest last."""
+    git = [shutil.which("git") or "git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for subject in subjects:
+        subprocess.run([*git, "commit", "-qm", subject, "--allow-empty"], check=True)
+    log = subprocess.run([*git, "log", "--reverse", "--format=%H"], check=True, capture_output=True, text=True)
+    return log.stdout
+
+
 LOG = "import structlog\n_log = structlog.get_logger()\n"
 PLANTED = {
     "L01 in a function's name": ({MODULE: f"def told(): ...\n{FILLER}"}, f"{MODULE}:1: L01"),
@@ -157,11 +167,23 @@ def test_table_missing_from_the_data_exits_2(guard: Run) -> None:
 def test_commit_subjects_of_a_range_are_checked(guard: Run, tmp_path: Path) -> None:
     right = ["Retry 409 in the test of concurrent operators", "Process batches in order"]
     wrong = ["Retries come later", "What is left is read", "lower case", "Read again: it was late", "Read " + "a" * 68]
-    git = [shutil.which("git") or "git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    for subject in ("First", *right, *wrong):
-        subprocess.run([*git, "commit", "-qm", subject, "--allow-empty"], check=True)
+    commit(tmp_path, "First", *right, *wrong)
     status, lines, _ = guard({}, "--commits", f"HEAD~{len(right + wrong)}..HEAD")
     expected = {"subject of 73 characters", *(f"subject `{subject}`" for subject in wrong[:-1])}
     assert (status, {re.split(" (?:L09|→) ", line)[1] for line in lines}) == (1, expected)
     assert guard({}, "--commits", "none..HEAD")[0] == 2
+
+
+def test_ci_checks_the_subjects_after_a_named_commit(
+    guard: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, second, *_ = commit(tmp_path, "First", "Retries come later", "Lower the limit", "What is left is read").split()
+    monkeypatch.setenv("CI", "true")
+    data, after = (tmp_path / DATA).read_text(encoding="utf-8"), 'after = "{}"'.format
+    known = re.search('after = "([0-9a-f]+)"', data)
+    assert known is not None
+    status, lines, _ = guard({DATA: data.replace(known[0], after(second))})
+    assert (status, len(lines)) == (1, 1)
+    assert "What is left is read" in lines[0]
+    assert guard({DATA: data.replace(known[0], after(second[:8]))})[0] == 2
+    assert guard({DATA: data})[0] == 0, "a clone without that commit has nothing to check"
