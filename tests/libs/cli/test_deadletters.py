@@ -11,7 +11,7 @@ from aex_cli.commands.deadletters import list_dead_letters, replay_all, replay_o
 from aex_cli.main import call
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message
-from aex_runtime.commandline import has_store, open_service_backends, read_settings
+from aex_runtime.command_backends import has_store, open_service_backends, read_settings
 from aex_runtime.deadletters import DeadLetters
 
 SECRET = b'{"reference": "CANARY-7391"}'

@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -78,3 +80,8 @@ def test_plug_in_is_a_function_or_an_app() -> None:
 
 def plugged() -> None:
     """A plugged command."""
+
+
+def test_command_starts_without_the_web_framework() -> None:
+    code = "import sys, aex_cli.main; print(*{'fastapi', 'pydantic', 'rich'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"\n"

@@ -2,14 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from aex_runtime.commandline import (
-    CommandFailed,
-    has_store,
-    open_service_backends,
-    read_settings,
-    read_suite_settings,
-    write_rows,
-)
+from aex_runtime.command_backends import has_store, open_service_backends, read_settings, read_suite_settings
+from aex_runtime.commandline import CommandFailed, write_rows
 from tests.store.contract import WORKS
 
 

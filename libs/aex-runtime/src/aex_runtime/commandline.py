@@ -1,26 +1,12 @@
-"""Shared parts of commands: errors, settings, backends, output and progress bars."""
+"""Errors and output of commands. Loads nothing that takes long, as every command imports it."""
 
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
-from pydantic import ValidationError
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
-from aex_runtime.bus.port import BusError
-from aex_runtime.logs import configure_logging
-from aex_runtime.service import Backends, open_backends
-from aex_runtime.settings import BadConfiguration, RuntimeSettings, setting_problems
-from aex_runtime.store.port import StoreError
-
 EMPTY = "–"
-_SQLITE = "sqlite:///"
 
 
 class UserError(Exception):
@@ -46,45 +32,6 @@ class CommandFailed(UserError):
         return self.message
 
 
-def read_settings(data_dir: Path) -> RuntimeSettings:
-    """Return the settings that the services would read, with this data directory. Raises `UserError`."""
-    try:
-        return RuntimeSettings(data_dir=data_dir.expanduser().resolve())
-    except ValidationError as error:
-        raise UserError("; ".join(setting_problems(error)), "correct the AEX_… variable") from None
-
-
-def read_suite_settings(data_dir: Path) -> RuntimeSettings:
-    """Return the settings of an existing suite. Raises `UserError` without its data directory."""
-    settings = read_settings(data_dir)
-    if settings.store_url is None and not settings.data_dir.is_dir():
-        raise UserError(f"there is no data directory {data_dir}", "name the suite's with --data-dir")
-    configure_logging("aex", "warning", "console")
-    return settings
-
-
-def has_store(settings: RuntimeSettings, service: str) -> bool:
-    """Return whether the service's store exists; opening it would create its file."""
-    url = settings.store_url_of(service)
-    return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE)).exists()
-
-
-@asynccontextmanager
-async def open_service_backends(settings: RuntimeSettings, service: str) -> AsyncIterator[Backends]:
-    """Yield the service's backends and close them. Errors of store and bus become `CommandFailed`."""
-    try:
-        backends = open_backends(settings, service)
-    except BadConfiguration as error:
-        raise UserError(str(error), "correct the variable") from None
-    try:
-        yield backends
-    except (StoreError, BusError) as error:
-        raise CommandFailed(f"{service}: {error}; nothing was lost; retry") from None
-    finally:
-        await backends.bus.close()
-        await backends.store.close()
-
-
 def print_error(line: str) -> None:
     """Write one line to stderr, after the command's name."""
     sys.stderr.write(f"aex: {line}\n")
@@ -104,17 +51,19 @@ def write_json(value: Any) -> None:
 
 def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], title: str = "") -> None:
     """Write rows of named cells: a table on a terminal, else a header and tab-separated lines."""
-    console = Console()
-    if not console.is_terminal:
+    from rich import console, markup, table  # noqa: PLC0415 half of the start of a command that prints none
+
+    terminal = console.Console()
+    if not terminal.is_terminal:
         write_line("\t".join(columns))
         for row in rows:
             cells = ("" if cell is None else " ".join(str(cell).split()) for cell in map(row.get, columns))
             write_line("\t".join(cells))
         return
-    table = Table(*columns, title=escape(title) or None, title_justify="left", header_style="bold")
+    titled = table.Table(*columns, title=markup.escape(title) or None, title_justify="left", header_style="bold")
     for row in rows:
-        table.add_row(*(escape(EMPTY if cell is None else str(cell)) for cell in map(row.get, columns)))
-    console.print(table)
+        titled.add_row(*(markup.escape(EMPTY if cell is None else str(cell)) for cell in map(row.get, columns)))
+    terminal.print(titled)
 
 
 class ProgressCallback(Protocol):
@@ -126,14 +75,17 @@ class ProgressCallback(Protocol):
 @contextmanager
 def progress_bars() -> Iterator[ProgressCallback]:
     """Yield a callback that draws a bar per stage on stderr, when that is a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    stages: dict[str, TaskID] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    from rich import console, progress  # noqa: PLC0415 as in `write_rows`
+
+    terminal = console.Console(stderr=True)
+    description = progress.TextColumn("{task.description}")
+    columns = (description, progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+    stages: dict[str, progress.TaskID] = {}
+    with progress.Progress(*columns, console=terminal, disable=not terminal.is_terminal, transient=True) as bars:
 
         def update(stage: str, done: int, total: int, /) -> None:
             if stage not in stages:
-                stages[stage] = progress.add_task(stage, total=total)
-            progress.update(stages[stage], completed=done, total=total)
+                stages[stage] = bars.add_task(stage, total=total)
+            bars.update(stages[stage], completed=done, total=total)
 
         yield update

@@ -13,15 +13,8 @@ from rich.progress import Progress
 from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
 from aex_cli.suite.service_spec import MODULES
 from aex_runtime.bus.port import Bus
-from aex_runtime.commandline import (
-    UserError,
-    has_store,
-    open_service_backends,
-    read_suite_settings,
-    write_json,
-    write_line,
-    write_rows,
-)
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
+from aex_runtime.commandline import UserError, write_json, write_line, write_rows
 from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
 

@@ -15,7 +15,8 @@ from aex_cli.suite.child import Launch
 from aex_cli.suite.data_directory import open_data_directory, suite_lock
 from aex_cli.suite.service_spec import LAST_BASE, suite_environment
 from aex_cli.suite.supervisor import SuiteFailed
-from aex_runtime.commandline import CommandFailed, print_error, read_settings
+from aex_runtime.command_backends import read_settings
+from aex_runtime.commandline import CommandFailed, print_error
 from aex_runtime.logs import configure_logging
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)

@@ -20,7 +20,8 @@ from aex_client import AexClient, AexError, Endpoints
 from aex_client.call import Call
 from aex_client.calls import export_outcomes, export_rollouts
 from aex_models.audiences import Audience
-from aex_runtime.commandline import CommandFailed, print_error, read_suite_settings, write_line
+from aex_runtime.command_backends import read_suite_settings
+from aex_runtime.commandline import CommandFailed, print_error, write_line
 
 app = command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
 

@@ -13,7 +13,8 @@ from aex_cli.suite.data_directory import open_data_directory
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
-from aex_runtime.commandline import UserError, read_settings, write_line
+from aex_runtime.command_backends import read_settings
+from aex_runtime.commandline import UserError, write_line
 from aex_runtime.identity.local_key import LocalKey, UnsafeKey, configured_key, local_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds

@@ -39,11 +39,12 @@ class GroupWriter:
 
     def __call__(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
         """Return for each commit True, False (conflict) or its error. Raises `sqlite3.Error` for all."""
-        new = {collection for commit in commits for collection in _collections(commit)} - self._indexed
+        new = {each for commit in commits for each in commit.declared}
+        new |= {each.collection for commit in commits for each in commit.writes if each.kind != "delete"}
         try:
-            results = _transact(connection, commits, new, _apply_commit)
+            results = _transact(connection, commits, new - self._indexed, _apply_commit)
         except _HalfWritten:  # rare; a savepoint for each costs as much as a small commit
-            results = _transact(connection, commits, new, _apply_in_savepoint)
+            results = _transact(connection, commits, new - self._indexed, _apply_in_savepoint)
         self._indexed |= new
         return results
 
@@ -62,10 +63,6 @@ def _transact(
         for statement in (sql for collection in new for sql in index_sql(collection)):
             connection.execute(statement)
         return _apply_all(connection, commits, apply)
-
-
-def _collections(commit: Commit) -> list[Collection]:
-    return [*commit.declared, *(write.collection for write in commit.writes if write.kind != "delete")]
 
 
 def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit], apply: _Apply) -> list[bool | Exception]:

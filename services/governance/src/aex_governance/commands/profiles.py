@@ -9,17 +9,8 @@ import typer
 
 from aex_governance.handlers.fold_log import Rebuilder
 from aex_governance.handlers.rebuild import RebuiltProjections, rebuild_projections
-from aex_runtime.commandline import (
-    CommandFailed,
-    UserError,
-    has_store,
-    open_service_backends,
-    progress_bars,
-    read_suite_settings,
-    write_json,
-    write_line,
-    write_rows,
-)
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
+from aex_runtime.commandline import CommandFailed, UserError, progress_bars, write_json, write_line, write_rows
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings

@@ -13,14 +13,12 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
 from aex_runtime.commandline import (
     CommandFailed,
     UserError,
-    has_store,
-    open_service_backends,
     print_error,
     progress_bars,
-    read_suite_settings,
     write_json,
     write_line,
     write_rows,

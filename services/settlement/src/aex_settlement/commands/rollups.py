@@ -9,16 +9,8 @@ from typing import Annotated
 
 import typer
 
-from aex_runtime.commandline import (
-    CommandFailed,
-    UserError,
-    has_store,
-    progress_bars,
-    read_suite_settings,
-    write_json,
-    write_line,
-    write_rows,
-)
+from aex_runtime.command_backends import has_store, read_suite_settings
+from aex_runtime.commandline import CommandFailed, UserError, progress_bars, write_json, write_line, write_rows
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
