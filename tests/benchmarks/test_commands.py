@@ -23,8 +23,8 @@ def run(module: str, *arguments: str) -> list[str]:
 
 
 def test_ledger_equals_a_recount_and_is_exported_in_constant_memory() -> None:
-    lines = run("ledger", "--settlements", "10000", "--small", "400")
-    for name in ("small-400", "large-10000"):
+    lines = run("ledger", "--settlements", "5000", "--small", "400")
+    for name in ("small-400", "large-5000"):
         assert f"{name}: breakdowns and trial balances, now and past, equal the recount" in lines
     memory = re.findall(r"(\d+) MB before, (\d+) MB at its peak", "\n".join(lines))
     assert len(memory) == 2

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ class TerraformError(Exception):
     """A refusal by Terraform, with its message in one line."""
 
 
+@cache
 def load_resources() -> dict[str, Mapping[str, Any]]:
     """Return each resource's body by address, as python-hcl2 parses it."""
     return {

@@ -31,8 +31,7 @@ def dying_suite(folder: Path, backend: Backend) -> Iterator[DyingSuite]:
     """The suite on this backend, with the extractor by which a test knows that a worker runs."""
     config = folder / "outcome-verification.yaml"
     config.write_text(_CONFIG, encoding="utf-8")
-    # Each death restarts verification with its workers: no more of them than a story needs.
-    fewest = {"AEX_WORKERS": "1", "AEX_SANDBOX_WORKERS": "0"}
-    environment = {**Deaths.ordered_in(folder / "deaths"), **fewest}
+    # Each death restarts verification with all its workers.
+    environment = {**Deaths.ordered_in(folder / "deaths"), "AEX_WORKERS": "1", "AEX_SANDBOX_WORKERS": "0"}
     with live_suite(folder / ".aex", backend, environment=environment, config=config, alter=_ALTER) as live:
         yield DyingSuite(live, Deaths(folder / "deaths"))

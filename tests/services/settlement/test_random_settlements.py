@@ -42,7 +42,7 @@ LARGEST = 10**15
 """The largest single amount, in micros."""
 STORED, REVERSED = 0.02, 0.1
 """The shares of transactions that are encoded and decoded, and of settlements that are reversed."""
-REPEATED = 4
+REPEATED = 6
 """So many settlements, on average, have the same cost; they differ in parties, domain and day."""
 BATCH = 4_000
 
