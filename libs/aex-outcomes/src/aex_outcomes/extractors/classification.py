@@ -115,8 +115,10 @@ def _key(value: Any) -> Key | None:
 
 def _confidence(predictions: Sequence[Any]) -> Metrics:
     """Return the mean confidence if every prediction has one; an agent could choose a subset otherwise."""
-    values: list[Any] = [item.get("confidence") if isinstance(item, dict) else None for item in predictions]
-    if not values or None in values:
+    if not predictions or not all(isinstance(item, dict) for item in predictions):  # bare labels end at the first
+        return {}
+    values: list[Any] = [item.get("confidence") for item in predictions]
+    if None in values:
         return {}
     if not all(is_number(value) for value in values):
         return {"confidence": AgentFault("not_a_number", "each confidence must be a number")}
