@@ -19,7 +19,7 @@ class Direction(StrEnum):
     HIGHER = "higher"
     LOWER = "lower"
     NONE = "none"
-    """Requirement that depends on the work."""
+    """The better direction depends on the work."""
 
 
 class Requirement(StrEnum):

@@ -93,7 +93,7 @@ def group_criteria(
 
 
 def feasible_combinations(criteria_groups: Sequence[CriteriaGroup], count: int) -> Iterator[Met]:
-    """Yield every way to meet `count` criteria in an outcome with a verdict."""
+    """Yield each feasible combination: for each of `count` criteria, whether it is met."""
     ways = [
         {*each.together, *([(False,) * len(each.positions)] if each.can_be_missing else [])} for each in criteria_groups
     ]

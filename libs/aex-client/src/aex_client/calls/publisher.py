@@ -27,7 +27,7 @@ def validate_work(submission: Submission) -> Call[WorkValidation]:
 def list_work(
     *, status: WorkStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Work]]:
-    """Return the caller's works, newest first; an agent's with all that are open."""
+    """Return the caller's works, newest first; agents also get all open works."""
     return get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
 
 
