@@ -12,9 +12,11 @@ from aex_client import Endpoints, Service, calls
 from aex_client.call import Call, json_body
 from aex_models.contract import Artifact
 from aex_models.corrections import Replacement
+from aex_models.criteria import SuccessCriteria
 from aex_models.numbers import JsonFloat
 from aex_models.settlement import Posting
 from aex_models.work import Budget, WorkSubmission
+from aex_outcomes.submission.verify_request import VerifyRequest
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 POSTING = Posting(account="platform:cash", amount=1, currency="USD")
@@ -30,6 +32,7 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
     (calls.list_contracts(), "verification", "GET", "/v1/contracts"),
     (calls.get_contract("c"), "verification", "GET", "/v1/contracts/c"),
     (calls.submit_output("c", 1), "verification", "POST", "/v1/contracts/c/outputs"),
+    (calls.verify({}, 1), "verification", "POST", "/v1/verify"),
     (calls.list_attempts("c"), "verification", "GET", "/v1/contracts/c/attempts"),
     (calls.get_attempt("c", "a"), "verification", "GET", "/v1/contracts/c/attempts/a"),
     (calls.finalize("c"), "verification", "POST", "/v1/contracts/c/finalize"),
@@ -62,7 +65,7 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
 def test_call_has_its_path_and_a_write_its_key() -> None:
     for call, service, method, path in PATHS:
         assert (call.service, call.method, call.path) == (service, method, path)
-        assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer")))
+        assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer", "/verify")))
 
 
 def test_id_is_escaped_in_the_path() -> None:
@@ -103,6 +106,27 @@ def test_body_outside_json_is_refused(bad: object) -> None:
 def test_times_and_mappings_are_sent_as_json() -> None:
     body = json_body({"at": NOON, "terms": MappingProxyType({"rate": Decimal("0.10")})})
     assert json.loads(body) == {"at": "2025-03-01T12:00:00+00:00", "terms": {"rate": "0.10"}}
+
+
+def test_verification_request_has_the_given_parts_alone() -> None:
+    criteria = SuccessCriteria.model_validate(
+        {"criteria": [{"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.6}]}
+    )
+    call = calls.verify(
+        criteria,
+        {"text": "The cat."},
+        evaluation={"reference": "The cat sat."},
+        claimed_values={"mean": Decimal("11.170")},
+    )
+    assert call.body is not None
+    assert b'"claimed_values":{"mean":11.170}' in call.body
+    assert VerifyRequest.model_validate_json(call.body).success_criteria == criteria
+    assert set(json.loads(call.body)) == {"success_criteria", "evaluation", "output", "claimed_values"}
+    assert json.loads(calls.verify(None, 1, science={"question": "?"}, data=[{"name": "a.csv"}]).body or b"") == {
+        "science": {"question": "?"},
+        "data": [{"name": "a.csv"}],
+        "output": 1,
+    }
 
 
 def test_candidate_is_sent_with_the_digits_of_its_claims() -> None:

@@ -189,6 +189,7 @@ class AsyncAexClient:
     list_contracts = AsyncCallMethod(calls.list_contracts)
     get_contract = AsyncCallMethod(calls.get_contract)
     submit_output = AsyncCallMethod(calls.submit_output)
+    verify = AsyncCallMethod(calls.verify)
     list_attempts = AsyncCallMethod(calls.list_attempts)
     get_attempt = AsyncCallMethod(calls.get_attempt)
     finalize = AsyncCallMethod(calls.finalize)

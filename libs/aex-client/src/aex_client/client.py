@@ -192,6 +192,7 @@ class AexClient:
     list_contracts = CallMethod(calls.list_contracts)
     get_contract = CallMethod(calls.get_contract)
     submit_output = CallMethod(calls.submit_output)
+    verify = CallMethod(calls.verify)
     list_attempts = CallMethod(calls.list_attempts)
     get_attempt = CallMethod(calls.get_attempt)
     finalize = CallMethod(calls.finalize)

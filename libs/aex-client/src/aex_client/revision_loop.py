@@ -11,6 +11,7 @@ from aex_models.backoff import Backoff
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_outcomes.lifecycle.context import REASONS, AgentContext, Failed, LoopOutcome, Passed, exhausted_outcome
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save
+from aex_outcomes.lifecycle.loop_events import OnEvent
 from aex_outcomes.lifecycle.messages import query_json
 from aex_outcomes.lifecycle.rejection import FatalAgentError
 
@@ -32,6 +33,7 @@ class RevisionLoop:
         max_invalid: int = MAX_INVALID,
         patience_s: float = 600.0,
         save: Save | None = None,
+        on_event: OnEvent | None = None,
         backoff: Backoff = VERDICT_POLLING,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = system_jitter,
@@ -39,7 +41,7 @@ class RevisionLoop:
         """Raise `ValueError` for arguments that fail later.
 
         `patience_s`: longest wait for one candidate's verdict, holds included. `save`: called with the context after
-        every message. `backoff`: between two reads of a pending verdict.
+        every message. `on_event`: called with each event. `backoff`: between two reads of a pending verdict.
         """
         if not isinstance(client, AsyncAexClient):
             raise ValueError(  # noqa: TRY004 one kind of error for all that construction refuses
@@ -49,7 +51,9 @@ class RevisionLoop:
         if not patience_s > 0:
             raise ValueError(f"patience_s must be above 0, not {patience_s!r}")
         self._gate = LiveGate(client, contract_id, patience_s=patience_s, backoff=backoff, sleep=sleep, jitter=jitter)
-        self._loop = Loop(produce, self._gate, max_replays=max_replays, max_invalid=max_invalid, save=save)
+        self._loop = Loop(
+            produce, self._gate, max_replays=max_replays, max_invalid=max_invalid, save=save, on_event=on_event
+        )
 
     async def run(self, query: Any) -> LoopOutcome:
         """Return `Passed`, `Exhausted` or `Failed`; at once if the contract has ended.

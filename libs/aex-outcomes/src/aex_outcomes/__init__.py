@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from aex_outcomes.lifecycle.context import Passed as Passed
     from aex_outcomes.lifecycle.context import Reason as Reason
     from aex_outcomes.lifecycle.criteria_verifier import CriteriaVerifier as CriteriaVerifier
+    from aex_outcomes.lifecycle.loop_events import LoopEvent as LoopEvent
     from aex_outcomes.lifecycle.rejection import FatalAgentError as FatalAgentError
     from aex_outcomes.lifecycle.rejection import VerificationRejected as VerificationRejected
     from aex_outcomes.lifecycle.revision_loop import RevisionLoop as RevisionLoop
@@ -62,6 +63,7 @@ _NAMES = {
     "extractors.text_quality": ("TextQualityExtractor",),
     "lifecycle.context": ("AgentContext", "ExecutionContext", "Exhausted", "Failed", "Passed", "Reason"),
     "lifecycle.criteria_verifier": ("CriteriaVerifier",),
+    "lifecycle.loop_events": ("LoopEvent",),
     "lifecycle.rejection": ("FatalAgentError", "VerificationRejected"),
     "lifecycle.revision_loop": ("RevisionLoop",),
     "lifecycle.signature": ("InvalidVerifier",),

@@ -30,6 +30,8 @@ VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"
 """The reasons with figures at level `full`."""
 CRITERIA_NOT_MET, SCIENCE_NOT_PASSED = "criteria_not_met", "science_not_passed"
 """The codes of a rejection by the criteria, and by the science gate alone."""
+CANDIDATE_REPEATED = "candidate_repeated"
+REPEATED = "This candidate was rejected before: it was not judged again and used no attempt. Change it."
 MAX_MESSAGE = 2_000
 """Bytes of a verifier's own message."""
 _MAX_CODE, _MAX_LINE = 300, 1_200
@@ -106,12 +108,13 @@ def render_feedback(
     code: str | None = None,
     message: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    always_with_metadata: bool = False,
 ) -> str:
     """Render the feedback on a rejected candidate.
 
     `code`, `message` and `metadata` (JSON) are a verifier's. The default code is `rejection_code`; the default summary
-    counts the unmet criteria and names the science gate. Below level `full` no value and no metadata appear; at `none`
-    only the first line, with code and attempts.
+    counts the unmet criteria and names the science gate. Below level `full` no value appears, and metadata only with
+    `always_with_metadata`; at `none` only the first line, with code and attempts.
     """
     code = rejection_code(result) if code is None else code
     attempts = f'attempt="{attempt}" max_attempts="{max_attempts}"'
@@ -121,7 +124,7 @@ def render_feedback(
     lines = [f"- {_line(each, level)}" for each in _unmet_results(result)]
     in_full = level is FeedbackLevel.FULL
     lines += [f"- {escape_text(each, _MAX_LINE)}" for each in science_lines(result, in_full=in_full)]
-    if in_full:
+    if in_full or always_with_metadata:
         lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
     summary = _describe_counts(result) if message is None else escape_text(message, MAX_MESSAGE)
     return render_element(opening, [f"Summary: {summary}"], lines, _CLOSING)
@@ -136,8 +139,7 @@ def render_invalid(errors: Sequence[Problem]) -> str:
 def render_repeated(*, attempt: int, max_attempts: int, replays: int, max_replays: int) -> str:
     """Render the feedback on a repeated rejected candidate. `replays`: the consecutive repeats."""
     text = f'attempt="{attempt}" max_attempts="{max_attempts}" replays="{replays}" max_replays="{max_replays}"'
-    sentence = "This candidate was rejected before: it was not judged again and used no attempt. Change it."
-    return render_element(f"<candidate_repeated {text}>", [sentence], [], "</candidate_repeated>")
+    return render_element(f"<{CANDIDATE_REPEATED} {text}>", [REPEATED], [], f"</{CANDIDATE_REPEATED}>")
 
 
 def summary_of(result: VerificationResult | None, message: str | None) -> str:

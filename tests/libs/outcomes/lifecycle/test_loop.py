@@ -212,7 +212,7 @@ async def test_asynchronous_producers_and_savers_are_awaited() -> None:
     ("level", "lines"),
     [
         ("none", []),
-        ("criteria", ["Summary: a is not it"]),
+        ("criteria", ["Summary: a is not it", "- attempt: 1"]),
         ("full", ["Summary: a is not it", "- attempt: 1"]),
     ],
 )
@@ -269,7 +269,6 @@ def takes_two(_one: Any, _two: Any) -> None: ...
         ({"max_invalid": -1}, "max_invalid must be a whole number of at least 0"),
         ({"max_system_retries": -1}, "max_system_retries must be a whole number of at least 0"),
         ({"output_type": None}, "output_type is missing: give the type"),
-        ({"verifier": None}, "verifier is missing: give a function of the output that raises VerificationRejected"),
         ({"verifier": Unusual}, "the class Unusual"),
         ({"verifier": takes_two}, "The verifier's parameter '_two' has no value"),
         ({"feedback": "loud"}, "'loud' is not a valid FeedbackLevel"),

@@ -39,6 +39,7 @@ from aex_client.calls.verification import (
     list_outcomes,
     metrics_catalog,
     submit_output,
+    verify,
 )
 
 __all__ = [
@@ -80,4 +81,5 @@ __all__ = [
     "submit_output",
     "trial_balance",
     "validate_work",
+    "verify",
 ]

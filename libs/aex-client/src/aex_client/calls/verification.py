@@ -7,11 +7,14 @@ from typing import Any
 
 from aex_client.call import Call, build_path, get, items_of, json_body, numbers_body, post, query_of
 from aex_client.endpoints import Service
-from aex_client.views import AttemptView, OutcomeView, Page
+from aex_client.views import AttemptView, OutcomeView, Page, VerificationView
 from aex_models.catalog import MetricEntry
 from aex_models.contract import Artifact, Contract, ContractStatus
+from aex_models.criteria import SuccessCriteria
 from aex_models.domains import Domain, DomainGuess
 from aex_models.rollout import RolloutResponse
+from aex_models.science import Science
+from aex_models.work import Evaluation
 
 _VERIFICATION = Service.VERIFICATION
 
@@ -43,15 +46,65 @@ def submit_output(
 
     The answer may have no verdict yet; `get_attempt` returns it later. A `Decimal` among the claims keeps its digits.
     """
+    candidate = _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
+    body = _join(candidate)
+    call = post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
+    return replace(call, query=query_of({"wait_s": wait_s or None}), wait_s=wait_s)
+
+
+def verify(
+    success_criteria: SuccessCriteria | Mapping[str, Any] | None,
+    output: Any,
+    *,
+    input: Mapping[str, Any] | None = None,  # noqa: A002 the field's name
+    evaluation: Evaluation | Mapping[str, Any] | None = None,
+    domain: str | None = None,
+    science: Science | Mapping[str, Any] | None = None,
+    data: Sequence[Artifact | Mapping[str, Any]] = (),
+    platform_latency_ms: float | None = None,
+    execution_metadata: Mapping[str, Any] | None = None,
+    claimed_metrics: Mapping[str, Any] | None = None,
+    claimed_values: Mapping[str, Any] | None = None,
+    reasoning: str | None = None,
+    artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
+) -> Call[VerificationView]:
+    """Try criteria on an output (consumer): the engine's verdict, which is neither stored nor charged.
+
+    `success_criteria` may be None where `science` decides. `data` and `artifacts` are inline.
+    """
+    own = {
+        "success_criteria": success_criteria,
+        "input": input,
+        "evaluation": evaluation,
+        "domain": domain,
+        "science": science,
+        "data": list(data) or None,
+        "platform_latency_ms": platform_latency_ms,
+    }
+    parts = {name: json_body(value) for name, value in own.items() if value is not None}
+    parts |= _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
+    return post(_VERIFICATION, "/v1/verify", VerificationView, _join(parts), once=False)
+
+
+def _candidate(
+    output: Any,
+    execution_metadata: Mapping[str, Any] | None,
+    claimed_metrics: Mapping[str, Any] | None,
+    claimed_values: Mapping[str, Any] | None,
+    reasoning: str | None,
+    artifacts: Sequence[Artifact | Mapping[str, Any]],
+) -> dict[str, bytes]:
+    """Return the members of a candidate's body as JSON; claims keep their own digits."""
     parts = {"output": json_body(output)}
     parts |= {"execution_metadata": json_body(execution_metadata)} if execution_metadata is not None else {}
     parts |= {"claimed_metrics": numbers_body(claimed_metrics)} if claimed_metrics is not None else {}
     parts |= {"claimed_values": numbers_body(claimed_values)} if claimed_values is not None else {}
     parts |= {"reasoning": json_body(reasoning)} if reasoning is not None else {}
-    parts |= {"artifacts": json_body(list(artifacts))} if artifacts else {}
-    body = b"{" + b",".join(b'"%s":%s' % (name.encode(), part) for name, part in parts.items()) + b"}"
-    call = post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
-    return replace(call, query=query_of({"wait_s": wait_s or None}), wait_s=wait_s)
+    return parts | ({"artifacts": json_body(list(artifacts))} if artifacts else {})
+
+
+def _join(parts: Mapping[str, bytes]) -> bytes:
+    return b"{" + b",".join(b'"%s":%s' % (name.encode(), part) for name, part in parts.items()) + b"}"
 
 
 def list_attempts(contract_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[Page[AttemptView]]:

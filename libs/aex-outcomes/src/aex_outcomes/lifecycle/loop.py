@@ -19,6 +19,7 @@ from aex_outcomes.lifecycle.context import (
     Reason,
     exhausted_outcome,
 )
+from aex_outcomes.lifecycle.loop_events import EventReporter, OnEvent
 from aex_outcomes.lifecycle.messages import Message, chat_message, with_answer, with_feedback
 from aex_outcomes.lifecycle.outputs import candidate_problem, read_candidate
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected, find_verdict
@@ -74,10 +75,12 @@ class Loop:
         max_replays: int = MAX_REPLAYS,
         max_invalid: int = MAX_INVALID,
         save: Save | None = None,
+        on_event: OnEvent | None = None,
     ) -> None:
         """Raise `ValueError` for a producer that does not take the context, and for bounds that are too low.
 
         `save` gets the context after every message, and when a fatal error ends the loop; `resume` takes its JSON.
+        `on_event` gets rejections, repeats, a pass and used-up attempts; its exceptions are raised, as those of `save`.
         """
         _check_producer(produce)
         self._produce = produce
@@ -85,6 +88,7 @@ class Loop:
         self._max_replays = require_at_least("max_replays", max_replays, 1)
         self._max_invalid = require_at_least("max_invalid", max_invalid, 0)
         self._save = save
+        self._events = EventReporter(on_event)
 
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
         """Run the loop to its outcome, from a fresh or a saved context.
@@ -115,6 +119,7 @@ class Loop:
                 raised = step.raised or raised
                 ctx, outcome = await self._apply_step(ctx, step, raised)
             resumed = False
+        await self._events.report_ending(outcome)
         return outcome
 
     def _find_outcome(self, ctx: AgentContext, raised: VerificationRejected | None) -> LoopOutcome | None:
@@ -160,15 +165,18 @@ class Loop:
     async def _apply_step(
         self, ctx: AgentContext, step: LoopStep, raised: VerificationRejected | None
     ) -> tuple[AgentContext, LoopOutcome | None]:
+        counted = step.verification.attempts_used > ctx.verification.attempts_used
         ctx = ctx.model_copy(update={"verification": step.verification})
         if step.ending is ContractStatus.PASSED:
             return ctx, Passed(step.ruling.final_result if isinstance(step.ruling, Accepted) else None, ctx)
         if step.ending is ContractStatus.FAILED:
             if isinstance(step.ruling, Rejected):
                 ctx = await self._record_failure(ctx, step.ruling.rejection)
+                await self._events.report_rejection(ctx, step.ruling, counted=counted)
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._with_feedback(ctx, step)
+            await self._events.report_rejection(ctx, step.ruling, counted=counted)
         return ctx, None if step.ending is None else exhausted_outcome(REASONS[step.ending], ctx, raised)
 
     async def _with_feedback(self, ctx: AgentContext, step: LoopStep) -> AgentContext:

@@ -17,7 +17,16 @@ from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
 from aex_outcomes.feedback import render_feedback, render_invalid
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext, LoopOutcome
-from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, LoopStep, Produce, Save, require_at_least
+from aex_outcomes.lifecycle.loop import (
+    MAX_INVALID,
+    MAX_REPLAYS,
+    Loop,
+    LoopStep,
+    Produce,
+    Save,
+    require_at_least,
+)
+from aex_outcomes.lifecycle.loop_events import OnEvent
 from aex_outcomes.lifecycle.messages import query_json
 from aex_outcomes.lifecycle.output_type import InvalidOutput
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -104,6 +113,7 @@ class LocalGate:
             attempt=state.verification.attempts_used,
             max_attempts=state.verification.max_attempts,
             level=self.feedback,
+            always_with_metadata=True,  # the loop's author wrote both verifier and agent: nothing is kept from it
             **dict(ruling.rejection),
         )
         error = raised if ruling.fatal else None
@@ -142,6 +152,7 @@ class RevisionLoop:
         max_system_retries: int = 5,
         feedback: FeedbackLevel | str = FeedbackLevel.CRITERIA,
         save: Save | None = None,
+        on_event: OnEvent | None = None,
         execution_ctx: ExecutionContext | None = None,
         backoff: Backoff = BACKOFF,
         clock: Clock | None = None,
@@ -153,11 +164,11 @@ class RevisionLoop:
         `max_replays`: consecutive repeats of rejected candidates, the last of which ends the loop. `max_invalid`:
         consecutive outputs that may fail to validate. `max_system_retries`: retries of a crashing verifier, with
         `backoff`. `feedback`: the detail of the agent's rejections. `save`: gets the context after every message.
+        `on_event`: gets a `LoopEvent` for each pass, rejection and exhausted loop. Without a verifier every output
+        passes unchanged, or as its output type where one is given.
         """
-        if verifier is None:
-            raise ValueError("verifier is missing: give a function of the output that raises VerificationRejected")
         gate = LocalGate(
-            CheckedVerifier(verifier, output_type),
+            _check_verifier(verifier, output_type),
             require_at_least("max_system_retries", max_system_retries, 0),
             FeedbackLevel(feedback),
             execution_ctx,
@@ -167,7 +178,7 @@ class RevisionLoop:
             jitter,
         )
         self._budget = require_at_least("max_attempts", max_attempts, 1)
-        self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save)
+        self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save, on_event=on_event)
 
     async def run(self, query: Any) -> LoopOutcome:
         """Run the loop: `Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
@@ -181,3 +192,13 @@ class RevisionLoop:
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
         """Resume from a saved context, `AgentContext.model_validate_json(text)`, with its budget."""
         return await self._loop.resume(ctx)
+
+
+def _check_verifier(verifier: Callable[..., Any] | None, output_type: Any) -> CheckedVerifier:
+    if verifier is None:
+        return CheckedVerifier(_accept, Any if output_type is None else output_type)
+    return CheckedVerifier(verifier, output_type)
+
+
+def _accept(output: Any) -> Any:
+    return output

@@ -38,8 +38,15 @@ def make_rejection_notice(
     rejection = ruling.rejection if isinstance(ruling, Rejected) else None
     code = rejection.code if rejection else rejection_code(result, work.success_criteria)
     message, metadata = (rejection.message, rejection.metadata) if rejection else (None, None)
-    attempts = {"attempt": verification.attempts_used, "max_attempts": verification.max_attempts}
-    feedback = render_feedback(result, **attempts, level=level, code=code, message=message, metadata=metadata)
+    feedback = render_feedback(
+        result,
+        attempt=verification.attempts_used,
+        max_attempts=verification.max_attempts,
+        level=level,
+        code=code,
+        message=message,
+        metadata=metadata,
+    )
     return RejectionNotice(code, None if level is FeedbackLevel.NONE else summary_of(result, message), feedback)
 
 

@@ -1,0 +1,68 @@
+"""Events of a loop for its author: each pass, each rejection, and the end of its attempts."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from aex_models.frozen import Frozen
+from aex_outcomes.feedback import CANDIDATE_REPEATED, REPEATED
+from aex_outcomes.lifecycle.context import AgentContext, Exhausted, LoopOutcome, Passed, Reason
+from aex_outcomes.lifecycle.ruling import Rejected, Ruling
+
+_USED_UP = frozenset({Reason.MAX_ATTEMPTS, Reason.NO_PROGRESS, Reason.INVALID_OUTPUT})
+EventType = Literal["verification_passed", "verification_rejected", "verification_exhausted"]
+
+
+class LoopEvent(Frozen):
+    """A step of a loop, with the fields of a contract's event."""
+
+    type: EventType
+    attempts_used: int
+    max_attempts: int
+    attempt_counted: bool | None = None
+    """True if a rejection used an attempt; False for a repeat of a rejected candidate."""
+    code: str | None = None
+    """Code of a rejection, or the reason of an exhausted loop."""
+    message: str | None = None
+    """Message of a rejection."""
+
+
+OnEvent = Callable[[LoopEvent], Any]
+"""A function that gets each event once its context is saved; sync or async."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventReporter:
+    """Reports the events of a loop to its author's function, where there is one."""
+
+    on_event: OnEvent | None
+
+    async def report_rejection(self, ctx: AgentContext, ruling: Ruling | None, *, counted: bool) -> None:
+        """Report a rejected candidate, or a repeated one, which has no ruling; an invalid output is no event."""
+        if isinstance(ruling, Rejected):
+            rejection = ruling.rejection
+            await self._report(
+                ctx, "verification_rejected", attempt_counted=counted, code=rejection.code, message=rejection.message
+            )
+        elif ruling is None:
+            await self._report(
+                ctx, "verification_rejected", attempt_counted=counted, code=CANDIDATE_REPEATED, message=REPEATED
+            )
+
+    async def report_ending(self, outcome: LoopOutcome) -> None:
+        """Report a pass or used-up attempts; a failed, expired or cancelled contract has no event here."""
+        if outcome.context is None:
+            return
+        if isinstance(outcome, Passed):
+            await self._report(outcome.context, "verification_passed")
+        if isinstance(outcome, Exhausted) and outcome.reason in _USED_UP:
+            await self._report(outcome.context, "verification_exhausted", code=outcome.reason.value)
+
+    async def _report(self, ctx: AgentContext, kind: EventType, **fields: Any) -> None:
+        if self.on_event is None:
+            return
+        used, maximum = ctx.verification.attempts_used, ctx.verification.max_attempts
+        result = self.on_event(LoopEvent(type=kind, attempts_used=used, max_attempts=maximum, **fields))
+        if inspect.isawaitable(result):
+            await result
