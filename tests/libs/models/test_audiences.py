@@ -3,17 +3,20 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED, AUDIENCES
 from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event
 from aex_models.contract import Attempt, Award, Candidate, Contract, ExecutionMetadata, Terms
+from aex_models.cost import cost
 from aex_models.events import TOPICS, ContractAwarded
-from aex_models.examination import DataOwner, Examination, Recomputed
+from aex_models.examination import DataOwner, DomainViolation, Examination, Fault, Recomputed, ValueMismatch
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
-from aex_models.results import CriterionResult, VerificationResult
-from aex_models.science import Science, ScienceResult
+from aex_models.results import CriterionError, CriterionResult, Provenance, VerificationResult
+from aex_models.science import GateReason, Science, ScienceResult
 from aex_models.work import (
     EVALUATION_KEYS,
     CustomMetric,
@@ -292,7 +295,7 @@ def test_only_the_consumer_reads_the_message_of_failed_custom_code(audience: Aud
     found = result(criterion_results=[failed])
     for level in LEVELS:
         assert "canary" not in json.dumps(project(found, audience, Disclosure(level=level)))
-    assert "canary" in json.dumps(project(found, Audience.CONSUMER))
+    assert "canary" in json.dumps(project(found, Audience.CONSUMER, Disclosure(output=True)))
 
 
 def test_only_operators_and_services_see_evidence() -> None:
@@ -307,6 +310,69 @@ def test_unpaid_consumer_sees_only_the_verdict() -> None:
     unpaid = project(record(), Audience.CONSUMER)
     assert not {"final_result", "execution_metadata"} & set(unpaid)
     assert "candidate_hash" not in unpaid["verification_result"]
+
+
+texts = st.text(max_size=8)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+provenances = st.sampled_from(Provenance)
+errors = st.builds(CriterionError, code=texts, message=texts, fault=st.sampled_from(Fault))
+
+
+@st.composite
+def encoded_results(draw: st.DrawFn) -> VerificationResult:
+    """A result in which an agent controls all but the criteria that were met."""
+    lines = [
+        criterion_result(metric, value=draw(numbers), error=draw(errors | st.none()), provenance=draw(provenances))
+        for metric in ("rougeL", "latency_ms")
+    ]
+    mismatch = ValueMismatch(name=draw(texts), claimed=draw(numbers), actual=draw(numbers), severity="major")
+    violation = DomainViolation(name=draw(texts), message=draw(texts), value=draw(numbers))
+    science = ScienceResult(
+        passed=False,
+        reasons=(GateReason(code="value_mismatch", names=(draw(texts),), message=draw(texts)),),
+        warnings=draw(st.lists(st.builds(GateReason, code=texts), max_size=2).map(tuple)),
+        value_mismatches=(mismatch,) * draw(st.integers(0, 2)),
+        domain_violations=(violation,) * draw(st.integers(0, 2)),
+        values_plausible=draw(st.none() | st.booleans()),
+        examination=Examination(
+            recomputed=(Recomputed(name="n", value=draw(numbers), owner="agent", artifact=draw(texts)),)
+        ),
+    )
+    flag = Flag(rule="r", severity="info", message=draw(texts), evidence={"figure": draw(numbers)})
+    metrics = draw(st.dictionaries(texts, numbers, max_size=3))
+    return result(
+        criterion_results=lines,
+        metrics=metrics,
+        provenance={name: draw(provenances) for name in metrics},
+        science=science,
+        governance=GovernanceResult(action="allow", flags=(flag,)),
+        candidate_hash=draw(st.sampled_from([DIGEST, "b" * 64])),
+    )
+
+
+@given(encoded_results(), encoded_results())
+def test_unpaid_results_that_met_the_same_criteria_are_equal_to_their_consumer(
+    one: VerificationResult, other: VerificationResult
+) -> None:
+    assert project(one, Audience.CONSUMER) == project(other, Audience.CONSUMER)
+    costs = [cost(TERMS, each, "ctr_1") for each in (one, other)]
+    assert project(costs[0], Audience.CONSUMER) == project(costs[1], Audience.CONSUMER)
+    paid = project(one, Audience.CONSUMER, Disclosure(output=True))
+    assert paid["criterion_results"][0]["value"] == one.criterion_results[0].value
+    assert paid["metrics"] == one.metrics
+    assert paid["science"]["examination"]["recomputed"][0]["value"] is not None
+
+
+def test_unpaid_result_shows_the_criteria_met_and_the_codes_of_the_science_gate() -> None:
+    gate = ScienceResult(passed=False, reasons=(GateReason(code="value_mismatch", names=("n",), message="m"),))
+    visible = project(result(science=gate), Audience.CONSUMER)
+    assert [each["met"] for each in visible["criterion_results"]] == [False, False]
+    assert visible["science"] == {"passed": False, "reasons": [{"code": "value_mismatch"}]}
+    assert visible["weighted_score"] == result().weighted_score
+    assert [(each["metric"], each["threshold"]) for each in visible["criterion_results"]] == [
+        ("rougeL", 0.5),
+        ("word_count", 9),
+    ]
 
 
 def test_paying_consumer_sees_the_delivery() -> None:

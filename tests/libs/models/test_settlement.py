@@ -105,7 +105,7 @@ def test_agent_sees_secret_values_only_at_level_full(
 ) -> None:
     criteria = (a_criterion(secret=True), a_criterion("output_length"))
     amounts = cost(Terms(cpc_rate=Decimal(1)), a_result(criterion_results=criteria))
-    lines = project(amounts, audience, Disclosure(level=level))["lines"]
+    lines = project(amounts, audience, Disclosure(level=level, output=True))["lines"]
     assert ["value" in line for line in lines] == expected
     assert [line["amount"] for line in lines] == ["0.00", "0.00"]
 

@@ -149,7 +149,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     # outcomes
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "
-        "attempts_used terms billing_impact created_at",
+        "attempts_used terms billing_impact stored created_at",
         parties="final_result execution_metadata",
         operator="disclosure",
         service="disclosure",

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from aex_models.allowlists import ALLOWED
 from aex_models.examination import DomainViolation, Fault, ValueMismatch
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
+from aex_models.science import ScienceResult
 from aex_models.settlement import CostLine
 from aex_models.work import FeedbackLevel
 
@@ -37,7 +38,8 @@ class Disclosure:
     """The disclosure of one record beyond the allow-lists.
 
     `level`: how much an agent sees of values computed from evaluation data.
-    `output`: whether a consumer may read the candidate yet (final, with success or a total above 0).
+    `output`: whether a consumer pays for the candidate, and so may read it and what was measured on it: the outcome
+    is final, with success or, in any revision, a total above 0.
     """
 
     level: FeedbackLevel = FeedbackLevel.CRITERIA
@@ -108,11 +110,11 @@ def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dic
 
 def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
     """Fields that the record itself withholds from this audience."""
+    if audience is Audience.CONSUMER and not shown.output:
+        return _UNPAID.get(type(model).__name__, frozenset())
     if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
         # The message of failed custom code may quote evaluation data, so only the consumer sees it.
         return frozenset() if audience is Audience.CONSUMER else frozenset({"message"})
-    if audience is Audience.CONSUMER and not shown.output:
-        return _UNPAID.get(type(model).__name__, frozenset())
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return frozenset()
     if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
@@ -143,10 +145,17 @@ _UNPAID = {
     "ContractEvent": frozenset({"message"}),
     "Attempt": frozenset({"candidate", "result", "feedback", "candidate_hash", "output_hash"}),
     "OutcomeRecord": frozenset({"final_result", "execution_metadata"}),
-    "VerificationResult": frozenset({"candidate_hash"}),
-    "ScienceResult": frozenset({"value_mismatches", "domain_violations", "examination", "review"}),
+    "VerificationResult": frozenset({"metrics", "provenance", "candidate_hash"}),
+    "CriterionResult": frozenset({"value", "error", "provenance"}),
+    "CostLine": frozenset({"value"}),
+    "ScienceResult": frozenset(ScienceResult.model_fields) - {"passed", "reasons"},
+    "GateReason": frozenset({"names", "message"}),
+    "Flag": frozenset({"message"}),
 }
-"""Fields that an unpaid delivery hides from its consumer; a hash would reveal short answers by trial."""
+"""Fields that an unpaid delivery hides from its consumer: any value could encode the output.
+
+The verdict remains: which criteria were met. A hash would reveal short answers by trial.
+"""
 
 
 def _narrow_metrics(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:

@@ -40,4 +40,6 @@ class OutcomeRecord(Frozen):
     billing_impact: BillingImpact
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
     """Feedback level of the work: the part of the result that the agent may see."""
+    stored: bool = True
+    """False where `verification.store_outcomes` is off: no result, final result or execution metadata is stored."""
     created_at: Instant

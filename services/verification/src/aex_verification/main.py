@@ -157,4 +157,5 @@ def _make_policy(settings: Settings, config: OutcomeConfig) -> Policy:
         max_system_retries=settings.max_system_retries,
         verification_lease=verification_lease(reading, timedelta(seconds=review_s)),
         governance_check=config.verification.governance_check,
+        store_outcomes=config.verification.store_outcomes,
     )

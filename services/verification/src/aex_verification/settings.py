@@ -96,17 +96,13 @@ def load_verifiers(settings: Settings, config: OutcomeConfig) -> registry.Verifi
 
 def _forbidden_switches(config: VerificationConfig, settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield each switch that may not be off, with reason and remedy."""
-    if not config.store_outcomes:
-        yield (
-            "store_outcomes",
-            "false is for verdicts without a contract, which `aex verify` and POST /v1/verify give and never store; "
-            "contracts are paid by their stored outcomes: remove the line",
-        )
     urls = {"AEX_STORE_URL": settings.store_url, "AEX_BUS_URL": settings.bus_url, "AEX_BLOBS_URL": settings.blobs_url}
     cloud = [name for name, url in urls.items() if url is not None and urlsplit(url).scheme not in _EMBEDDED]
+    fix = f"remove the line, or unset {', '.join(cloud)}"
+    if not config.store_outcomes and cloud:
+        yield "store_outcomes", f"false is for the embedded backends alone: elsewhere others read outcomes; {fix}"
     if not config.governance_check and cloud:
         yield (
             "governance_check",
-            "false is for the embedded backends alone: where others rely on outcomes, none is final unchecked; "
-            f"remove the line, or unset {', '.join(cloud)}",
+            f"false is for the embedded backends alone: where others rely on outcomes, none is final unchecked; {fix}",
         )

@@ -14,6 +14,7 @@ from aex_settlement.rules.settlements import (
     apply_correction,
     check_correctable,
     check_replacement,
+    is_paid,
     replacement_cost,
     replacement_time,
     reversal_time,
@@ -131,3 +132,14 @@ def test_a_correction_comes_behind_what_it_takes_back_and_both_halves_are_of_one
     )
     assert repeated.revisions[-1].settled_at == replacement_at
     assert reversal_time(repeated, now) > replacement_at
+
+
+def test_outcome_is_paid_with_a_success_or_a_total_above_0_in_any_revision() -> None:
+    assert is_paid(a_settlement())
+    free = a_settlement(success=False, cost=zero_cost(a_settlement()))
+    assert not is_paid(free)
+    request = ReversalRequest(reason="agreed", replacement=a_replacement())
+    corrected = apply_correction(free, request, replacement_cost(free, a_replacement()), "fin", LATER)
+    assert is_paid(corrected)
+    reversed_again = apply_correction(corrected, ReversalRequest(reason="no"), None, "fin", LATER)
+    assert is_paid(reversed_again)

@@ -1,8 +1,10 @@
 from datetime import timedelta
 
 from aex_models.governance import Decision
+from aex_models.outcome import OutcomeRecord
+from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import Policy
-from tests.services.verification.flow import grade, opened, review, status
+from tests.services.verification.flow import GOOD, SHORT, grade, opened, outcome, review, status
 
 ONE, TWO, THREE = "a b", "a c", "one more text than there was"
 
@@ -53,3 +55,25 @@ async def test_failures_and_retries_keep_the_request() -> None:
     assert await status(bench) == "awaiting_revision"
     await grade(bench, THREE)
     assert bench.governance.requests[-1].previous_attempts == expected
+
+
+async def test_outcome_is_stored_without_its_result_and_published_with_it() -> None:
+    bench = await opened(verifier=None, policy=Policy(store_outcomes=False))
+    await grade(bench, GOOD, execution_metadata={"duration_ms": 1})
+    stored = await outcome(bench)
+    assert (stored.stored, stored.verification_result, stored.final_result) == (False, None, None)
+    assert stored.execution_metadata == {}
+    assert is_paid_for(stored)
+    [event] = bench.emitted("outcome.verified")
+    published = OutcomeRecord.model_validate(event.data["outcome"])
+    assert published.verification_result is not None
+    assert published.verification_result.success
+    assert (published.stored, published.billing_impact) == (True, stored.billing_impact)
+
+
+async def test_failed_outcome_without_its_result_is_not_paid() -> None:
+    changes = {"terms": {"cpc_rate": "0.10", "base_policy": "on_success"}, "verification": {"max_attempts": 1}}
+    bench = await opened(verifier=None, policy=Policy(store_outcomes=False), **changes)
+    await grade(bench, SHORT)
+    assert await status(bench) == "exhausted"
+    assert not is_paid_for(await outcome(bench))

@@ -34,7 +34,7 @@ AccountId = Annotated[str, Path(max_length=160, description="Such as consumer:ac
 
 
 def visible_fields(answer: BaseModel, reader: Principal) -> Json:
-    """Return the fields that a reader may see; a settlement has its own feedback level."""
+    """Return the fields of an answer without deliveries that a reader may see; see `visible_settlement`."""
     return project(answer, reader.role)
 
 

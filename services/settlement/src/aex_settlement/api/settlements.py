@@ -24,7 +24,6 @@ from aex_settlement.api.parameters import (
     Page,
     Reader,
     json_response,
-    visible_fields,
 )
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
@@ -33,7 +32,7 @@ from aex_settlement.handlers.read_breakdown import break_down
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement
 from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
 from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat
-from aex_settlement.rules.settlements import SettlementFilter
+from aex_settlement.rules.settlements import SettlementFilter, visible_settlement
 
 _GROUPS = f"One or two of {', '.join(GROUPS)}; also as one value, such as `agent,day`"
 _GROUP_NAMES: dict[str, JsonValue] = {
@@ -63,7 +62,7 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         equal = {name: str(value) for name, value in filters.items() if value is not None}
         query = SettlementFilter(equal, first_day, last_day)
         found = await list_settlements(deps, reader, query, paging.after, paging.limit)
-        return page_body([visible_fields(each, reader) for each in found.records], found.after, paging)
+        return page_body([visible_settlement(each, reader) for each in found.records], found.after, paging)
 
     @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would match it
     async def get_breakdown(
@@ -80,7 +79,7 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
     @router.get("/settlements/{contract_id}")
     async def get_settlement(reader: Reader, contract_id: ContractId) -> Json:
         """Return the cost of a contract, line by line, with all its revisions."""
-        return visible_fields(await read_settlement(deps, reader, contract_id), reader)
+        return visible_settlement(await read_settlement(deps, reader, contract_id), reader)
 
 
 def correction_routes(router: APIRouter, deps: Deps) -> None:
@@ -96,7 +95,7 @@ def correction_routes(router: APIRouter, deps: Deps) -> None:
         """
         effect = await reverse_settlement(deps, contract_id, body, finance.id, once)
         response.headers.update(effect.headers)
-        return visible_fields(await read_settlement(deps, finance, effect.resource_id), finance)
+        return visible_settlement(await read_settlement(deps, finance, effect.resource_id), finance)
 
 
 MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 8, 2

@@ -22,7 +22,7 @@ from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement, read_transactions
 from aex_settlement.repository.ledger import FILTERS
 from aex_settlement.rules.audit_transactions import records_of_settlement
-from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension
+from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension, visible_settlement
 
 Row = Mapping[str, Any]
 _SIGNS = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "eq": "=", "neq": "≠"}
@@ -49,7 +49,7 @@ def settlement_view(
     settlement: Settlement, transactions: Sequence[LedgerTransaction], reader: Principal
 ) -> SettlementView:
     """Return the page's content; its lines are those of the latest revision with criteria."""
-    record = project(settlement, reader.role)
+    record = visible_settlement(settlement, reader)
     judged = next((each for each in reversed(record["revisions"]) if each["cost"]["lines"]), None)
     return SettlementView(
         record=record,
@@ -97,7 +97,7 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
         equal = {name: value for name, value in zip(FILTERS, filters, strict=True) if value is not None}
         query = SettlementFilter(equal, selection.first_day, selection.last_day)
         found = await list_settlements(deps, reader, query, paging.after, paging.limit)
-        rows = page_body([project(each, reader.role) for each in found.records], found.after, paging)
+        rows = page_body([visible_settlement(each, reader) for each in found.records], found.after, paging)
         return render_page(
             site,
             request,

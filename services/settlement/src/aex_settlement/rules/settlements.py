@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import BaseModel
 
-from aex_models.audiences import Audience
+from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.cost import cost
@@ -174,6 +175,16 @@ def own_filter(principal: Principal) -> dict[str, str]:
 
 def may_read_settlement(principal: Principal, settlement: Settlement) -> bool:
     return all(getattr(settlement, name) == value for name, value in own_filter(principal).items())
+
+
+def is_paid(settlement: Settlement) -> bool:
+    """Return whether the consumer pays for the outcome: a success, or a total above 0 in any revision."""
+    return settlement.success or any(each.cost.total > 0 for each in settlement.revisions)
+
+
+def visible_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
+    """Return the fields of a settlement that its reader may see."""
+    return project(settlement, reader.role, Disclosure(level=settlement.disclosure, output=is_paid(settlement)))
 
 
 def may_read_account(principal: Principal, account: str) -> bool:

@@ -26,8 +26,8 @@ from aex_verification.measures import ATTEMPTS_TOTAL, CONTRACTS_ENDED_TOTAL
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.rules.governance import make_validation_request
-from aex_verification.rules.outcomes import make_outcome
-from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, governance_delay
+from aex_verification.rules.outcomes import make_outcome, strip_result
+from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, governance_delay
 
 _NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
 _log = structlog.get_logger(__name__)
@@ -87,7 +87,7 @@ async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecisi
         status = stored.record.state.closing or ContractStatus.FAILED
         if governance.action is Action.REJECT:
             status = ContractStatus.FAILED
-        await finish_contract(unit, stored, attempt, current, status, governance)
+        await finish_contract(unit, deps.policy, stored, attempt, current, status, governance)
         return status
 
     status = await deps.unit_of_work.run(apply)
@@ -149,6 +149,7 @@ def _hold_contract(
 
 async def finish_contract(
     unit: Unit,
+    policy: Policy,
     stored: Stored[ContractRow],
     attempt: Stored[AttemptRow],
     inputs: AttemptInputs,
@@ -160,7 +161,7 @@ async def finish_contract(
     result = apply_governance(_require_result(attempt.record), governance)
     state = end_contract(stored.record.state, status, unit.now)
     final_result = await _load_final_result(unit, awarded, attempt.record, candidate)
-    await write_outcome(unit, awarded, state, result, candidate, final_result)
+    await write_outcome(unit, awarded, state, result, candidate, final_result, with_result=policy.store_outcomes)
     save_contract(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
@@ -190,10 +191,13 @@ async def write_outcome(
     result: VerificationResult | None,
     candidate: Candidate | None,
     final_result: Any = None,
+    *,
+    with_result: bool = True,
 ) -> None:
     """Write and publish the outcome of a contract in its final `state`, and cancel its timers.
 
     `result`, `candidate` and `final_result` are those of the attempt that the outcome rests on, where there is one.
+    `with_result`: whether the stored record has them; the event always has the result, by which the outcome is settled.
     """
     contract_id = state.contract_id
     record = make_outcome(
@@ -205,7 +209,7 @@ async def write_outcome(
         state.verification.attempts_used,
         unit.now,
     )
-    await unit.create_large(OUTCOMES, key_of(contract_id), record)
+    await unit.create_large(OUTCOMES, key_of(contract_id), record if with_result else strip_result(record))
     # The event has no output: it may have megabytes, too many to serialise on the event loop.
     event = OutcomeVerified(outcome=record.model_copy(update={"final_result": None}))
     unit.emit("outcome.verified", contract_id, event)

@@ -33,7 +33,7 @@ async def apply_hold_decision(deps: Deps, decision: OutcomeReviewed) -> None:
         if decision.decision is Decision.RETRY:
             _retry(deps, unit, stored, attempt, decision)
         else:
-            await _finish(unit, stored, attempt, decision)
+            await _finish(deps, unit, stored, attempt, decision)
 
     await deps.unit_of_work.run(apply)
     deps.notifier.wake(decision.attempt_id)
@@ -41,7 +41,7 @@ async def apply_hold_decision(deps: Deps, decision: OutcomeReviewed) -> None:
 
 
 async def _finish(
-    unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: OutcomeReviewed
+    deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: OutcomeReviewed
 ) -> None:
     """End the contract as the operator decided.
 
@@ -60,7 +60,7 @@ async def _finish(
         row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
     status = state.closing or ContractStatus.PASSED if is_released else ContractStatus.FAILED
     inputs = await load_inputs(unit.transaction, row)
-    await finish_contract(unit, stored, Stored(row, attempt.document), inputs, status, governance)
+    await finish_contract(unit, deps.policy, stored, Stored(row, attempt.document), inputs, status, governance)
 
 
 def _retry(

@@ -63,12 +63,26 @@ def make_outcome(
     )
 
 
+def strip_result(record: OutcomeRecord) -> OutcomeRecord:
+    """Return the record without result, final result and execution metadata, for `store_outcomes: false`."""
+    changes: dict[str, Any] = {
+        "verification_result": None,
+        "final_result": None,
+        "execution_metadata": {},
+        "stored": False,
+    }
+    return record.model_copy(update=changes)
+
+
 def is_paid_for(record: OutcomeRecord | None) -> bool:
     """Return whether the consumer may read the candidate: the outcome succeeded or costs something."""
     if record is None:
         return False
     result = record.verification_result
-    return record.billing_impact.total > 0 or (result is not None and result.success)
+    is_success = result is not None and result.success
+    if not record.stored:  # the status alone is there: a contract passes with a success and no other outcome
+        is_success = record.final_status is ContractStatus.PASSED
+    return record.billing_impact.total > 0 or is_success
 
 
 def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:

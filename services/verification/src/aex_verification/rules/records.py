@@ -124,3 +124,5 @@ class Policy:
     """After this time an unfinished verification counts as lost and is repeated."""
     governance_check: bool = True
     """May be off only in the embedded default."""
+    store_outcomes: bool = True
+    """May be off only in the embedded default; then outcomes are stored without their results."""
