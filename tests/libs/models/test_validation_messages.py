@@ -1,10 +1,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
+from rapidfuzz.distance import Levenshtein
 
 from aex_models.contract import Candidate
-from aex_models.validation_messages import error_location, message_of
+from aex_models.validation_messages import MAX_EDITS, error_location, find_closest_name, format_suggestion, message_of
 from aex_models.work import WorkSubmission
 
 
@@ -36,3 +39,40 @@ def test_bad_claim_has_its_own_location(name: str) -> None:
     assert position == ("claimed_values", name)
     assert words.startswith("Expected a")
     assert position[-1] == "" or name not in words
+
+
+_NAMES = st.text("abcd", max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "closest"),
+    [
+        ("rougel", ("rouge1", "rougeL"), "rougeL"),
+        ("rougL", ("rouge1", "rougeL"), "rougeL"),
+        ("ROUGEL", ("rouge1", "rougeL"), "rougeL"),
+        ("limt", ("cursor", "limit"), "limit"),
+        ("mim", ("min", "max"), "min"),
+        ("limit", ("limits", "limit"), "limit"),
+        ("limiting", ("limit",), None),
+        ("xy", ("f1",), None),
+        ("", ("a",), None),
+        ("limit", (), None),
+        ("x" * 10_000_000, ("limit",), None),
+    ],
+)
+def test_name_of_fewest_edits_is_suggested(name: str, known: tuple[str, ...], closest: str | None) -> None:
+    assert find_closest_name(name, known) == closest
+
+
+@given(_NAMES, st.lists(_NAMES, max_size=6))
+def test_no_known_name_is_closer_than_the_suggestion(name: str, known: list[str]) -> None:
+    distances = {each: Levenshtein.distance(name, each) for each in known}
+    near = {each: edits for each, edits in distances.items() if edits <= MAX_EDITS and edits < len(name or each)}
+    closest = find_closest_name(name, known)
+    assert closest is None or distances[closest] == min(distances.values()) <= MAX_EDITS
+    assert closest is not None or not near
+
+
+def test_suggestion_follows_a_message() -> None:
+    assert format_suggestion("rougL", ("rougeL",)) == "; did you mean rougeL?"
+    assert format_suggestion("shape", ("rougeL",)) == ""

@@ -1,6 +1,6 @@
-"""Pydantic's errors for JSON documents: messages in JSON's terms, locations in the document."""
+"""Errors in JSON documents: messages in JSON's terms, locations, and suggestions for misspelt names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _TYPES = {
@@ -13,6 +13,8 @@ _TYPES = {
 _CONTAINERS = {"Tuple": "Array", "List": "Array", "Set": "Array", "Frozenset": "Array", "Dictionary": "Object"}
 _OF_MEMBER = "invalid_claim"
 """Type of an error in a member of a mapping; pydantic locates it at the mapping."""
+MAX_EDITS = 2
+"""Insertions, deletions and replacements of a character, up to which a name is suggested; case is not counted."""
 
 
 def error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
@@ -39,3 +41,43 @@ def message_of(error: Mapping[str, Any]) -> str:
 def _member(error: Mapping[str, Any]) -> str | None:
     name = error.get("ctx", {}).get("name") if error["type"] == _OF_MEMBER else None
     return name if isinstance(name, str) else None
+
+
+def find_closest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that takes the fewest edits, the first of several; None above `MAX_EDITS`.
+
+    Of names that differ in case alone the one with the fewest such differences wins: `rougel` is `rougeL`, not
+    `rouge1`. A name that shares no character is not suggested: two edits turn any name of two letters into another.
+    """
+    ranked = ((rank, each) for each in known if (rank := _rank(name, each)) is not None)
+    return min(ranked, key=lambda found: found[0], default=(None, None))[1]
+
+
+def format_suggestion(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean rougeL?`, to follow a message, for an unknown name; empty if none is close."""
+    closest = find_closest_name(name, known)
+    return "" if closest is None else f"; did you mean {closest}?"
+
+
+def _rank(name: str, known: str) -> tuple[int, int] | None:
+    if abs(len(name) - len(known)) > MAX_EDITS:  # before a copy of a hostile name in lower case
+        return None
+    edits = _count_edits(name.lower(), known.lower(), MAX_EDITS)
+    if edits is None or edits >= max(len(name), len(known), 1):
+        return None
+    return edits, sum(left != right for left, right in zip(name, known, strict=False))
+
+
+def _count_edits(left: str, right: str, most: int) -> int | None:
+    """Return the edit distance; None above `most`. Compares at most `3 ** most` suffixes."""
+    if abs(len(left) - len(right)) > most:
+        return None
+    start = next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
+    if start is None:
+        return abs(len(left) - len(right))
+    if most == 0:
+        return None
+    left, right = left[start:], right[start:]
+    steps = (left[1:], right[1:]), (left[1:], right), (left, right[1:])
+    found = [each for pair in steps if (each := _count_edits(*pair, most - 1)) is not None]
+    return min(found) + 1 if found else None
