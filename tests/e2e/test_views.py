@@ -69,7 +69,7 @@ def consumer_surfaces(parties: Parties, contract_id: str) -> dict[str, str]:
     return {name: _IDS_AND_TIMES.sub("…", text) for name, text in (answers | lines).items()}
 
 
-def test_unpaid_outputs_that_met_the_same_criteria_look_alike_to_their_consumer(parties: Parties) -> None:
+def test_unpaid_outputs_that_met_the_same_criteria_are_equal_to_their_consumer(parties: Parties) -> None:
     """Each agent encodes its output in values, an error, metadata and a repeated word; none of it is paid."""
     encodings: list[tuple[str, dict[str, Any]]] = [
         ("Nothing was decided", {"execution_metadata": {"duration_ms": 30.25, "note": "a"}}),

@@ -74,7 +74,8 @@ def test_all_problems_of_a_file_are_printed(capsys: pytest.CaptureFixture[str], 
     assert (code, err) == (1, "")
     assert out.splitlines() == [
         f"{path}: value_ranges.absorbance.max: Input should be a valid number",
-        f"{path}: words: unknown key",
+        f"{path}: words: There is no such field; known here: name, aliases, description, value_ranges, "
+        "common_columns, common_issues, sanity_checks, keywords, statistics",
     ]
     path = written(tmp_path, OWN.replace("chemistry/spectra", "genomics/rnaseq"))
     taken = f"{path}: name: genomics/rnaseq is a name of bioinformatics/RNAseq already; choose another one\n"

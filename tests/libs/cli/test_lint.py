@@ -145,7 +145,7 @@ def test_all_problems_are_printed_with_their_pointers(bench: LintBench) -> None:
     code, out, err = bench.lint(criteria, "--work", work)
     assert (code, err) == (1, [])
     for position in (
-        f"{work} /evalution: a work has no field evalution; did you mean evaluation?",
+        f"{work} /evalution: There is no such field; did you mean evaluation?",
         f"{work} /budget/max_cpc: Not an amount of money",
         f"{work} /evaluation/reference: rougeL needs",
         f"{work} /input/reference: Agents read the input",

@@ -177,7 +177,7 @@ def test_criteria_may_be_those_of_the_work_or_stand_without_one(
         ("criteria.json", {"criteria": [{"metric": "nope"}]}, "criteria.json /criteria/0/metric: Unknown metric: nope"),
         ("criteria.json", [1], "criteria.json holds a list, not success criteria"),
         ("criteria.json", "{", "criteria.json: not JSON"),
-        ("work.json", {"evalution": {}}, "work.json /evalution: a work has no field evalution; did you mean evaluat"),
+        ("work.json", {"evalution": {}}, "work.json /evalution: There is no such field; did you mean evaluation?"),
         ("work.json", {}, "work.json /evaluation/reference: rougeL needs evaluation.reference"),
         ("work.json", {**WORK, "evaluation": {"reference": 5}}, "work.json /evaluation/reference"),
         ("work.json", {**WORK, "input": {"reference": "x"}}, "work.json /input/reference: Agents read the input"),

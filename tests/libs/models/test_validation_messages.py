@@ -33,6 +33,26 @@ def test_message_names_types_of_json(field: str, value: Any, position: tuple[str
     assert printed(WorkSubmission, {"title": "t", "budget": {"max_cpc": "1"}, field: value}) == [(position, words)]
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"titel": "t"}, "There is no such field; did you mean title?"),
+        ({"verification": {"feedbak": "full"}}, "There is no such field; did you mean feedback?"),
+        ({"success_criteria": {"criteria": [{"treshold": 1}]}}, "There is no such field; did you mean threshold?"),
+        ({"verification": {"attempts": 3}},
+         "There is no such field; known here: max_attempts, feedback, verifier, deadline_s"),
+        ({"verification": {"feedback": "fulls"}},
+         "Input should be 'criteria', 'full' or 'none'; did you mean full?"),
+        ({"verification": {"feedback": "everything"}}, "Input should be 'criteria', 'full' or 'none'"),
+    ],
+)  # fmt: skip
+def test_misspelt_field_or_word_gets_a_suggestion(body: Any, words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        WorkSubmission.model_validate(body)
+    assert words in [message_of(each, WorkSubmission) for each in caught.value.errors()]
+    assert "Extra inputs" not in str([message_of(each) for each in caught.value.errors()])
+
+
 @pytest.mark.parametrize("name", ["mean", "a/b", "a~1b", "a: b", ""])
 def test_bad_claim_has_its_own_location(name: str) -> None:
     [(position, words)] = printed(Candidate, {"output": {}, "claimed_values": {"fine": 1, name: True}})

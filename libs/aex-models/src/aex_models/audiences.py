@@ -38,8 +38,8 @@ class Disclosure:
     """The disclosure of one record beyond the allow-lists.
 
     `level`: how much an agent sees of values computed from evaluation data.
-    `output`: whether a consumer pays for the candidate, and so may read it and what was measured on it: the outcome
-    is final, with success or, in any revision, a total above 0.
+    `output`: whether a consumer may read the candidate and what was measured on it. It pays for the candidate when the
+    outcome is a success, or its total is above 0 in any revision.
     """
 
     level: FeedbackLevel = FeedbackLevel.CRITERIA

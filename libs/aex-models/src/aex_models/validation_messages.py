@@ -1,7 +1,10 @@
 """Errors in JSON documents: messages in JSON's terms, locations, and suggestions for misspelt names."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 _TYPES = {
     **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type", "iterable_type"), "an array"),
@@ -24,9 +27,17 @@ def error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
     return location if member is None else (*location, member.replace("~1", "/").replace("~0", "~"))
 
 
-def message_of(error: Mapping[str, Any]) -> str:
-    """Return the message with arrays, objects and null instead of tuples, dictionaries and None."""
+def message_of(error: Mapping[str, Any], model: Any = None) -> str:
+    """Return the message in JSON's terms: arrays, objects, null; with suggestions for misspelt names.
+
+    `model` is the type that was validated; its fields are named for an unknown one. A misspelt word of an enumeration,
+    which `input` of the error holds, gets a suggestion.
+    """
     message, kind = str(error["msg"]), error["type"]
+    if kind == "extra_forbidden":
+        return _unknown_field_message(error["loc"], model)
+    if kind in {"enum", "literal_error"}:
+        return message + _suggest_word(error)
     if kind in _TYPES:
         return f"Expected {_TYPES[kind]}"
     member = _member(error)
@@ -36,6 +47,42 @@ def message_of(error: Mapping[str, Any]) -> str:
     container, _, rest = message.partition(" ")
     name = _CONTAINERS.get(container) if kind in {"too_long", "too_short"} else None
     return f"{name} {rest}" if name else message
+
+
+def _unknown_field_message(location: Sequence[int | str], model: Any) -> str:
+    name, known = str(location[-1]), _fields_at(location[:-1], model)
+    suggestion = format_suggestion(name, known)
+    fields = f"; known here: {', '.join(known)}" if known and not suggestion else ""
+    return f"There is no such field{suggestion or fields}"
+
+
+def _fields_at(location: Sequence[int | str], model: Any) -> tuple[str, ...]:
+    """Return the fields of the models at a location within `model`; it may name branches of unions."""
+    kinds = list(_models_in(model))
+    for segment in location:
+        inner = [each for kind in kinds for each in _models_of_field(kind, segment)]
+        kinds = inner or kinds
+    return tuple(dict.fromkeys(field.alias or name for kind in kinds for name, field in kind.model_fields.items()))
+
+
+def _models_of_field(model: type[BaseModel], segment: int | str) -> Iterator[type[BaseModel]]:
+    for name, field in model.model_fields.items():
+        if segment in (name, field.alias):
+            yield from _models_in(field.annotation)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models within a type, such as those of a list or a union."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _suggest_word(error: Mapping[str, Any]) -> str:
+    given = error.get("input")
+    words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
+    return format_suggestion(given, words) if isinstance(given, str) else ""
 
 
 def _member(error: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MAX_CRITERIA
 from aex_models.frozen import Frozen, Identifier, StrictBool, StrictInt
+from aex_models.validation_messages import message_of
 
 BUILT_IN = {
     "latency": "LatencyExtractor",
@@ -126,8 +127,7 @@ def parse_config(raw: Any) -> OutcomeConfig:
         config = OutcomeConfig.model_validate(raw)
     except ValidationError as error:
         found = [(".".join(str(key) for key in each["loc"] if key != "[key]"), each) for each in error.errors()]
-        messages = {"extra_forbidden": "unknown key"}
-        raise InvalidConfig([(path, messages.get(each["type"], each["msg"])) for path, each in found]) from None
+        raise InvalidConfig([(path, message_of(each, OutcomeConfig)) for path, each in found]) from None
     problems = [
         (f"extractors.{name}.class", "required: this is no built-in extractor")
         for name, section in config.extractors.items()

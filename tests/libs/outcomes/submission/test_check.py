@@ -270,3 +270,21 @@ def test_the_criteria_of_a_trial_verification_are_checked_in_the_same_way() -> N
     }
     assert {(each.path, each.code) for each in findings.shape} == {("/evaluation/ground_truth", "list_type")}
     assert check_criteria({}, CATALOG).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "words"),
+    [
+        ({"criteria__0__metric": "rougel"}, "/success_criteria/criteria/0/metric", "did you mean rougeL?"),
+        (
+            {"criteria__0__comparison": "contain_any"},
+            "/success_criteria/criteria/0/comparison",
+            "did you mean contains_any?",
+        ),
+        ({"criteria__0__treshold": 1}, "/success_criteria/criteria/0/treshold", "did you mean threshold?"),
+        ({"science": {"checks": ["value_range"]}}, "/science/checks/0", "did you mean value_ranges?"),
+    ],
+)
+def test_misspelt_name_gets_a_suggestion(change: dict[str, Any], path: str, words: str) -> None:
+    messages = {each.path: each.message for each in check_submission(changed(**change), CATALOG).problems}
+    assert words in messages[path]

@@ -141,5 +141,5 @@ def test_outcome_is_paid_with_a_success_or_a_total_above_0_in_any_revision() -> 
     request = ReversalRequest(reason="agreed", replacement=a_replacement())
     corrected = apply_correction(free, request, replacement_cost(free, a_replacement()), "fin", LATER)
     assert is_paid(corrected)
-    reversed_again = apply_correction(corrected, ReversalRequest(reason="no"), None, "fin", LATER)
-    assert is_paid(reversed_again)
+    cancelled = apply_correction(corrected, ReversalRequest(reason="no"), None, "fin", LATER)
+    assert is_paid(cancelled)

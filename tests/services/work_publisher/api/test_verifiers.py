@@ -93,5 +93,7 @@ async def test_installed_package_registers_its_verifiers(tmp_path: Path, monkeyp
 def test_invalid_verifier_section_stops_the_service(tmp_path: Path) -> None:
     config = tmp_path / "outcome-verification.yaml"
     config.write_text("verifiers:\n  tone: {path: 'pkg:fn', timeout: 3}\n")
-    with pytest.raises(BadConfiguration, match=r"AEX_OUTCOME_CONFIG: .*verifiers\.tone\.timeout: unknown key"):
+    with pytest.raises(
+        BadConfiguration, match=r"AEX_OUTCOME_CONFIG: .*verifiers\.tone\.timeout: There is no such field"
+    ):
         open_api(tmp_path / "aex", outcome_config=config)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from aex_cli.offline.documents import InputDocument
+from aex_models.validation_messages import message_of
 from aex_models.work import Problem, Work, WorkSubmission
 from aex_runtime.commandline import UserError
 
@@ -72,6 +72,5 @@ def unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
     """Return a problem for each unknown field: a mistyped name would otherwise be ignored."""
     for name in work:
         if name not in WorkSubmission.model_fields:
-            close = get_close_matches(name, WorkSubmission.model_fields, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"a work has {', '.join(WorkSubmission.model_fields)}"
-            yield Problem(path=f"/{name}", code="extra_forbidden", message=f"a work has no field {name}; {hint}")
+            unknown = {"type": "extra_forbidden", "msg": "", "loc": (name,)}
+            yield Problem(path=f"/{name}", code="extra_forbidden", message=message_of(unknown, WorkSubmission))

@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import NotCanonical, canonical_bytes, digest, json_form, sha256_hex
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
+from aex_models.validation_messages import message_of
 from aex_models.work import Problem
 from aex_outcomes.json_values import MAX_DEPTH, noncanonical_spellings, too_deep
 from aex_outcomes.lifecycle.messages import as_json
@@ -100,7 +101,7 @@ def output_json(output: Any) -> Any:
             _log.warning("output_coerced_to_json", model=kind.__name__)
         return written
     first = failures[0].errors(include_url=False, include_input=False)[0]
-    problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    problem = f"{'.'.join(map(str, first['loc']))}: {message_of(first, kind)}"
     raise TypeError(
         f"A {kind.__name__} that its own class does not read back from JSON ({problem}): outputs are "
         "stored, hashed and verified as JSON; give its serialiser and its validator the same names and forms"

@@ -86,7 +86,7 @@ def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
     try:
         return model.model_validate(body), CheckFindings()
     except ValidationError as error:
-        return None, split_by_kind(drop_duplicate_names(problems_of(error, body)))
+        return None, split_by_kind(drop_duplicate_names(problems_of(error, body, model=model)))
 
 
 def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) -> list[Problem]:
@@ -96,7 +96,7 @@ def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) 
         if value is not None:
             model.model_validate(value)
     except ValidationError as error:
-        return problems_of(error, value, f"/{name}")
+        return problems_of(error, value, f"/{name}", model=model)
     return []
 
 

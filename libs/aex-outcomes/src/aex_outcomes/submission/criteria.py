@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from aex_models.criteria import SuccessCriteria, SuccessCriterion, identity
 from aex_models.thresholds import MetricType
+from aex_models.validation_messages import format_suggestion
 from aex_models.work import EVALUATION_KEYS, Problem
 from aex_outcomes.catalog import (
     Catalog,
@@ -134,6 +135,8 @@ def _unknown_metric(metric: str, path: str, context: _Context) -> Problem | None
         message += " (stat.NAME is expected)"
     elif metric in SCIENCE_METRICS or is_statistic(metric):
         code, message = "science_unavailable", f"Scientific verification is not available here: {metric}"
+    else:
+        message += format_suggestion(metric, catalog.sources)
     return Problem(path=path, code=code, message=message)
 
 

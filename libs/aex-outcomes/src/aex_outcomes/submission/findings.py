@@ -46,13 +46,16 @@ def _in_criteria(path: str) -> bool:
     return path == CRITERIA or path.startswith(f"{CRITERIA}/")
 
 
-def problems_of(error: ValidationError, body: Any, root: str = "", most: int | None = None) -> list[Problem]:
+def problems_of(
+    error: ValidationError, body: Any, root: str = "", most: int | None = None, model: Any = None
+) -> list[Problem]:
     """Convert pydantic's errors, or the first `most`, to problems without values of the body.
 
+    `model` is the type that the body was to have: an unknown field is answered with its fields.
     Where a field takes several kinds, pydantic reports each kind's errors under tags. The tags are dropped, and so are
     errors for which a deeper error of the same value exists.
     """
-    found = [_convert(each, body, root) for each in error.errors(include_url=False, include_input=False)[:most]]
+    found = [_convert(each, body, root, model) for each in error.errors(include_url=False)[:most]]
     paths = [problem.path for _, problem in found]
     enclosing = {path[:end] for path in paths for end, character in enumerate(path) if character == "/"}
     reported: set[str] = set()
@@ -64,11 +67,11 @@ def problems_of(error: ValidationError, body: Any, root: str = "", most: int | N
     return problems
 
 
-def _convert(error: Any, body: Any, root: str) -> tuple[bool, Problem]:
+def _convert(error: Any, body: Any, root: str, model: Any) -> tuple[bool, Problem]:
     """Return True for an error whose pydantic location has tags, and the error as a problem."""
     location = error_location(error)
     segments = _real_segments(location, body, missing=error["type"] == "missing")
-    problem = Problem(path=root + join_pointer(*segments), code=error["type"], message=message_of(error))
+    problem = Problem(path=root + join_pointer(*segments), code=error["type"], message=message_of(error, model))
     return len(segments) < len(location), problem
 
 

@@ -9,6 +9,7 @@ from aex_models.catalog import MetricEntry, Requirement
 from aex_models.domains import Domain
 from aex_models.examination import CHECKS, DEFAULT_CHECKS, PEER_REVIEW, DataOwner
 from aex_models.statistics import StatisticSpec
+from aex_models.validation_messages import format_suggestion
 from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.metric_names import statistic_name
@@ -128,7 +129,8 @@ def _sanity_check_problems(check: str, path: str, domain: Domain | None, catalog
         message = f"{description}: set science.domain" if domain is None else f"{description} alone"
         yield Problem(path=path, code="domain_missing" if domain is None else "unknown_check", message=message)
     else:
-        message = f"Unknown check; known here: {', '.join([*CHECKS, *known])}"
+        names = [*CHECKS, *known]
+        message = f"Unknown check{format_suggestion(check, names)}; known here: {', '.join(names)}"
         yield Problem(path=path, code="unknown_check", message=message)
 
 

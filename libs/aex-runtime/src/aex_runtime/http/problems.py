@@ -132,12 +132,15 @@ def domain_response(request: Request, error: DomainError) -> JSONResponse:
     return problem_response(request, status, error.code, error.message, error.errors, headers)
 
 
-def domain_error(error: Exception) -> DomainError | None:
-    """Return the domain error that an exception stands for, None for an unexpected one."""
+def domain_error(error: Exception, body_model: Any = None) -> DomainError | None:
+    """Return the domain error that an exception stands for, None for an unexpected one.
+
+    `body_model` is the type of the route's body, whose fields answer an unknown one.
+    """
     if isinstance(error, DomainError):
         return error
     if isinstance(error, RequestValidationError):
-        return _validation_error(error)
+        return _validation_error(error, body_model)
     return next((VENDOR_ERRORS[kind] for kind in type(error).__mro__ if kind in VENDOR_ERRORS), None)
 
 
@@ -145,7 +148,9 @@ def add_problem_handlers(app: FastAPI) -> None:
     """Answer domain, vendor and validation errors and unknown routes with problem documents."""
 
     async def handle_known(request: Request, error: Exception) -> JSONResponse:
-        return domain_response(request, cast(DomainError, domain_error(error)))
+        body_field = getattr(request.scope.get("route"), "body_field", None)
+        body_model = body_field.field_info.annotation if body_field is not None else None
+        return domain_response(request, cast(DomainError, domain_error(error, body_model)))
 
     async def handle_router(request: Request, error: Exception) -> JSONResponse:
         failure = cast(HTTPException, error)
@@ -170,19 +175,21 @@ def _methods_at(app: FastAPI, path: str) -> set[str]:
     return {method for route in literal or matching for method in route.methods or ()}
 
 
-def _validation_error(error: RequestValidationError) -> DomainError:
-    problems = validation_problems(error.errors(), error.body)
+def _validation_error(error: RequestValidationError, body_model: Any) -> DomainError:
+    problems = validation_problems(error.errors(), error.body, body_model)
     if any("success_criteria" in problem.path.split("/") for problem in problems):
         return InvalidRequest("invalid_success_criteria", "the success criteria are not valid", problems)
     return Unprocessable("invalid_shape", "the request does not have the expected shape", problems)
 
 
-def validation_problems(failures: Sequence[Mapping[str, Any]], body: Any) -> tuple[Problem, ...]:
+def validation_problems(
+    failures: Sequence[Mapping[str, Any]], body: Any, body_model: Any = None
+) -> tuple[Problem, ...]:
     """Return pydantic's errors, as FastAPI locates them, as at most 100 different problems."""
     problems: dict[Problem, None] = {}
     for each in failures:
         kind = each["type"]
-        message = "the value is not valid" if kind in _QUOTING_KINDS else message_of(each)
+        message = "the value is not valid" if kind in _QUOTING_KINDS else message_of(each, body_model)
         problems[Problem(path=_pointer(error_location(each), kind, body), code=kind, message=message)] = None
     return tuple(problems)[:MAX_PROBLEMS]
 

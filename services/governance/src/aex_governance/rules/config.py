@@ -15,6 +15,7 @@ import yaml
 
 from aex_governance.rules.case import FraudRule, RuleConfig
 from aex_governance.rules.table import RULES
+from aex_models.validation_messages import format_suggestion
 
 __all__ = ["BadRuleConfig", "RuleConfig", "load_rules"]
 
@@ -44,7 +45,8 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
     problems: list[str] = []
     for name, settings in _read_mapping(path).items():
         if name not in configs:
-            problems.append(f"{name}: no such rule; the rules are {', '.join(sorted(configs))}")
+            suggestion = format_suggestion(str(name), configs)
+            problems.append(f"{name}: no such rule{suggestion}; the rules are {', '.join(sorted(configs))}")
             continue
         configs[name] = _Overlay(rules[name], problems).apply(configs[name], settings)
     if problems:
@@ -100,6 +102,9 @@ _RuleLoader.add_implicit_resolver(
 )
 
 
+_SETTINGS = ("enabled", "thresholds")
+
+
 class _Overlay:
     """Settings of one rule over its defaults; problems are appended to a list."""
 
@@ -113,8 +118,9 @@ class _Overlay:
             self._report("", f"expected `enabled` or `thresholds` under it, not {_excerpt(own)}")
             return base
         for key in own:
-            if key not in {"enabled", "thresholds"}:
-                self._report(f".{key}", "no such setting; a rule has `enabled` and `thresholds`")
+            if key not in _SETTINGS:
+                suggestion = format_suggestion(str(key), _SETTINGS)
+                self._report(f".{key}", f"no such setting{suggestion}; a rule has `enabled` and `thresholds`")
         enabled = own.get("enabled", base.enabled)
         if not isinstance(enabled, bool):
             self._report(".enabled", f"expected true or false, not {_excerpt(enabled)}")
@@ -131,7 +137,7 @@ class _Overlay:
         for name, value in own.items():
             path = f".thresholds.{name}"
             if name not in defaults:
-                self._report(path, f"no such threshold; {known}")
+                self._report(path, f"no such threshold{format_suggestion(str(name), defaults)}; {known}")
             else:
                 result[name] = self._value(path, name, defaults[name], value)
                 self._check_effect(path, name, value)

@@ -60,10 +60,10 @@ def test_fingerprint_changes_with_any_domain_and_not_with_a_byte_order_mark(tmp_
         (("max: 4", "max: four"), "value_ranges.absorbance.max", "valid number"),
         (("max: 4", "max: .nan"), "value_ranges.absorbance.max", "finite"),
         (("max: 4", "max: -1"), "value_ranges.absorbance", "min is above max"),
-        (("max: 4", "maximum: 4"), "value_ranges.absorbance.maximum", "unknown key"),
+        (("max: 4", "maximum: 4"), "value_ranges.absorbance.maximum", "There is no such field"),
         (("max: 4", "max: 4, aliases: [a b]"), "value_ranges.absorbance.aliases.0", "match pattern"),
         (("name: chemistry/spectra", "title: x"), "name", "is missing"),
-        (("[absorption spectrum, 1e3 nm]", "absorption"), "keywords", "valid array"),
+        (("[absorption spectrum, 1e3 nm]", "absorption"), "keywords", "Expected an array"),
         (("keywords:", "statistics: [{name: m, stat: mean}]\nkeywords:"), "statistics.0", "common_columns"),
     ],
 )

@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from aex_models.domains import Domain
+from aex_models.validation_messages import message_of
 from aex_outcomes.science.domains.soundness import InvalidDomain, check_domain
 
 MAX_BYTES = 1_000_000
@@ -45,7 +46,7 @@ def read_domain(file: Path | Traversable, source: str | None = None) -> Domain:
         problems = []
         for each in error.errors():
             path = ".".join(str(step) for step in each["loc"] if step != "[key]")
-            problem = {"extra_forbidden": "unknown key", "missing": "is missing"}.get(each["type"], each["msg"])
+            problem = "is missing" if each["type"] == "missing" else message_of(each, Domain)
             problems.append((f"{source}: {path}" if path else source, problem))
         raise InvalidDomain(problems) from None
     check_domain(domain, source)
