@@ -49,6 +49,16 @@ def test_a_contract_cancelled_before_the_first_candidate_leaves_no_outcome_and_n
     assert (late.status_code, late.json()["code"]) == (409, "contract_closed")
 
 
+def test_a_contract_that_its_agent_declines_costs_nothing_and_has_its_cause(parties: Parties) -> None:
+    work_id = publish(parties)["work_id"]
+    contract_id = award(parties, work_id)
+    answer = parties.agent.post("verification", f"/v1/contracts/{contract_id}/decline")
+    assert (answer.status_code, answer.json()["status"]) == (200, "cancelled")
+    until_work(parties.consumer, work_id, "cancelled")
+    assert parties.consumer.read("verification", f"/v1/contracts/{contract_id}")["cause"] == "declined"
+    assert parties.finance.get("settlement", f"/v1/settlements/{contract_id}").status_code == 404
+
+
 def test_a_contract_cannot_be_cancelled_once_a_candidate_was_received(parties: Parties) -> None:
     contract_id = contract(parties)
     deliver(parties, contract_id, POOR)

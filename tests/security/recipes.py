@@ -122,6 +122,7 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /v1/contracts/{contract_id}/events": Recipe("settled"),
     "POST /v1/contracts/{contract_id}/finalize": Recipe("judged", spends=True),
     "POST /v1/contracts/{contract_id}/cancel": Recipe("awarded", spends=True),
+    "POST /v1/contracts/{contract_id}/decline": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/outcomes/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
     "GET /v1/outcomes [paid]": Recipe("settled", query=_MANY, shows="said"),

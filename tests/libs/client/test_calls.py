@@ -37,6 +37,7 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
     (calls.get_attempt("c", "a"), "verification", "GET", "/v1/contracts/c/attempts/a"),
     (calls.finalize("c"), "verification", "POST", "/v1/contracts/c/finalize"),
     (calls.cancel_contract("c"), "verification", "POST", "/v1/contracts/c/cancel"),
+    (calls.decline_contract("c"), "verification", "POST", "/v1/contracts/c/decline"),
     (calls.list_outcomes(), "verification", "GET", "/v1/outcomes"),
     (calls.get_outcome("c"), "verification", "GET", "/v1/outcomes/c"),
     (calls.export_outcomes(), "verification", "GET", "/v1/outcomes/export"),

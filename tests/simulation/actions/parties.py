@@ -8,7 +8,7 @@ from aex_models.governance import Party
 from aex_models.work import WorkAnswer
 from aex_runtime.identity.principals import Principal
 from aex_verification.handlers.artifacts import make_uploads as artifacts_of
-from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.rules.records import ContractRow
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
@@ -144,7 +144,7 @@ def _accepts_candidates(row: ContractRow | None) -> bool:
 
 
 async def finalise_or_cancel(world: "World") -> None:
-    """An agent finalises, a consumer cancels, or neither may."""
+    """An agent finalises or declines, a consumer cancels, or none of them may."""
     if not world.expected_contracts:
         return
     contract, deps, service = (
@@ -158,9 +158,13 @@ async def finalise_or_cancel(world: "World") -> None:
         await retry_until_answered(
             world, service, "finalise", lambda key: finalise_contract(deps, contract.agent, contract.contract_id, key)
         )
-    else:
+    elif world.dice.random() < 0.5:
         await retry_until_answered(
             world, service, "cancel", lambda key: cancel_contract(deps, contract.consumer, contract.contract_id, key)
+        )
+    else:
+        await retry_until_answered(
+            world, service, "decline", lambda key: decline_contract(deps, contract.agent, contract.contract_id, key)
         )
 
 

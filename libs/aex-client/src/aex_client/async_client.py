@@ -194,6 +194,7 @@ class AsyncAexClient:
     get_attempt = AsyncCallMethod(calls.get_attempt)
     finalize = AsyncCallMethod(calls.finalize)
     cancel_contract = AsyncCallMethod(calls.cancel_contract)
+    decline_contract = AsyncCallMethod(calls.decline_contract)
     list_outcomes = AsyncCallMethod(calls.list_outcomes)
     get_outcome = AsyncCallMethod(calls.get_outcome)
     metrics_catalog = AsyncCallMethod(calls.metrics_catalog)

@@ -197,6 +197,7 @@ class AexClient:
     get_attempt = CallMethod(calls.get_attempt)
     finalize = CallMethod(calls.finalize)
     cancel_contract = CallMethod(calls.cancel_contract)
+    decline_contract = CallMethod(calls.decline_contract)
     list_outcomes = CallMethod(calls.list_outcomes)
     get_outcome = CallMethod(calls.get_outcome)
     metrics_catalog = CallMethod(calls.metrics_catalog)

@@ -90,7 +90,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),
     c.Contract: _row(
         "contract_id work_id consumer_id agent_id status attempts_used max_attempts deadline current_attempt "
-        "state_version awarded_at updated_at",
+        "cause state_version awarded_at updated_at",
         parties="last_feedback",
     ),
     c.Candidate: _row(parties="output execution_metadata claimed_metrics claimed_values reasoning artifacts"),
@@ -104,7 +104,8 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         operator="errors system_retries",
     ),
     ce.ContractEvent: _row(
-        "contract_id seq type attempt_id attempts_used max_attempts attempt_counted code occurred_at", parties="message"
+        "contract_id seq type attempt_id attempts_used max_attempts attempt_counted code cause occurred_at",
+        parties="message",
     ),
     # results
     r.VerificationResult: _row(
@@ -203,7 +204,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     e.OutcomeHeld: _row(service="contract_id attempt_id cause flags"),
     e.OutcomeReviewed: _row(service="hold_id contract_id attempt_id decision reason by"),
     e.OutcomeVerified: _row(service="outcome"),
-    e.ContractCancelled: _row(service="contract_id work_id"),
+    e.ContractCancelled: _row(service="contract_id work_id cause"),
     e.SettlementCompleted: _row(service="contract_id revision cost"),
     e.SettlementAdjusted: _row(service="contract_id revision cost"),
 }

@@ -80,6 +80,13 @@ _OPEN = {ContractStatus.AWARDED, ContractStatus.VERIFYING, ContractStatus.AWAITI
 FINAL_STATUSES = frozenset(ContractStatus) - _OPEN
 
 
+class CancelCause(StrEnum):
+    """The reason of a cancelled contract, where it was not its consumer's decision."""
+
+    DECLINED = "declined"
+    """By the agent."""
+
+
 class Contract(Frozen):
     """An award's life in verification."""
 
@@ -93,6 +100,8 @@ class Contract(Frozen):
     deadline: Instant
     current_attempt: str | None = None
     last_feedback: str | None = None
+    cause: CancelCause | None = None
+    """Cause of a cancellation by its agent."""
     state_version: int
     awarded_at: Instant
     updated_at: Instant

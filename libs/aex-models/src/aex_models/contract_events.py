@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aex_models.contract import ContractStatus
+from aex_models.contract import CancelCause, ContractStatus
 from aex_models.frozen import Frozen, Instant
 
 
@@ -52,4 +52,6 @@ class ContractEvent(Frozen):
     """Code of a rejection: the verifier's, or `criteria_not_met`."""
     message: str | None = None
     """Summary of a rejection's feedback; None at feedback level `none`."""
+    cause: CancelCause | None = None
+    """Cause of a cancellation by the agent."""
     occurred_at: Instant

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from aex_models.contract import Award, Terms
+from aex_models.contract import Award, CancelCause, Terms
 from aex_models.frozen import Frozen, Identifier, Instant
 from aex_models.governance import Decision, Flag, HoldCause
 from aex_models.outcome import OutcomeRecord
@@ -119,6 +119,7 @@ class ContractCancelled(Frozen):
 
     contract_id: Identifier
     work_id: Identifier
+    cause: CancelCause | None = None
 
 
 class SettlementCompleted(Frozen):

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from aex_models.contract import ContractStatus
+from aex_models.contract import CancelCause, ContractStatus
 from aex_models.results import Verdict
 from aex_outcomes.lifecycle.state import ContractState, LastOutcome
 from aex_outcomes.lifecycle.transitions import (
@@ -100,6 +100,7 @@ def test_judged_and_current_candidates_are_known() -> None:
         (lambda: receive_candidate(fresh(), "att_a", hash_of("a"), LATER), "deadline_passed"),
         (lambda: finalise_early(fresh(), SOON), "nothing_judged"),
         (lambda: cancel_unstarted(rejected(), SOON), "candidate_received"),
+        (lambda: cancel_unstarted(rejected(), SOON, CancelCause.DECLINED), "candidate_received"),
         (lambda: expire_at_deadline(fresh(), SOON), "before_deadline"),
         (lambda: cancel_unstarted(cancel_unstarted(fresh(), SOON), SOON), "contract_closed"),
     ],

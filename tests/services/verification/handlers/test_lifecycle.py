@@ -6,20 +6,33 @@ from typing import Any
 import pytest
 
 from aex_models.audiences import Audience
-from aex_models.contract import AttemptStatus, Candidate, ContractStatus
+from aex_models.contract import AttemptStatus, CancelCause, Candidate, ContractStatus
+from aex_models.contract_events import ContractEventType
 from aex_models.governance import Decision, Party
 from aex_models.results import Verdict
 from aex_runtime.errors import Conflict, NotFound
+from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import load_contract
-from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.read import find_outcome, load_visible_contract, make_attempt_view, render_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import ATTEMPTS
 from aex_verification.rules.records import AttemptRow
 from tests.parts.verification import NO_KEY, VerificationBench
-from tests.services.verification.flow import BOT, GOOD, SHORT, grade, opened, outcome, post, review, status
+from tests.services.verification.flow import (
+    BOT,
+    GOOD,
+    SHORT,
+    contract_events,
+    grade,
+    opened,
+    outcome,
+    post,
+    review,
+    status,
+)
 
 
 @pytest.fixture
@@ -167,6 +180,30 @@ async def test_cancelling_records_no_outcome(bench: VerificationBench) -> None:
     assert await find_outcome(bench.deps, "ctr_1") is None
     with pytest.raises(Conflict):
         await post(bench, GOOD)
+
+
+async def test_declining_agent_ends_the_contract_with_a_visible_cause(bench: VerificationBench) -> None:
+    with pytest.raises(NotFound):
+        await decline_contract(bench.deps, "mallory", "ctr_1", NO_KEY)
+    key = IdempotentRequest("decline", "once", "")
+    effects = [await decline_contract(bench.deps, "bot", "ctr_1", key) for _ in range(2)]
+    assert [each.is_replay for each in effects] == [False, True]
+    acme = Principal("acme", Audience.CONSUMER)
+    seen = await render_contract(bench.deps, acme, await load_visible_contract(bench.deps, acme, "ctr_1"))
+    assert (seen["status"], seen["cause"]) == ("cancelled", "declined")
+    [event] = bench.emitted("contract.cancelled")
+    assert event.data == {"contract_id": "ctr_1", "work_id": "work_ctr_1", "cause": "declined"}
+    [last] = await contract_events(bench)
+    assert (last.type, last.cause) == (ContractEventType.CANCELLED, CancelCause.DECLINED)
+    assert (await bench.timers(), await find_outcome(bench.deps, "ctr_1")) == ([], None)
+    with pytest.raises(Conflict, match="contract_closed"):
+        await cancel_contract(bench.deps, "acme", "ctr_1", NO_KEY)
+
+
+async def test_declining_after_a_candidate_is_refused(bench: VerificationBench) -> None:
+    await grade(bench, SHORT)
+    with pytest.raises(Conflict, match="candidate_received: A contract can be declined only before"):
+        await decline_contract(bench.deps, "bot", "ctr_1", NO_KEY)
 
 
 async def test_cancelling_after_a_candidate_is_refused(bench: VerificationBench) -> None:

@@ -25,6 +25,7 @@ from aex_client.calls.settlement import (
 )
 from aex_client.calls.verification import (
     cancel_contract,
+    decline_contract,
     domain,
     domains,
     export_outcomes,
@@ -51,6 +52,7 @@ __all__ = [
     "cancel_work",
     "claim",
     "decide_hold",
+    "decline_contract",
     "domain",
     "domains",
     "export_outcomes",

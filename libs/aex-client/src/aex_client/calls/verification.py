@@ -128,6 +128,11 @@ def cancel_contract(contract_id: str) -> Call[Contract]:
     return post(_VERIFICATION, build_path("/v1/contracts/{}/cancel", contract_id), Contract)
 
 
+def decline_contract(contract_id: str) -> Call[Contract]:
+    """Decline before the first candidate: cancelled, nothing is paid (the contract's agent)."""
+    return post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
+
+
 def list_outcomes(*, cursor: str | None = None, limit: int | None = None) -> Call[Page[OutcomeView]]:
     """Outcomes, newest first: the caller's own, finance's and operators' are all."""
     return get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], cursor=cursor, limit=limit)

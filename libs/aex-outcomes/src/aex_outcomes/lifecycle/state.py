@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aex_models.contract import FINAL_STATUSES, ContractStatus
+from aex_models.contract import FINAL_STATUSES, CancelCause, ContractStatus
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.results import Verdict
 
@@ -78,6 +78,8 @@ class ContractState(Frozen):
     current_hash: Sha256 | None = None
     closing: ContractStatus | None = None
     """The final status after governance allows the current attempt."""
+    cause: CancelCause | None = None
+    """The cause of a cancellation, unless it was the consumer's."""
     finalise_asked: bool = False
     """The agent's early settlement, which an operator's retry may delay but not undo."""
     fatal_hash: Sha256 | None = None

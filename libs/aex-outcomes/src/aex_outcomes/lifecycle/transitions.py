@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from aex_models.contract import ContractStatus
+from aex_models.contract import CancelCause, ContractStatus
 from aex_models.results import Verdict
 from aex_outcomes.lifecycle.state import ContractState, InvalidCandidate, Judged, LastOutcome, VerificationState
 
@@ -124,12 +124,13 @@ def expire_at_deadline(state: ContractState, now: datetime) -> ContractState:
     return _close(state, ContractStatus.EXPIRED, now)
 
 
-def cancel_unstarted(state: ContractState, now: datetime) -> ContractState:
-    """Cancel the contract, before its first candidate alone."""
+def cancel_unstarted(state: ContractState, now: datetime, cause: CancelCause | None = None) -> ContractState:
+    """Cancel the contract, before its first candidate alone; `cause` unless its consumer does."""
     _refuse_unless_open(state, now)
     if state.received:
-        raise Refused("candidate_received", "A contract can be cancelled only before its first candidate is received")
-    return _next_state(state, now, status=ContractStatus.CANCELLED, waiting_since=None)
+        action = "cancelled" if cause is None else cause.value
+        raise Refused("candidate_received", f"A contract can be {action} only before its first candidate is received")
+    return _next_state(state, now, status=ContractStatus.CANCELLED, cause=cause, waiting_since=None)
 
 
 def hold_attempt(state: ContractState, now: datetime) -> ContractState:

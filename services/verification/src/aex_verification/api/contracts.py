@@ -15,7 +15,7 @@ from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
 from aex_verification.handlers.artifacts import find_readable_size, make_uploads
-from aex_verification.handlers.close import cancel_contract, finalise_contract
+from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
 from aex_verification.handlers.read import (
     list_attempts,
@@ -105,6 +105,13 @@ def _add_closing(router: APIRouter, deps: Deps) -> None:
         effect = await cancel_contract(deps, consumer.id, contract_id, request)
         response.headers.update(effect.headers)
         return await render_contract(deps, consumer, await load_visible_contract(deps, consumer, contract_id))
+
+    @router.post("/contracts/{contract_id}/decline", summary="Decline before the first candidate")
+    async def decline(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
+        """Cancel the contract with the cause `declined`: nothing is paid, and its work is not awarded again."""
+        effect = await decline_contract(deps, agent.id, contract_id, request)
+        response.headers.update(effect.headers)
+        return await render_contract(deps, agent, await load_visible_contract(deps, agent, contract_id))
 
 
 def agent_artifact_routes(deps: Deps) -> APIRouter:

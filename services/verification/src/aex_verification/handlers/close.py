@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from aex_models.contract import ContractStatus
+from aex_models.contract import CancelCause, ContractStatus
 from aex_models.events import ContractCancelled
 from aex_outcomes.lifecycle.transitions import Refused, cancel_unstarted, expire_at_deadline, finalise_early
 from aex_runtime.errors import Conflict
@@ -44,18 +44,30 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
 async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
     """Cancel the contract for its consumer before the first candidate. Raises `Conflict` afterwards."""
     row = await load_contract(deps, contract_id, consumer_id=consumer_id)
+    with caller_or_subject_trace(row.traceparent, "cancel contract", span_ids(contract_id)):
+        return await _cancel_unstarted(deps, contract_id, request, None)
 
+
+async def decline_contract(deps: Deps, agent_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
+    """Cancel the contract for its agent before the first candidate. Raises `Conflict` afterwards."""
+    row = await load_contract(deps, contract_id, agent_id=agent_id)
+    with caller_or_subject_trace(row.traceparent, "decline contract", span_ids(contract_id)):
+        return await _cancel_unstarted(deps, contract_id, request, CancelCause.DECLINED)
+
+
+async def _cancel_unstarted(
+    deps: Deps, contract_id: str, request: IdempotentRequest, cause: CancelCause | None
+) -> Effect:
     async def cancel(unit: Unit) -> str:
         stored = await require_contract(unit, contract_id)
-        save_contract(unit, stored, cancel_unstarted(stored.record.state, unit.now))
+        save_contract(unit, stored, cancel_unstarted(stored.record.state, unit.now, cause))
         unit.cancel_timer(DEADLINE, contract_id)
-        event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id)
+        event = ContractCancelled(contract_id=contract_id, work_id=stored.record.work_id, cause=cause)
         unit.emit("contract.cancelled", contract_id, event)
         unit.measures.count(CONTRACTS_ENDED_TOTAL, ContractStatus.CANCELLED)
         return contract_id
 
-    with caller_or_subject_trace(row.traceparent, "cancel contract", span_ids(contract_id)):
-        effect = await run_change(deps, contract_id, request, cancel)
+    effect = await run_change(deps, contract_id, request, cancel)
     deps.subscribers.wake(contract_id)
     return effect
 

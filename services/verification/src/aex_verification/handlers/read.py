@@ -60,6 +60,7 @@ async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> di
         deadline=state.deadline,
         current_attempt=state.current_attempt,
         last_feedback=state.last_feedback,
+        cause=state.cause,
         state_version=state.state_version,
         awarded_at=row.awarded_at,
         updated_at=state.updated_at,

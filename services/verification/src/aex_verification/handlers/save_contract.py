@@ -59,7 +59,7 @@ def _events(
     if ending is not None and state.status is not row.state.status:
         seq = event.seq + (rejection is not None)
         attempt_id = _find_attempt(row.state, state)
-        yield event.model_copy(update={"seq": seq, "type": ending, "attempt_id": attempt_id})
+        yield event.model_copy(update={"seq": seq, "type": ending, "attempt_id": attempt_id, "cause": state.cause})
 
 
 def _find_attempt(before: ContractState, after: ContractState) -> str | None:
