@@ -49,6 +49,7 @@ locals {
       "AEX_ISSUERS",
       "AEX_LOG_LEVEL",
       "AEX_MAX_CONNECTIONS",
+      "AEX_QUOTA_BYTES",
       "AEX_RATE_LIMIT_BURST",
       "AEX_RATE_LIMIT_PER_S",
     ]

@@ -30,6 +30,7 @@ LEFT_OUT = {
     "AEX_DATA_DIR": "the three URLs and the key leave nothing on a disk",
     "AEX_GOOGLE_JWKS": "Google's own address is reachable on Google Cloud",
     "AEX_INSTANCE": "no instance of Cloud Run keeps its name over a restart",
+    "AEX_MIN_FREE_BYTES": "it is of the data directory's disk",
     "AEX_PARENT_FD": "Cloud Run has no parent process with a pipe",
     "FIRESTORE_EMULATOR_HOST": "Firestore itself is there",
     "GCE_METADATA_HOST": "the metadata server has its standard address",

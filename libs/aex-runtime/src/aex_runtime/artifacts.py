@@ -6,6 +6,7 @@ Bytes are stored once under their digest; each uploader has a record of its own.
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,10 +23,20 @@ from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request, run_idempotent
 from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_runtime.http.problems import STATUS_DESCRIPTIONS, problem_responses
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import Download, TransferRate
-from aex_runtime.http.upload import BINARY_BODY, MIN_RATE, body_too_large, check_upload_headers, empty_body, stream_body
+from aex_runtime.http.upload import (
+    BINARY_BODY,
+    MIN_RATE,
+    body_too_large,
+    check_upload_headers,
+    content_length,
+    empty_body,
+    stream_body,
+)
 from aex_runtime.identity.principals import Principal
+from aex_runtime.quotas import UNBOUNDED, Quota, StorageBounds, quotas_table
 from aex_runtime.store.port import Collection, Store
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit, UnitOfWork
@@ -50,6 +61,10 @@ def _key(role: Audience, uploader: str, digest: str) -> str:
     return sha256_hex("\x1f".join((role.value, uploader, digest)).encode())
 
 
+def _make_record(uploader: Principal, ref: BlobRef, now: datetime) -> Upload:
+    return Upload(digest=ref.digest, size=ref.size, role=uploader.role, uploaded_by=uploader.id, uploaded_at=now)
+
+
 @dataclass(frozen=True, slots=True)
 class Uploads:
     """Uploads of a service. `area` is that of their blobs."""
@@ -60,15 +75,26 @@ class Uploads:
     store: Store
     unit_of_work: UnitOfWork
     max_bytes: int = MAX_UPLOAD_BYTES
+    bounds: StorageBounds = UNBOUNDED
 
     async def save(
-        self, principal: Principal, chunks: AsyncIterator[bytes], request: IdempotentRequest
+        self,
+        principal: Principal,
+        chunks: AsyncIterator[bytes],
+        request: IdempotentRequest,
+        declared: int | None = None,
     ) -> tuple[Effect, BlobRef]:
         """Store a stream under its digest, with a record for `principal`. A repeat changes nothing.
 
-        Raises `TooLarge`, `InvalidRequest` for an empty stream, `Unprocessable` when the request's key was used with
-        other bytes, and what `chunks` raise; then nothing is recorded.
+        `declared` is the size that its sender announced. After an error nothing is recorded. Raises:
+        - `TooLarge`, also above the principal's quota, and `TemporarilyUnavailable` where the disk is nearly full;
+        - `InvalidRequest` for an empty stream, `Unprocessable` when the request's key was used with other bytes;
+        - what `chunks` raise.
         """
+        self.bounds.require_free_space()
+        quota = Quota(quotas_table(self.unit_of_work.service), principal, self.bounds.quota_bytes)
+        find = partial(self.find, principal.role, principal.id)
+        chunks = await quota.bound_chunks(self.store, chunks, declared, self.max_bytes, find)
         try:
             ref = await self.blobs.put_stream(self.area, chunks, self.max_bytes)
         except BlobTooLarge:
@@ -79,14 +105,8 @@ class Uploads:
 
         async def record(unit: Unit) -> str:
             if await unit.get(self.table, key) is None:
-                upload = Upload(
-                    digest=ref.digest,
-                    size=ref.size,
-                    role=principal.role,
-                    uploaded_by=principal.id,
-                    uploaded_at=unit.now,
-                )
-                unit.put(self.table, key, upload)
+                await quota.count(unit, ref.size)
+                unit.put(self.table, key, _make_record(principal, ref, unit.now))
             return ref.digest
 
         keyed = replace(request, body_digest=ref.digest)  # the body is no JSON document
@@ -146,6 +166,12 @@ _READ: dict[int | str, dict[str, Any]] = {
 }
 
 
+def _upload_refusals() -> dict[int | str, dict[str, Any]]:
+    (response,) = problem_responses(413).values()
+    quota = "Or the caller's quota is used up: `storage_quota_exceeded`, with `used` and `limit` in bytes"
+    return {413: {**response, "description": f"{STATUS_DESCRIPTIONS[413]}. {quota}"}}
+
+
 def artifact_routes(
     uploads: Uploads, uploader: Allow, reader: Allow, find_size: FindSize, min_rate: TransferRate = MIN_RATE
 ) -> APIRouter:
@@ -163,7 +189,7 @@ def _add_upload_route(router: APIRouter, uploads: Uploads, uploader: Allow, min_
         "/artifacts",
         status_code=201,
         summary="Upload a file",
-        responses={201: {"model": UploadedArtifact}},
+        responses={201: {"model": UploadedArtifact}, **_upload_refusals()},
         openapi_extra=dict(BINARY_BODY),
     )
     async def put_artifact(
@@ -175,7 +201,8 @@ def _add_upload_route(router: APIRouter, uploads: Uploads, uploader: Allow, min_
         """
         check_upload_headers(request, uploads.max_bytes)
         with limiter.acquire(principal.id):
-            effect, ref = await uploads.save(principal, stream_body(request, min_rate), idempotent)
+            body = stream_body(request, min_rate)
+            effect, ref = await uploads.save(principal, body, idempotent, content_length(request))
         response.headers.update({**effect.headers, "Location": f"/v1/artifacts/{ref.digest}"})
         return project(UploadedArtifact(sha256=ref.digest, size=ref.size), principal.role)
 

@@ -1,12 +1,15 @@
 """Domain errors. `http/problems.py` maps them to HTTP statuses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aex_models.work import Problem
 
 
 class DomainError(Exception):
     """A refusal with a stable `code`, a message for people and the invalid fields."""
+
+    members: Mapping[str, int] = {}
+    """Further members of the problem document."""
 
     def __init__(self, code: str, message: str, errors: Sequence[Problem] = ()) -> None:
         super().__init__(f"{code}: {message}")

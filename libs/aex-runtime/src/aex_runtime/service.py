@@ -21,6 +21,7 @@ from aex_runtime.identity.local_key import configured_key, local_key
 from aex_runtime.identity.tokens import LocalIssuer, ServiceTokens, open_service_tokens, trusted_issuers
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
+from aex_runtime.quotas import StorageBounds
 from aex_runtime.settings import RuntimeSettings, as_bad_configuration
 from aex_runtime.store.factory import open_store
 from aex_runtime.store.port import Store
@@ -84,6 +85,12 @@ class ServiceParts:
             return gauges
         free = partial(free_bytes, self.settings.data_dir)
         return (*gauges, GaugeSpec("aex_data_dir_free_bytes", "Free bytes on the data directory's disk", free))
+
+    def storage_bounds(self) -> StorageBounds:
+        """Return the bounds of new content."""
+        settings = self.settings
+        data_dir = settings.data_dir if settings.stores_in_data_dir() else None
+        return StorageBounds(settings.quota_bytes, data_dir, settings.min_free_bytes)
 
     async def close(self) -> None:
         """Close the backends and tracers that `assemble` opened."""

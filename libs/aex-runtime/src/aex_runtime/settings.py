@@ -17,6 +17,7 @@ from aex_runtime import setting_types as types
 STORE_SCHEMES = ("sqlite", "firestore", "memory")
 BUS_SCHEMES = ("embedded", "pubsub", "memory")
 BLOBS_SCHEMES = ("file", "gs", "memory")
+_LOCAL_SCHEMES = ("sqlite", "embedded", "file")
 GOOGLE_SCHEMES = ("firestore", "pubsub")
 """Schemes whose URLs name a Google Cloud project."""
 TRACES_SCHEMES = ("file", "http", "https")
@@ -81,6 +82,10 @@ class RuntimeSettings(BaseSettings):
     """Sustained requests a second of one principal to this process; 0: unlimited."""
     rate_limit_burst: Annotated[int, Field(ge=1)] = 10_000
     """Requests of one principal at once after a pause."""
+    quota_bytes: Annotated[int, Field(ge=0)] = 10_000_000_000
+    """Bytes of one principal's uploads to this service, each distinct file once; 0: unlimited."""
+    min_free_bytes: Annotated[int, Field(ge=0)] = 1_000_000_000
+    """Free bytes on the data directory's disk below which no new works, uploads and candidates are accepted."""
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     """Open connections, each with at most one request in progress; the limit of open files may lower it."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -153,6 +158,17 @@ class RuntimeSettings(BaseSettings):
     def uses_data_dir(self) -> bool:
         """Return whether the store, bus, blobs or key are in the data directory."""
         return None in {self.store_url, self.bus_url, self.blobs_url, self.key_file}
+
+    def stores_in_data_dir(self) -> bool:
+        """Return whether the store, bus or blobs are in the data directory, so that its disk fills up."""
+        return any(map(self._is_in_data_dir, (self.store_url, self.bus_url, self.blobs_url)))
+
+    def _is_in_data_dir(self, url: str | None) -> bool:
+        if url is None:
+            return True
+        parts = urlsplit(url)
+        is_local = parts.scheme in _LOCAL_SCHEMES
+        return is_local and Path(parts.path[1:]).absolute().is_relative_to(self.data_dir.absolute())
 
     def port_of(self, service: str) -> int:
         """Return the port to listen on."""

@@ -8,6 +8,7 @@ from aex_runtime.blobs.port import Blobs
 from aex_runtime.clock import Clock
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.ids import Ids
+from aex_runtime.quotas import UNBOUNDED, StorageBounds
 from aex_runtime.store.port import Store
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_verification.limits import EventSubscribers, InFlightAttempts, ReplayLimit
@@ -40,3 +41,4 @@ class Deps:
     """Peer reviewer; with None arithmetic alone decides."""
     subscribers: EventSubscribers = field(default_factory=EventSubscribers)
     replay_limit: ReplayLimit = field(default_factory=ReplayLimit)
+    bounds: StorageBounds = UNBOUNDED

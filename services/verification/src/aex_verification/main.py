@@ -147,6 +147,7 @@ def _make_deps(
         policy=_make_policy(settings, catalog.config),
         catalog=catalog,
         subscribers=EventSubscribers(settings.stream_bounds()),
+        bounds=parts.storage_bounds(),
     )
 
 

@@ -8,6 +8,7 @@ from aex_models.events import ContractAwarded
 from aex_models.outcome import OutcomeRecord
 from aex_runtime.artifacts import uploads_table
 from aex_runtime.clock import epoch_micros
+from aex_runtime.quotas import quotas_table
 from aex_runtime.store.port import Collection, Index, key_of
 from aex_runtime.store.table import Table
 from aex_verification.rules.candidates import ArtifactUse
@@ -63,6 +64,7 @@ CHECKS = Table(Collection("verification-checks"), WorkCheckRecord)
 UPLOADS = uploads_table("verification")
 """Agents' artifacts; their bytes are in `ARTIFACTS_AREA`."""
 ARTIFACTS_AREA = "artifacts"
+QUOTAS = quotas_table("verification")
 ARTIFACT_USES = Table(
     Collection("verification-artifact-uses", (Index(("consumer_id", "digest"), "used_at", "desc"),)),
     ArtifactUse,
@@ -72,7 +74,7 @@ COLLECTIONS = tuple(
     table.collection
     for table in (
         *(CONTRACTS, AWARDS, ATTEMPTS, CANDIDATES, FINAL_RESULTS),
-        *(OUTCOMES, EVENTS, CHECKS, UPLOADS, ARTIFACT_USES),
+        *(OUTCOMES, EVENTS, CHECKS, UPLOADS, QUOTAS, ARTIFACT_USES),
     )
 )
 """Collections for Firestore's index definitions."""

@@ -48,5 +48,6 @@ def create_app(
         ids=parts.backends.ids,
         check=checked,
         fee_rate=chosen.fee_rate,
+        bounds=parts.storage_bounds(),
     )
     return build_app(parts, routes(deps), subscriptions=subscriptions(deps), measures=MEASURES)

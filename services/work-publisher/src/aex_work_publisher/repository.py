@@ -10,6 +10,7 @@ from aex_models.work import EvaluationBlob, EvaluationRef
 from aex_runtime.artifacts import uploads_table
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
+from aex_runtime.quotas import quotas_table
 from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store, key_of
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
@@ -49,8 +50,9 @@ WORKS = Table(
 AWARDS = Table(Collection("work-publisher-awards"), Award)
 UPLOADS = uploads_table("work-publisher")
 """Consumers' raw data. Verification reads the bytes in `DATA_AREA` too."""
+QUOTAS = quotas_table("work-publisher")
 
-COLLECTIONS = (WORKS.collection, AWARDS.collection, UPLOADS.collection)
+COLLECTIONS = (WORKS.collection, AWARDS.collection, UPLOADS.collection, QUOTAS.collection)
 """Every collection, for Firestore's indexes."""
 
 

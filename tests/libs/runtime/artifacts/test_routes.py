@@ -13,6 +13,7 @@ from aex_runtime.artifacts import UPLOADS_PER_CALLER, Uploads, artifact_routes, 
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.streaming import TransferRate
 from aex_runtime.http.upload import MIN_RATE
+from aex_runtime.quotas import UNBOUNDED, StorageBounds
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.unit_of_work import UnitOfWork
@@ -39,11 +40,13 @@ class Shelf:
 
 
 @asynccontextmanager
-async def opened(folder: Path, min_rate: TransferRate = MIN_RATE) -> AsyncIterator[Shelf]:
+async def opened(
+    folder: Path, min_rate: TransferRate = MIN_RATE, bounds: StorageBounds = UNBOUNDED
+) -> AsyncIterator[Shelf]:
     settings = RuntimeSettings(data_dir=folder / "aex", store_url="memory:", bus_url="memory:")
     backends = open_backends(settings, SERVICE)
     work = UnitOfWork(SERVICE, backends.store, backends.clock, lambda _: None)
-    uploads = Uploads(uploads_table(SERVICE), "data", backends.blobs, backends.store, work, MAX_BYTES)
+    uploads = Uploads(uploads_table(SERVICE), "data", backends.blobs, backends.store, work, MAX_BYTES, bounds)
 
     async def size_of(reader: Principal, digest: str) -> int | None:
         found = await uploads.find(reader.role, reader.id, [digest])
@@ -59,8 +62,10 @@ async def opened(folder: Path, min_rate: TransferRate = MIN_RATE) -> AsyncIterat
 
 
 @asynccontextmanager
-async def served(folder: Path, min_rate: TransferRate = MIN_RATE) -> AsyncIterator[Shelf]:
-    async with opened(folder, min_rate) as shelf, serving(shelf.made.app) as (_, port):
+async def served(
+    folder: Path, min_rate: TransferRate = MIN_RATE, bounds: StorageBounds = UNBOUNDED
+) -> AsyncIterator[Shelf]:
+    async with opened(folder, min_rate, bounds) as shelf, serving(shelf.made.app) as (_, port):
         shelf.url = f"http://127.0.0.1:{port}"
         yield shelf
 

@@ -1,8 +1,10 @@
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from aex_models.audiences import Audience
+from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.files import UnknownLayout, open_data_dir
 from aex_runtime.identity.local_key import UnsafeKey, local_key
 from aex_runtime.identity.principals import Principal
@@ -112,3 +114,21 @@ def test_free_disk_space_is_measured_with_a_data_directory(tmp_path: Path) -> No
     key = next(str(path) for path in (tmp_path / "data" / "keys").glob("*.pem"))
     assert "aex_data_dir_free_bytes" in names(**elsewhere)
     assert "aex_data_dir_free_bytes" not in names(**elsewhere, key_file=key)
+
+
+@pytest.mark.parametrize(
+    ("urls", "is_bounded"),
+    [
+        ({}, True),
+        ({"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}, False),
+        ({"store_url": "memory:", "bus_url": "memory:", "blobs_url": "file:///{}/data/blobs"}, True),
+        ({"store_url": "memory:", "bus_url": "memory:", "blobs_url": "file:///{}/elsewhere"}, False),
+    ],
+)
+def test_free_space_is_required_where_content_is_in_the_data_directory(
+    tmp_path: Path, urls: dict[str, str], is_bounded: bool
+) -> None:
+    placed = {name: url.format(tmp_path) for name, url in urls.items()}
+    parts = assemble("settlement", settings_in(tmp_path, **placed, min_free_bytes=str(1 << 62)), memory_backends())
+    with pytest.raises(TemporarilyUnavailable, match="storage_low") if is_bounded else nullcontext():
+        parts.storage_bounds().require_free_space()

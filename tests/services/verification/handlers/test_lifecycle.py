@@ -1,6 +1,8 @@
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +12,10 @@ from aex_models.contract import AttemptStatus, CancelCause, Candidate, ContractS
 from aex_models.contract_events import ContractEventType
 from aex_models.governance import Decision, Party
 from aex_models.results import Verdict
-from aex_runtime.errors import Conflict, NotFound
+from aex_runtime.errors import Conflict, NotFound, TemporarilyUnavailable
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.identity.principals import Principal
+from aex_runtime.quotas import StorageBounds
 from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
@@ -239,3 +242,16 @@ async def test_concurrent_finalise_cancel_and_post_leave_one_end(bench: Verifica
     await bench.deliver("output.submitted")
     await bench.pass_time(timedelta(minutes=1))
     assert len(bench.emitted("outcome.verified")) + len(bench.emitted("contract.cancelled")) == 1
+
+
+async def test_nearly_full_disk_refuses_new_candidates_and_judges_accepted_ones(
+    bench: VerificationBench, tmp_path: Path
+) -> None:
+    await post(bench, SHORT)
+    bench.rewire(replace(bench.deps, bounds=StorageBounds(0, tmp_path, 1 << 62)))
+    await bench.deliver("output.submitted")
+    assert (await post(bench, SHORT)).status is AttemptStatus.JUDGED
+    with pytest.raises(TemporarilyUnavailable, match="storage_low"):
+        await post(bench, GOOD)
+    await finalise_contract(bench.deps, "bot", "ctr_1", NO_KEY)
+    assert (await outcome(bench)).final_status is ContractStatus.FINALISED

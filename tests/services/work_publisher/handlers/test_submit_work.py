@@ -1,6 +1,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from aex_models.events import WorkSubmitted, read_data
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from aex_outcomes.submission import Checked
 from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.errors import Conflict
+from aex_runtime.errors import Conflict, TemporarilyUnavailable
 from aex_runtime.http.idempotency import Effect
+from aex_runtime.quotas import StorageBounds
 from aex_work_publisher.handlers.award_work import award_work, cancel_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work, validate_work
@@ -135,3 +137,13 @@ async def test_repeats_of_a_key_are_counted_once() -> None:
         effect, _ = await submit_work(shop.deps, ACME, Body(body, 0), keyed("a", digest))
         await award_work(shop.deps, ACME, effect.resource_id, expected, keyed("b", "", "award"))
     assert measured.counted == {("aex_works_submitted_total",): 1, ("aex_contracts_awarded_total",): 1}
+
+
+async def test_nearly_full_disk_refuses_new_works_and_answers_repeats(shop: Shop, tmp_path: Path) -> None:
+    first, _ = await publish(shop, "key")
+    full = replace(shop, deps=replace(shop.deps, bounds=StorageBounds(0, tmp_path, 1 << 62)))
+    with pytest.raises(TemporarilyUnavailable, match="storage_low"):
+        await publish(full)
+    repeat, _ = await publish(full, "key")
+    assert (repeat.is_replay, repeat.resource_id) == (True, first.resource_id)
+    await award_work(full.deps, ACME, first.resource_id, AwardRequest(agent_id="bot", cpc_rate="0.10"), NO_KEY)

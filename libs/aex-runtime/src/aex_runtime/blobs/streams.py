@@ -31,7 +31,8 @@ class Meter:
         self._source = chunks
         self._max_bytes = max_bytes
         self._hash = hashlib.sha256()
-        self._size = 0
+        self.size = 0
+        """Bytes so far."""
         self.failure: Exception | None = None
         """The error of the source, or `BlobTooLarge`."""
 
@@ -47,13 +48,13 @@ class Meter:
             raise
 
     def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > self._max_bytes:
+        self.size += size
+        if self.size > self._max_bytes:
             raise BlobTooLarge(f"more than {self._max_bytes} bytes")
 
     def ref(self) -> BlobRef:
         """Return digest and size of the bytes so far."""
-        return BlobRef(self._hash.hexdigest(), self._size)
+        return BlobRef(self._hash.hexdigest(), self.size)
 
 
 PIECE = 1_048_576

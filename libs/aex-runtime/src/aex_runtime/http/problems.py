@@ -99,8 +99,9 @@ def problem_response(
     detail: str,
     problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
+    members: Mapping[str, int] | None = None,
 ) -> JSONResponse:
-    """Return a response with a problem document."""
+    """Return a response with a problem document; `members` are further fields of its code."""
     content: dict[str, Any] = {
         "type": f"urn:aex:problem:{code}",
         "title": HTTPStatus(status).phrase,
@@ -109,6 +110,7 @@ def problem_response(
         "code": code,
         "errors": [problem.model_dump() for problem in problems],
         "request_id": request.scope.get("state", {}).get("request_id", ""),
+        **(members or {}),
     }
     return JSONResponse(content, status, dict(headers or {}), MEDIA_TYPE)
 
@@ -129,7 +131,7 @@ def domain_response(request: Request, error: DomainError) -> JSONResponse:
     status, headers = domain_status(error), retry_headers(error)
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer" if error.code == "missing_token" else 'Bearer error="invalid_token"'
-    return problem_response(request, status, error.code, error.message, error.errors, headers)
+    return problem_response(request, status, error.code, error.message, error.errors, headers, error.members)
 
 
 def domain_error(error: Exception, body_model: Any = None) -> DomainError | None:

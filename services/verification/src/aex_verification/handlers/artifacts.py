@@ -21,7 +21,7 @@ _PAGE = 100
 
 
 def make_uploads(deps: Deps) -> Uploads:
-    return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work)
+    return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
 async def resolve_artifacts(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:

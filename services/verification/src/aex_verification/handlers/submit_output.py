@@ -45,7 +45,8 @@ async def submit_output(
     A repeat under the same idempotency key returns the same effect. Raises:
     - `Conflict` while another candidate is in progress, or once the contract is closed;
     - `InvalidRequest` for unknown uploads, values that I-JSON cannot hold, and sizes beyond the limits;
-    - `RateLimited` for candidates that repeat, or follow invalid ones, too fast.
+    - `RateLimited` for candidates that repeat, or follow invalid ones, too fast;
+    - `TemporarilyUnavailable` for a new candidate where the disk is nearly full.
     """
     row = await load_contract(deps, contract_id, agent_id=agent.id)
     uploads = await resolve_artifacts(deps, agent.id, candidate)
@@ -86,6 +87,7 @@ class _Intake:
             self.is_known = True
             return earlier
         self.is_known = False
+        self.deps.bounds.require_free_space()
         new_state = receive_candidate(state, self.attempt_id, self.candidate_hash, unit.now)
         if state.last_invalid is not None and not self.is_charged:
             # An invalid output uses no attempt: without a bound an agent could run the verifier for ever.

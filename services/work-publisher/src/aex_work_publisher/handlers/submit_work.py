@@ -32,7 +32,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 def uploads_of(deps: Deps) -> Uploads:
     """Return the service's uploads."""
-    return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work)
+    return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
 async def own_upload_size(deps: Deps, reader: Principal, digest: str) -> int | None:
@@ -99,8 +99,9 @@ async def submit_work(
 ) -> tuple[Effect, Work | WorkAnswer]:
     """Publish the work in `body`; the effect names the work.
 
-    Raises `InvalidRequest` or `Unprocessable` with every problem. A repeat returns the work of the first request,
-    without warnings and quote if the catalog no longer knows the work's metrics.
+    Raises `InvalidRequest` or `Unprocessable` with every problem, and `TemporarilyUnavailable` where the disk is
+    nearly full. A repeat returns the work of the first request, without warnings and quote if the catalog no longer
+    knows the work's metrics.
     """
     work_id = deps.ids.new("work")
     accepted: tuple[WorkSubmission, Checked, EvaluationRef | None] | None = None
@@ -108,6 +109,7 @@ async def submit_work(
 
     async def submit(unit: Unit) -> str:
         nonlocal accepted, written
+        deps.bounds.require_free_space()
         # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
         # Content under its digest that nothing points to is no effect.
         accepted = accepted or await _accept(deps, consumer, body)

@@ -1,0 +1,139 @@
+"""Bounds of new content: bytes of a principal's uploads, and free bytes of the data directory's disk."""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Sized
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from aex_models.audiences import Audience
+from aex_models.canonical import sha256_hex
+from aex_models.frozen import Frozen
+from aex_runtime.blobs.streams import Meter
+from aex_runtime.errors import TemporarilyUnavailable, TooLarge
+from aex_runtime.identity.principals import Principal
+from aex_runtime.store.port import Collection, Store
+from aex_runtime.store.table import Table
+from aex_runtime.unit_of_work import Unit
+
+_RETRY_AFTER_S = 30
+FindUploads = Callable[[Sequence[str]], Awaitable[Sized]]
+
+
+class StorageUse(Frozen):
+    """Bytes of a principal's uploads, each distinct file once."""
+
+    role: Audience
+    principal: str
+    used: int
+
+
+@lru_cache(maxsize=16)
+def quotas_table(service: str) -> Table[StorageUse]:
+    """Return the table of a service's storage use, read by key only, so that it needs no index."""
+    return Table(Collection(f"{service}-quotas"), StorageUse)
+
+
+class StorageQuotaExceeded(TooLarge):
+    """An upload that would exceed its principal's quota. `size` is None while it is unknown."""
+
+    def __init__(self, used: int, limit: int, size: int | None) -> None:
+        file = "this upload" if size is None else f"this upload of {size} bytes"
+        message = (
+            f"{file} does not fit: your uploads have {used} of at most {limit} bytes. "
+            "Use a smaller file or one that you have uploaded, or ask the operator for a larger quota"
+        )
+        super().__init__("storage_quota_exceeded", message)
+        self.members = {"used": used, "limit": limit}
+
+
+@dataclass(frozen=True, slots=True)
+class StorageBounds:
+    """Limits of one service.
+
+    `quota_bytes` 0: no limit; `data_dir` None: no content is in a data directory.
+    """
+
+    quota_bytes: int = 0
+    data_dir: Path | None = None
+    min_free_bytes: int = 0
+
+    def require_free_space(self) -> None:
+        """Raise `TemporarilyUnavailable` where the disk has too little room for new content.
+
+        A call takes microseconds on a local disk.
+        """
+        if self.data_dir is None or not self.min_free_bytes:
+            return
+        free = shutil.disk_usage(self.data_dir).free
+        if free < self.min_free_bytes:
+            message = (
+                f"the disk has {free} free bytes, and new content needs {self.min_free_bytes}; "
+                f"retry after {_RETRY_AFTER_S} s, or have the operator make room"
+            )
+            raise TemporarilyUnavailable("storage_low", message, retry_after_s=_RETRY_AFTER_S)
+
+
+UNBOUNDED = StorageBounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Quota of one principal, in a document that each of its uploads changes in its own transaction."""
+
+    table: Table[StorageUse]
+    principal: Principal
+    limit: int
+
+    @property
+    def key(self) -> str:
+        """Return the document's key."""
+        return sha256_hex(f"{self.principal.role.value}\x1f{self.principal.id}".encode())
+
+    async def load_used(self, store: Store) -> int:
+        """Return the bytes in use as last committed."""
+        stored = await self.table.get(store, self.key)
+        return stored.record.used if stored else 0
+
+    async def bound_chunks(
+        self, store: Store, chunks: AsyncIterator[bytes], declared: int | None, max_bytes: int, find: FindUploads
+    ) -> AsyncIterator[bytes]:
+        """Return the chunks of an upload; before the end of a file that is too large they raise.
+
+        `declared` is the announced size, `find` returns the principal's uploads among some digests. Raises
+        `StorageQuotaExceeded`, as the chunks do, where the announced size decides.
+        """
+        used = await self.load_used(store)
+        self._refuse_certain_excess(used, declared or 0)
+        may_exceed = self._is_exceeded(used, max_bytes if declared is None else declared)
+        return self._refuse_new_file(used, Meter(chunks, max_bytes), find) if may_exceed else chunks
+
+    async def count(self, unit: Unit, size: int) -> None:
+        """Count a new file in its transaction, before any write. Raises `StorageQuotaExceeded`."""
+        stored = await unit.get(self.table, self.key)
+        used = stored.record.used if stored else 0
+        if self._is_exceeded(used, size):
+            raise StorageQuotaExceeded(used, self.limit, size)
+        record = StorageUse(role=self.principal.role, principal=self.principal.id, used=used + size)
+        unit.put(self.table, self.key, record)
+
+    async def _refuse_new_file(self, used: int, meter: Meter, find: FindUploads) -> AsyncIterator[bytes]:
+        """Yield the chunks; raise before the end of a new file, so that no blob of it is kept."""
+        async for chunk in meter.chunks():
+            self._refuse_certain_excess(used, meter.size)
+            yield chunk
+        ref = meter.ref()
+        if self._is_exceeded(used, ref.size) and not await find([ref.digest]):
+            raise StorageQuotaExceeded(used, self.limit, ref.size)
+
+    def _is_exceeded(self, used: int, size: int) -> bool:
+        """Return whether a new file of this size does not fit."""
+        return bool(self.limit) and used + size > self.limit
+
+    def _refuse_certain_excess(self, used: int, size: int) -> None:
+        """Raise `StorageQuotaExceeded` for an upload of at least this size that cannot be a repeat.
+
+        A file that was counted before is no larger than all counted files, and may be sent again.
+        """
+        if self._is_exceeded(used, size) and size > used:
+            raise StorageQuotaExceeded(used, self.limit, None)
