@@ -26,7 +26,6 @@ from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import NotFound
 from aex_runtime.http.idempotency import IdempotentRequest
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.records import Timer, timers_table
@@ -50,6 +49,7 @@ from aex_verification.ports import (
 )
 from aex_verification.rules.checks import TrialFindings
 from aex_verification.rules.records import GovernanceFacts, Policy
+from aex_verification.slow_jobs import SlowJobs
 from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_work_publisher.deps import Deps as PublisherDeps
@@ -194,7 +194,7 @@ class VerificationBench:
             spool=Spool(self.blobs),
             verifiers=self.verifiers,
             trials=self.trials,
-            slow_limiter=ConcurrencyLimiter(3, 6, "verifications", "verifier_busy"),
+            slow_jobs=SlowJobs(),
             governance=self.governance,
             awards=self.awards,
             notifier=Notifier(),

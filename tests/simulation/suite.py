@@ -10,13 +10,14 @@ from aex_governance.subscriptions import subscriptions as governance_subscriptio
 from aex_models.events import SERVICES
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_settlement.deps import Deps as SettlementDeps
 from aex_settlement.subscriptions import subscriptions as settlement_subscriptions
 from aex_verification.deps import Deps as VerificationDeps
+from aex_verification.fair_slots import FairSlots
 from aex_verification.limits import EventSubscribers, InFlightAttempts, ReplayLimit
 from aex_verification.notifier import Notifier
 from aex_verification.rules.records import Policy
+from aex_verification.slow_jobs import SlowJobs
 from aex_verification.subscriptions import subscriptions as verification_subscriptions
 from aex_verification.subscriptions import timers as verification_timers
 from aex_work_publisher.deps import Deps as PublisherDeps
@@ -86,6 +87,7 @@ class Suite:
             self.verification_deps,
             notifier=Notifier(),
             in_flight=InFlightAttempts(),
+            slow_jobs=_slow_jobs_by_timer(),
             subscribers=EventSubscribers(),
             replay_limit=ReplayLimit(),
         )
@@ -120,7 +122,7 @@ class Suite:
             reviewer=SimulatedReviewer(fate),
             verifiers=verifiers,
             trials=SimulatedTrials(fate),
-            slow_limiter=ConcurrencyLimiter(3, 6, "verifications", "verifier_busy"),
+            slow_jobs=_slow_jobs_by_timer(),
             governance=SimulatedGovernance(self.governance_deps, self.governance, fate),
             awards=SimulatedAwards(self.publisher_deps, fate),
             notifier=Notifier(),
@@ -128,6 +130,11 @@ class Suite:
             policy=Policy(max_system_retries=3),
             catalog=_catalog(),
         )
+
+
+def _slow_jobs_by_timer() -> SlowJobs:
+    """Return slots without waits in memory: a task outside of any action would escape a crash."""
+    return SlowJobs(FairSlots(6, 0))
 
 
 def suites(environment: Environment) -> tuple[Suite, ...]:

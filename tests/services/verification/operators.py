@@ -1,3 +1,4 @@
+import asyncio
 import os
 import socket
 import time
@@ -10,7 +11,7 @@ from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationReject
 
 
 class Order(BaseModel):
-    do: Literal["tell", "reject", "give_up", "raise", "hang", "die", "hoard", "connect", "return_nan"]
+    do: Literal["tell", "reject", "give_up", "raise", "hang", "die", "hoard", "connect", "return_nan", "take_time"]
 
 
 async def obey(output: Order, agent_ctx: AgentContext, execution_ctx: ExecutionContext) -> Any:
@@ -40,6 +41,9 @@ async def obey(output: Order, agent_ctx: AgentContext, execution_ctx: ExecutionC
             return "open"
         case "return_nan":
             return float("nan")
+        case "take_time":
+            await asyncio.sleep(0.05)
+            return None
     raise AssertionError(output.do)
 
 

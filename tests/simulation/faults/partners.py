@@ -116,7 +116,7 @@ class SimulatedSpool:
 
     @asynccontextmanager
     async def files(
-        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], _: str = ""
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
         for each in data:
             await self._fetched(DATA_AREA, each.sha256, DataOwner.CONSUMER, each.name)

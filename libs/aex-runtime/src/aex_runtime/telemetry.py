@@ -126,6 +126,14 @@ def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanK
 
 
 @contextmanager
+def resume_trace(given: Mapping[str, str], name: str) -> Iterator[None]:
+    """Run a task of its own in a span below one that may have ended; `given` is its `current_trace`."""
+    parent = parent_of(given.get("traceparent"), given.get("tracestate"))
+    with _run_in_span(_running_tracer().start_span(name, parent, SpanKind.INTERNAL), {}):
+        yield
+
+
+@contextmanager
 def subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
     """Run the block in a span of its subject's trace, linked with the running span.
 
@@ -138,9 +146,7 @@ def subject_trace(traceparent: str | None, name: str, attributes: Attributes | N
             yield
         return
     running.add_link(of_subject)
-    tracer = contexts.get_value(_TRACER)
-    if not isinstance(tracer, trace.Tracer):
-        tracer = _UNRECORDED
+    tracer = _running_tracer()
     links = [trace.Link(of_caller)] if of_caller.is_valid else []
     with _run_in_span(tracer.start_span(name, parent, SpanKind.INTERNAL, attributes, links), {_GIVEN: True}):
         yield
@@ -189,6 +195,11 @@ def _run_in_span(span: trace.Span, values: Mapping[str, object]) -> Iterator[Non
     finally:
         contexts.detach(token)
         span.end()
+
+
+def _running_tracer() -> trace.Tracer:
+    tracer = contexts.get_value(_TRACER)
+    return tracer if isinstance(tracer, trace.Tracer) else _UNRECORDED
 
 
 def _set_values(context: Context, values: Mapping[str, object]) -> Context:

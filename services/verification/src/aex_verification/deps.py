@@ -6,7 +6,6 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.science.peer_review_port import PeerReviewer
 from aex_runtime.blobs.port import Blobs
 from aex_runtime.clock import Clock
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.ids import Ids
 from aex_runtime.quotas import UNBOUNDED, StorageBounds
 from aex_runtime.store.port import Store
@@ -15,6 +14,7 @@ from aex_verification.limits import EventSubscribers, InFlightAttempts, ReplayLi
 from aex_verification.notifier import Notifier
 from aex_verification.ports import Awards, Examiner, GovernanceClient, Grader, RawDataFiles, Trials, VerifierRunner
 from aex_verification.rules.records import Policy
+from aex_verification.slow_jobs import SlowJobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,7 @@ class Deps:
     spool: RawDataFiles
     verifiers: VerifierRunner
     trials: Trials
-    slow_limiter: ConcurrencyLimiter
-    """Bounds the event and timer handlers that wait for custom code, a named verifier or an examination."""
+    slow_jobs: SlowJobs
     governance: GovernanceClient
     awards: Awards
     notifier: Notifier

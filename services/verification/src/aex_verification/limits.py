@@ -1,27 +1,18 @@
-"""Limits of one process: slow grading, replays, attempts in flight, and streams of contract events."""
+"""Limits of one process: replays, attempts in flight, and streams of contract events."""
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from aex_runtime.errors import RateLimited, TemporarilyUnavailable
+from aex_runtime.errors import RateLimited
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.limits import ConcurrencyLimiter, TokenBuckets
 from aex_verification.notifier import Notifier
 
 _EVENTS_POLL_S = 1.0
 """Pause between reads for events that another instance has written."""
-
-
-def try_acquire_slow_slot(limiter: ConcurrencyLimiter, consumer_id: str, slot: ExitStack) -> bool:
-    """Try to acquire a slot for slow grading until `slot` is closed; return False when none is free."""
-    try:
-        slot.enter_context(limiter.acquire(consumer_id))
-    except (RateLimited, TemporarilyUnavailable):
-        return False
-    return True
 
 
 class ReplayLimit:

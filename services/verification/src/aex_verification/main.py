@@ -16,7 +16,6 @@ from aex_outcomes.lifecycle import registry
 from aex_outcomes.science.confined import ConfinedExaminer, DataLimits
 from aex_runtime.calls.http_client import LazyHttpClient, client_within
 from aex_runtime.http.app import Resource, build_app
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.service import Backends, ServiceParts, assemble
 from aex_verification.api import routes
@@ -38,6 +37,7 @@ from aex_verification.pools import (
 from aex_verification.rules.records import Policy, verification_lease
 from aex_verification.sandbox_pool import SandboxPool
 from aex_verification.settings import Settings, load_catalog, load_verifiers
+from aex_verification.slow_jobs import SlowJobs
 from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_verification.verifiers import ConfinedVerifiers
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from aex_verification.judges.model_reviewer import ModelReviewer
 
 SERVICE = "verification"
-SLOW_PER_CONSUMER, SLOW_TOTAL = 3, 6
-"""Handlers that wait for slow grading at once: fewer than handle events and fewer than fire timers, so that contracts
-without any go on."""
 
 
 class _Resources(NamedTuple):
@@ -82,6 +79,7 @@ def create_app(
         routes(deps),
         subscriptions=subscriptions(deps),
         timers=timers(deps),
+        tasks={"slow-jobs": deps.slow_jobs.run},
         resources=[_constant_resource(each) for each in resources if each is not None],
         required_parts={"workers": lambda: resources.candidates.missing},
         optional_parts={"sandbox": lambda: resources.sandbox.missing},
@@ -139,7 +137,7 @@ def _make_deps(
         reviewer=resources.reviewer,
         verifiers=ConfinedVerifiers(resources.operators, timeouts_ms, config_json),
         trials=grader,
-        slow_limiter=ConcurrencyLimiter(SLOW_PER_CONSUMER, SLOW_TOTAL, "verifications", "verifier_busy"),
+        slow_jobs=SlowJobs(),
         governance=HttpGovernance(client, settings.governance_url, tokens, breaker, parts.metrics),
         awards=HttpAwards(client, settings.work_publisher_url, tokens),
         notifier=Notifier(settings.max_waits),

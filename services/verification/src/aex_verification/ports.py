@@ -91,9 +91,12 @@ class RawDataFiles(Protocol):
     """Raw data written to files for an examination."""
 
     def files(
-        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
-        """Write the consumer's files, then the agent's, for the block. Raises `FileLost`, `SpoolUnavailable`."""
+        """Write the consumer's files, then the agent's, for the block; queues take turns.
+
+        Raises `FileLost`, `SpoolUnavailable`.
+        """
 
 
 class Examiner(Protocol):

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -26,10 +26,13 @@ from aex_models.examination import DataOwner
 from aex_models.science import DataFile
 from aex_outcomes.science.source_files import SourceFile, format_of, media_type_of
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobUnavailable
+from aex_verification.fair_slots import FairSlots
 
 DATA_AREA, ARTIFACTS_AREA = "data", "artifacts"
 AT_ONCE = 4
 """Jobs with files on the disk at once, each with at most 500 MB of the consumer and 500 MB of the agent."""
+_MAX_WAITING = 1_000
+"""More than handlers and requests ever wait."""
 _PREFIX, _UNLOCKED = "aex-spool-", ".aex-spool-new-"
 _LOCK = "lock"
 _BUSY_S = 60
@@ -58,7 +61,7 @@ class Spool:
     def __init__(self, blobs: Blobs, parent: Path | None = None, at_once: int = AT_ONCE) -> None:
         self._blobs = blobs
         self._parent = parent or Path(tempfile.gettempdir())
-        self._slots = asyncio.Semaphore(at_once)
+        self._slots = FairSlots(at_once, _MAX_WAITING)
 
     async def __aenter__(self) -> Self:
         await _in_thread(remove_leftovers, self._parent)
@@ -69,21 +72,23 @@ class Spool:
 
     @asynccontextmanager
     async def files(
-        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact]
+        self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
         """Write the consumer's files, uploaded or inline, then the agent's, for the time of the block.
 
-        Waits for a slot. Raises `FileLost` and `SpoolUnavailable`.
+        Waits for a slot, in turn with other queues. Raises `FileLost` and `SpoolUnavailable`.
         """
         if not data and not artifacts:
             yield ()
             return
-        async with self._slots, _job_folder(self._parent) as folder:
-            job = _JobFiles(self._blobs, folder)
-            with _as_unavailable():
-                files = [await job.write_consumer_file(each) for each in data]
-                files += [await job.write_artifact(each, DataOwner.AGENT) for each in artifacts]
-            yield tuple(files)
+        with ExitStack() as slot:
+            await self._slots.acquire(queue, slot)
+            async with _job_folder(self._parent) as folder:
+                job = _JobFiles(self._blobs, folder)
+                with _as_unavailable():
+                    files = [await job.write_consumer_file(each) for each in data]
+                    files += [await job.write_artifact(each, DataOwner.AGENT) for each in artifacts]
+                yield tuple(files)
 
 
 class _JobFiles:

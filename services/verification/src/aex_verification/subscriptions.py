@@ -11,7 +11,7 @@ from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.hold_decisions import apply_hold_decision
 from aex_verification.handlers.save_contract import CHECK, CONCLUDE, DEADLINE, VERIFY
-from aex_verification.handlers.verify_attempt import verify_attempt
+from aex_verification.handlers.verify_attempt import is_in_progress, verify_attempt
 from aex_verification.rules.checks import PendingCheck
 
 
@@ -46,15 +46,17 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
         await expire_contract(deps, timer.subject)
 
     async def verify(timer: Timer) -> None:
-        if timer.subject in deps.in_flight:
-            # The queue of workers may outlast the lease: wait instead of grading twice.
-            raise RetryLater(deps.policy.verification_lease, "the attempt is under way here")
+        if is_in_progress(deps, timer.subject):
+            # A slot or a worker may come after the lease: wait instead of grading twice.
+            raise RetryLater(deps.policy.lease, "the attempt waits or is under way here")
         await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
 
     async def conclude(timer: Timer) -> None:
         await conclude_contract(deps, timer.subject)
 
     async def check(timer: Timer) -> None:
+        if timer.subject in deps.slow_jobs:
+            raise RetryLater(deps.policy.lease, "the trial waits or is under way here")
         await check_work(deps, PendingCheck.model_validate(timer.payload))
 
     return {CHECK: check, DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}

@@ -1,3 +1,4 @@
+import asyncio
 import re
 from collections.abc import Iterator
 
@@ -11,7 +12,14 @@ from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_tra
 from aex_models.events import Event, WorkChecked
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.errors import Conflict
-from aex_runtime.telemetry import caller_or_subject_trace, continue_trace, current_trace, step, subject_trace
+from aex_runtime.telemetry import (
+    caller_or_subject_trace,
+    continue_trace,
+    current_trace,
+    resume_trace,
+    step,
+    subject_trace,
+)
 from aex_runtime.tracing.sdk import recording_tracers
 from aex_runtime.tracing.spans import MessageSpans, message_attributes, span_ids
 from tests.libs.runtime.background import START
@@ -125,6 +133,20 @@ def test_subject_without_a_trace_uses_the_running_one(recorded: Recorded, none: 
     with continue_trace(CALLER, None, "request", recorded.tracers), subject_trace(none, "submit output"):
         assert running_trace() == OF_CALLER
     assert recorded.names() == ["submit output", "request"]
+
+
+async def test_task_goes_on_below_a_span_that_has_ended(recorded: Recorded) -> None:
+    async def work(given: dict[str, str]) -> None:
+        await asyncio.sleep(0)
+        with resume_trace(given, "verify slow attempt"), step("inside"):
+            assert running_trace() == OWN
+
+    with continue_trace(SUBJECT, None, "process output.submitted", recorded.tracers):
+        task = asyncio.create_task(work(current_trace()))
+    await task
+    assert recorded.names() == ["process output.submitted", "inside", "verify slow attempt"]
+    before, resumed = (recorded.named(name) for name in ("process output.submitted", "verify slow attempt"))
+    assert parent_of(resumed) == format_span_id(before.get_span_context().span_id)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("caller", "expected"), [(None, OWN), (CALLER, OF_CALLER)])

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,10 +11,12 @@ from structlog.testing import capture_logs
 from aex_models.canonical import canonical_bytes
 from aex_models.events import Event, WorkSubmitted
 from aex_models.work import EvaluationRef, LintWarning, Problem
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.records import Poison, RetryLater
+from aex_verification.fair_slots import FairSlots
 from aex_verification.ports import TrialBroken
 from aex_verification.rules.checks import TrialFindings
+from aex_verification.slow_jobs import SlowJobs
+from tests.libs.runtime.http.sample import until
 from tests.parts.verification import VerificationBench, event_of
 
 CODE = "def evaluate(input, output, metadata):\n    return len(output['text']) / canary_code"
@@ -155,15 +158,22 @@ async def test_unreadable_evaluation_data_are_dead_lettered_unquoted(bench: Veri
     assert "canary" not in str(refused.value)
 
 
-async def test_trial_takes_a_slow_slot_or_is_delayed(bench: VerificationBench) -> None:
-    limiter = ConcurrencyLimiter(1, 1, "verifications", "verifier_busy")
-    bench.rewire(replace(bench.deps, slow_limiter=limiter))
-    with limiter.acquire("globex"):
+@pytest.mark.parametrize("max_waiting", [0, 64])
+async def test_trial_takes_a_slow_slot_or_waits_for_one(bench: VerificationBench, max_waiting: int) -> None:
+    slots = FairSlots(1, max_waiting)
+    bench.rewire(replace(bench.deps, slow_jobs=SlowJobs(slots)))
+    with ExitStack() as slot:
+        assert slots.try_acquire("globex", slot)
         await submit(bench)
         assert (bench.trials.requests, bench.events) == ([], [])
-    bench.trials.down = lambda: limiter.in_use != 1
+        if max_waiting:
+            await bench.pass_time(timedelta(minutes=5))  # its timer finds it waiting
+    bench.trials.down = lambda: slots.in_use != 1
+    if max_waiting:
+        await until(lambda: bool(bench.events))
+        assert await bench.timers() == []
     await bench.pass_time(timedelta(minutes=2))
-    assert (len(bench.trials.requests), limiter.in_use, checked(bench)["ok"]) == (1, 0, True)
+    assert (len(bench.trials.requests), slots.in_use, checked(bench)["ok"]) == (1, 0, True)
 
 
 async def test_broken_trial_refuses_no_work(bench: VerificationBench) -> None:

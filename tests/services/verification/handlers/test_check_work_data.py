@@ -1,3 +1,5 @@
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -6,8 +8,11 @@ import pytest
 from aex_models.canonical import canonical_bytes
 from aex_models.events import WorkSubmitted
 from aex_models.work import EvaluationRef
+from aex_verification.fair_slots import FairSlots
 from aex_verification.handlers.check_work import check_work
 from aex_verification.rules.checks import MAX_LOST, PendingCheck
+from aex_verification.slow_jobs import SlowJobs
+from tests.libs.runtime.http.sample import until
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import DMS, MEAN, TABLE, science
 
@@ -88,3 +93,14 @@ async def test_reference_and_data_are_both_tried(bench: VerificationBench) -> No
     changes = {"evaluation": {"reference": "a b"}, "success_criteria": {"criteria": [criterion]}}
     await submit(bench, TABLE.encode(), **changes)
     assert (len(bench.trials.requests), len(bench.examiner.requests)) == (1, 1)
+
+
+async def test_trial_that_waited_and_found_nothing_leaves_no_timer(bench: VerificationBench) -> None:
+    slots = FairSlots(1, 64)
+    bench.rewire(replace(bench.deps, slow_jobs=SlowJobs(slots)))
+    with ExitStack() as slot:
+        assert slots.try_acquire("globex", slot)
+        await submit(bench, TABLE.encode(), MEAN)
+        assert [timer.kind for timer in await bench.timers()] == ["check"]
+    await until(lambda: "work_1" not in bench.deps.slow_jobs)
+    assert (len(bench.examiner.requests), slots.in_use, bench.events, await bench.timers()) == (1, 0, [], [])

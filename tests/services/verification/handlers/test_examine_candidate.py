@@ -1,3 +1,4 @@
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -11,10 +12,11 @@ from aex_models.numbers import JsonFloat
 from aex_models.results import Verdict
 from aex_models.science import ReviewFailure
 from aex_outcomes.science.peer_review_port import PeerReviewer
-from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
+from aex_verification.fair_slots import FairSlots
 from aex_verification.handlers.read import render_outcome
 from aex_verification.rules.records import Policy
+from aex_verification.slow_jobs import SlowJobs
 from tests.parts.reviewing import ScriptedReviewer, accepting
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import DMS, MEAN, REVIEWED, SECRET, TABLE, claim, concluded, science, table
@@ -158,8 +160,9 @@ async def test_unpaid_science_result_shows_reasons_without_claims() -> None:
 
 
 async def test_examinations_take_slow_slots(verified: VerificationBench) -> None:
-    verified.rewire(replace(verified.deps, slow_limiter=ConcurrencyLimiter(1, 1, "verifications", "verifier_busy")))
-    with verified.deps.slow_limiter.acquire("globex"):
+    verified.rewire(replace(verified.deps, slow_jobs=SlowJobs(FairSlots(1, 0))))
+    with ExitStack() as slot:
+        assert verified.deps.slow_jobs.try_acquire("globex", slot)
         row = await claim(verified, HONEST, table())
         assert row.status is AttemptStatus.QUEUED
     await verified.pass_time(timedelta(minutes=1))

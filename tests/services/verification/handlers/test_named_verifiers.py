@@ -1,3 +1,4 @@
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,10 +9,11 @@ from aex_models.contract_events import ContractEventType
 from aex_models.governance import Action, Party
 from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
-from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_verification.fair_slots import FairSlots
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.read import load_attempt
 from aex_verification.handlers.submit_output import submit_output
+from aex_verification.slow_jobs import SlowJobs
 from tests.parts.verification import NO_KEY, VerificationBench
 from tests.services.verification.flow import (
     DULL,
@@ -99,8 +101,9 @@ async def test_verifier_input_has_no_evaluation_data() -> None:
 
 
 async def test_attempts_without_a_slot_are_delayed_uncounted(bench: VerificationBench) -> None:
-    bench.rewire(replace(bench.deps, slow_limiter=ConcurrencyLimiter(1, 1, "verifications", "verifier_busy")))
-    with bench.deps.slow_limiter.acquire("acme"):  # an endless verifier
+    bench.rewire(replace(bench.deps, slow_jobs=SlowJobs(FairSlots(1, 0))))
+    with ExitStack() as endless:
+        assert bench.deps.slow_jobs.try_acquire("acme", endless)
         row = await grade(bench, GOOD)
         await bench.pass_time(timedelta(minutes=10))
         assert (bench.verifiers.requests, row.status) == ([], AttemptStatus.QUEUED)

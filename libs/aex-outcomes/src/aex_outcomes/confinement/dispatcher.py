@@ -2,14 +2,15 @@
 
 import asyncio
 import signal
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import structlog
 
 from aex_outcomes.confinement.child import WorkerProcess
 from aex_outcomes.confinement.encoding import INLINE_BYTES
+from aex_outcomes.confinement.fair_queue import FairQueue
 from aex_outcomes.confinement.frames import BrokenFrame, JobAnswer, read_answer
 from aex_outcomes.confinement.settings import (
     ConfinementError,
@@ -20,55 +21,6 @@ from aex_outcomes.confinement.settings import (
     WorkersUnavailable,
 )
 from aex_outcomes.confinement.supervisor import PoolSpec, WorkerSupervisor, read_cpu_seconds
-
-T = TypeVar("T")
-
-
-class FairQueue(Generic[T]):
-    """A bounded queue that takes one item of each named queue in turn: a hundred jobs do not delay two."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._queues: OrderedDict[str, deque[T]] = OrderedDict()
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
-
-    @property
-    def is_full(self) -> bool:
-        """Return True when `put` would exceed the limit."""
-        return self._length >= self._limit
-
-    def put(self, queue: str, item: T) -> None:
-        """Append an item to its named queue. A new queue comes after the existing ones."""
-        self._queues.setdefault(queue, deque()).append(item)
-        self._length += 1
-
-    def take(self) -> T:
-        """Remove and return the next item. Raises `KeyError` when the queue is empty."""
-        queue, items = self._queues.popitem(last=False)
-        item = items.popleft()
-        if items:
-            self._queues[queue] = items
-        self._length -= 1
-        return item
-
-    def withdraw(self, queue: str, item: T) -> bool:
-        """Remove an item before its turn; return False when it is no longer queued."""
-        items = self._queues.get(queue)
-        if items is None or item not in items:
-            return False
-        items.remove(item)
-        if not items:
-            del self._queues[queue]
-        self._length -= 1
-        return True
-
-    def drain(self) -> list[T]:
-        """Remove and return all items."""
-        return [self.take() for _ in range(self._length)]
-
 
 _log = structlog.get_logger(__name__)
 

@@ -4,6 +4,8 @@ A work with custom code waits for its trial, however long the sandbox is away; o
 """
 
 from contextlib import ExitStack
+from datetime import timedelta
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
@@ -18,7 +20,6 @@ from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.examine_candidate import ExaminationInput, run_examination
 from aex_verification.handlers.save_contract import CHECK
-from aex_verification.limits import try_acquire_slow_slot
 from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS
 from aex_verification.rules.checks import (
@@ -34,6 +35,7 @@ from aex_verification.rules.checks import (
     warn_about_data,
 )
 from aex_verification.rules.records import SYSTEM_BACKOFF
+from aex_verification.slow_jobs import SlowJob
 
 _LOST_DATA_RETRY = 6
 """Retry number with a delay near the longest: lost data do not return in seconds."""
@@ -46,22 +48,62 @@ async def check_work(deps: Deps, pending: PendingCheck) -> None:
     Raises `RetryLater` for missing evaluation data, `Poison` for unreadable ones, and `TrialBroken`.
     """
     submitted = pending.submitted
-    if submitted.evaluation is None:
+    if submitted.work_id in deps.slow_jobs:
+        return  # a second delivery; the first one has a timer
+    blob = await _find_trial(deps, submitted)
+    if blob is None:
         return
+    with ExitStack() as slot:
+        if is_slow_trial(blob) and not deps.slow_jobs.try_acquire(submitted.consumer_id, slot):
+            await _wait_for_slot(deps, pending)
+            return
+        findings = await _try_work(deps, pending, blob)
+    if findings is not None and _is_published(submitted, findings):
+        await _publish(deps, submitted, findings)
+
+
+async def _wait_for_slot(deps: Deps, pending: PendingCheck) -> None:
+    """Have the trial wait in memory, or by its timer alone where too many wait."""
+    work_id, consumer_id = pending.submitted.work_id, pending.submitted.consumer_id
+    if not deps.slow_jobs.may_wait(consumer_id):
+        await _delay(deps, pending, "too many slow jobs wait")
+        return
+    await _set_timer(deps, pending, deps.policy.lease)
+    check, resume = partial(_check_in_turn, deps, pending), partial(_set_timer, deps, pending, timedelta())
+    deps.slow_jobs.add(SlowJob(work_id, consumer_id, "try slow work", check, resume))
+
+
+async def _check_in_turn(deps: Deps, pending: PendingCheck, slot: ExitStack) -> None:
+    """Run a trial that has waited, unless another process did; its timer restarts with its slot."""
+    submitted = pending.submitted
+    await _set_timer(deps, pending, deps.policy.verification_lease)
+    blob = await _find_trial(deps, submitted)
+    findings: TrialFindings | None = TrialFindings()
+    if blob is not None:
+        with slot:
+            findings = await _try_work(deps, pending, blob)
+    if findings is None:
+        return  # its timer has a new time
+    if _is_published(submitted, findings):
+        await _publish(deps, submitted, findings)
+    else:
+        await _cancel_timer(deps, submitted.work_id)
+
+
+async def _find_trial(deps: Deps, submitted: WorkSubmitted) -> EvaluationBlob | None:
+    """Return the data of a work whose trial is due, else None; publish the findings of an earlier trial."""
+    if submitted.evaluation is None:
+        return None
     known = await CHECKS.get(deps.store, key_of(submitted.work_id))
     if known is not None:
         await _publish(deps, submitted, known.record.findings)
-        return
+        return None
     blob = await _load_blob(deps, submitted, submitted.evaluation)
-    if not (has_criteria_trial(blob) or has_data_trial(blob)):
-        return
-    with ExitStack() as slot:
-        if is_slow_trial(blob) and not try_acquire_slow_slot(deps.slow_limiter, submitted.consumer_id, slot):
-            await _delay(deps, pending, "no slot for slow grading is free")
-            return
-        findings = await _try_work(deps, pending, blob)
-    if findings is not None and (submitted.custom_metrics or findings.warnings):
-        await _publish(deps, submitted, findings)
+    return blob if has_criteria_trial(blob) or has_data_trial(blob) else None
+
+
+def _is_published(submitted: WorkSubmitted, findings: TrialFindings) -> bool:
+    return submitted.custom_metrics or bool(findings.warnings)
 
 
 async def _load_blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -> EvaluationBlob:
@@ -126,13 +168,24 @@ async def _delay(deps: Deps, pending: PendingCheck, reason: str) -> None:
     """Retry by timer, without limit: a work is never refused or lost for the platform's fault."""
     work_id, waited = pending.submitted.work_id, pending.waited + 1
     delay = SYSTEM_BACKOFF.delay(waited, deps.ids.jitter())
-    payload = pending.model_copy(update={"waited": waited}).model_dump(mode="json")
-
-    async def wait(unit: Unit) -> None:
-        unit.set_timer(CHECK, work_id, unit.now + delay, payload)
-
-    await deps.unit_of_work.run(wait)
+    await _set_timer(deps, pending.model_copy(update={"waited": waited}), delay)
     _log.warning("work_check_delayed", work_id=work_id, reason=reason, retry_in_s=delay.total_seconds())
+
+
+async def _set_timer(deps: Deps, pending: PendingCheck, delay: timedelta) -> None:
+    payload = pending.model_dump(mode="json")
+
+    async def set_timer(unit: Unit) -> None:
+        unit.set_timer(CHECK, pending.submitted.work_id, unit.now + delay, payload)
+
+    await deps.unit_of_work.run(set_timer)
+
+
+async def _cancel_timer(deps: Deps, work_id: str) -> None:
+    async def cancel(unit: Unit) -> None:
+        unit.cancel_timer(CHECK, work_id)
+
+    await deps.unit_of_work.run(cancel)
 
 
 async def _publish(deps: Deps, submitted: WorkSubmitted, findings: TrialFindings) -> None:

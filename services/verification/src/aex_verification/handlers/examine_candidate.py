@@ -55,7 +55,7 @@ async def examine_candidate(deps: Deps, request: ExaminationInput) -> ScienceRes
 async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
     """Return what arithmetic finds. Raises `ExaminationLost`."""
     try:
-        async with deps.spool.files(request.consumer_data, request.artifacts) as files:
+        async with deps.spool.files(request.consumer_data, request.artifacts, request.consumer_id) as files:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )

@@ -5,6 +5,7 @@ Runs at least once for each attempt; a later run finds the state changed and doe
 
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
@@ -19,18 +20,21 @@ from aex_verification.handlers.conclude import conclude_attempt, conclude_contra
 from aex_verification.handlers.grade_candidate import CurrentAttempt, grade_candidate, load_current_attempt
 from aex_verification.handlers.record_grade import GradeRecorder
 from aex_verification.handlers.save_contract import VERIFY
-from aex_verification.limits import try_acquire_slow_slot
 from aex_verification.measures import VERIFICATION_SECONDS
 from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.records import SYSTEM_BACKOFF
+from aex_verification.slow_jobs import SlowJob
 
 _log = structlog.get_logger(__name__)
 
 
 async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
-    """Verify the attempt where it is still the contract's current one, then conclude where it closes."""
-    if attempt_id in deps.in_flight:
+    """Verify the attempt where it is still the contract's current one, then conclude where it closes.
+
+    A slow attempt without a free slot waits for its turn, outside of this call.
+    """
+    if is_in_progress(deps, attempt_id):
         return  # a second delivery; the first one has a timer
     with deps.in_flight.track(attempt_id):
         stored = await CONTRACTS.get(deps.store, key_of(contract_id))
@@ -39,42 +43,94 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             current = await load_current_attempt(deps, stored.record.state, attempt_id)
             with ExitStack() as slot:
-                if current.is_slow and not try_acquire_slow_slot(deps.slow_limiter, current.consumer_id, slot):
-                    await _delay(deps, current)
+                if current.is_slow and not deps.slow_jobs.try_acquire(current.consumer_id, slot):
+                    await _wait_for_slot(deps, current)
                     return
-                started = deps.clock.now()
-                grade = await grade_candidate(deps, current)
-                took_s = (deps.clock.now() - started).total_seconds()
-            recorded = await _record(deps, current, grade)
-            if recorded is not None:
-                deps.unit_of_work.measures.observe(VERIFICATION_SECONDS, took_s)
-                _log_result(recorded.state, attempt_id, grade)
-            deps.notifier.wake(attempt_id)
-            deps.subscribers.wake(contract_id)
-            if recorded is not None and recorded.state.closes and recorded.state.current_attempt == attempt_id:
-                await conclude_attempt(deps, recorded)  # all is loaded, unless its outcome rests on an earlier attempt
-                return
-        await conclude_contract(deps, contract_id)
-        deps.notifier.wake(attempt_id)  # the outcome may rest on another attempt
+                await _verify(deps, current, slot)
+        else:
+            await _conclude(deps, contract_id, attempt_id)
 
 
-async def _delay(deps: Deps, current: CurrentAttempt) -> None:
-    """Set the attempt's timer; without a slot for slow grading nothing is counted."""
+def is_in_progress(deps: Deps, attempt_id: str) -> bool:
+    """Return whether this process verifies the attempt, or has it wait for a slot."""
+    return attempt_id in deps.in_flight or attempt_id in deps.slow_jobs
+
+
+async def _verify(deps: Deps, current: CurrentAttempt, slot: ExitStack) -> None:
+    """Grade the attempt in the slot, then record the grade and conclude a closing contract without it."""
     contract_id, attempt_id = current.contract_id, current.attempt_id
+    with slot:
+        started = deps.clock.now()
+        grade = await grade_candidate(deps, current)
+        took_s = (deps.clock.now() - started).total_seconds()
+    recorded = await _record(deps, current, grade)
+    if recorded is not None:
+        deps.unit_of_work.measures.observe(VERIFICATION_SECONDS, took_s)
+        _log_result(recorded.state, attempt_id, grade)
+    deps.notifier.wake(attempt_id)
+    deps.subscribers.wake(contract_id)
+    if recorded is not None and recorded.state.closes and recorded.state.current_attempt == attempt_id:
+        await conclude_attempt(deps, recorded)  # all is loaded, unless its outcome rests on an earlier attempt
+    else:
+        await _conclude(deps, contract_id, attempt_id)
+
+
+async def _conclude(deps: Deps, contract_id: str, attempt_id: str) -> None:
+    await conclude_contract(deps, contract_id)
+    deps.notifier.wake(attempt_id)  # the outcome may rest on another attempt
+
+
+async def _wait_for_slot(deps: Deps, current: CurrentAttempt) -> None:
+    """Have the attempt wait in memory, or by its timer alone where too many wait; nothing is counted."""
+    contract_id, attempt_id = current.contract_id, current.attempt_id
+    may_wait = deps.slow_jobs.may_wait(current.consumer_id)
+    delay = await _set_timer(deps, contract_id, attempt_id, deps.policy.lease if may_wait else None)
+    if delay is None:
+        return
+    if may_wait:
+        job = SlowJob(
+            attempt_id,
+            current.consumer_id,
+            "verify slow attempt",
+            partial(_verify_in_turn, deps, contract_id, attempt_id),
+            partial(_resume, deps, contract_id, attempt_id),
+        )
+        deps.slow_jobs.add(job)
+    else:
+        ids = {"contract_id": contract_id, "attempt_id": attempt_id}
+        _log.info("verification_delayed", **ids, retry_in_s=delay.total_seconds())
+
+
+async def _verify_in_turn(deps: Deps, contract_id: str, attempt_id: str, slot: ExitStack) -> None:
+    """Verify an attempt that has waited, unless another process did; its timer restarts with its slot."""
+    if await _set_timer(deps, contract_id, attempt_id, deps.policy.verification_lease) is None:
+        return
+    with deps.in_flight.track(attempt_id):
+        stored = await CONTRACTS.get(deps.store, key_of(contract_id))
+        if stored is not None:
+            await _verify(deps, await load_current_attempt(deps, stored.record.state, attempt_id), slot)
+
+
+async def _resume(deps: Deps, contract_id: str, attempt_id: str) -> None:
+    await _set_timer(deps, contract_id, attempt_id, timedelta())
+
+
+async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timedelta | None) -> timedelta | None:
+    """Set the timer of an attempt that is still current, and return its delay; None where it is not.
+
+    Without `delay` it grows with the time that the attempt has waited.
+    """
 
     async def set_timer(unit: Unit) -> timedelta | None:
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         if stored is None or not _is_current(stored.record.state, attempt_id) or stored.record.state.closing:
             return None
         waited = (unit.now - stored.record.state.updated_at).total_seconds()
-        delay = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter())
-        unit.set_timer(VERIFY, attempt_id, unit.now + delay, {"contract_id": contract_id})
-        return delay
+        backoff = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter()) if delay is None else delay
+        unit.set_timer(VERIFY, attempt_id, unit.now + backoff, {"contract_id": contract_id})
+        return backoff
 
-    delay = await deps.unit_of_work.run(set_timer)
-    if delay is not None:
-        ids = {"contract_id": contract_id, "attempt_id": attempt_id}
-        _log.info("verification_delayed", **ids, retry_in_s=delay.total_seconds())
+    return await deps.unit_of_work.run(set_timer)
 
 
 async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentAttempt | None:

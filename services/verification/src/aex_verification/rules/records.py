@@ -119,7 +119,7 @@ class Policy:
     max_system_retries: int = 5
     """Retries after the platform's own failure, before an operator decides."""
     lease: timedelta = LEASE
-    """After this time an unfinished conclusion counts as lost and is repeated."""
+    """After this time an unfinished conclusion, or a wait for a slot, counts as lost and is repeated."""
     verification_lease: timedelta = LEASE
     """After this time an unfinished verification counts as lost and is repeated."""
     governance_check: bool = True

@@ -1,0 +1,91 @@
+"""Slots that callers get in turn, of which the last is kept for callers that hold none."""
+
+import asyncio
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from aex_outcomes.confinement.fair_queue import FairQueue
+
+
+class GaveWay(Exception):
+    """A wait that ended without a slot, because callers with fewer waits come first."""
+
+
+@dataclass(eq=False, slots=True)
+class _Wait:
+    caller: str
+    turn: "asyncio.Future[None]"
+    has_slot: bool = False
+
+
+class FairSlots:
+    """`total` slots, and at most `max_waiting` waits for them, on one event loop.
+
+    Free slots go to the waiting callers in turn. The last free one goes only to a caller that holds none: one caller
+    alone cannot delay another.
+    """
+
+    def __init__(self, total: int, max_waiting: int) -> None:
+        self._total = total
+        self._held = Counter[str]()
+        self._waiting: FairQueue[_Wait] = FairQueue(max_waiting)
+
+    @property
+    def in_use(self) -> int:
+        return self._held.total()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def may_wait(self, caller: str) -> bool:
+        """Return whether the caller may wait, perhaps in the place of one that waits more often."""
+        return self._waiting.admits(caller)
+
+    def try_acquire(self, caller: str, slot: ExitStack) -> bool:
+        """Try to hold a slot until `slot` is closed; return False when none is free for the caller."""
+        if not self._is_free_for(caller):
+            return False
+        self._held[caller] += 1
+        slot.callback(self._release, caller)
+        return True
+
+    async def acquire(self, caller: str, slot: ExitStack) -> None:
+        """Hold a slot until `slot` is closed, once it is the caller's turn. Raises `GaveWay`."""
+        if self.try_acquire(caller, slot):
+            return
+        if not self.may_wait(caller):
+            raise GaveWay
+        displaced = self._waiting.displace_newest()
+        if displaced is not None and not displaced.turn.done():
+            displaced.turn.set_exception(GaveWay())
+        wait = _Wait(caller, asyncio.get_running_loop().create_future())
+        self._waiting.put(caller, wait)
+        try:
+            await wait.turn
+        except asyncio.CancelledError:
+            self._waiting.withdraw(caller, wait)
+            if wait.has_slot:  # it was cancelled in the moment of its turn
+                self._release(caller)
+            raise
+        slot.callback(self._release, caller)
+
+    def _is_free_for(self, caller: str) -> bool:
+        free = self._total - self.in_use
+        return free > 1 or (free == 1 and not self._held[caller])
+
+    def _release(self, caller: str) -> None:
+        """Give the slot, and others that are free, to the next waits that may have one."""
+        self._held[caller] -= 1
+        if not self._held[caller]:
+            del self._held[caller]
+        while True:
+            try:
+                wait = self._waiting.take(self._is_free_for)
+            except KeyError:
+                return
+            if not wait.turn.done():  # else its task was cancelled
+                wait.has_slot = True
+                self._held[wait.caller] += 1
+                wait.turn.set_result(None)
