@@ -197,7 +197,7 @@ async def test_failed_job_is_logged_without_its_message() -> None:
     assert "canary" not in str(logs)
 
 
-async def test_job_whose_timer_cannot_be_moved_is_logged_at_the_stop() -> None:
+async def test_job_that_cannot_be_resumed_is_logged_at_the_stop() -> None:
     async def wait(_: ExitStack) -> None:
         await asyncio.Event().wait()
 
