@@ -152,13 +152,14 @@ async def finalise_or_cancel(world: "World") -> None:
         world.suite.verification_deps,
         world.suite.verification,
     )
-    if world.dice.random() < 0.5:
+    chosen = world.dice.random()
+    if chosen < 0.5:
         awaiting = _awaiting_revision(world)
         contract = world.dice.choice(awaiting) if awaiting else contract
         await retry_until_answered(
             world, service, "finalise", lambda key: finalise_contract(deps, contract.agent, contract.contract_id, key)
         )
-    elif world.dice.random() < 0.5:
+    elif chosen < 0.75:
         await retry_until_answered(
             world, service, "cancel", lambda key: cancel_contract(deps, contract.consumer, contract.contract_id, key)
         )
