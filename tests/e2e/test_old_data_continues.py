@@ -74,6 +74,17 @@ def check_settled_once(suite: Suite, name: str, contract_id: str, total: str) ->
     eventually(lambda: suite.call(CONSUMER, "work-publisher", work)["status"] == "completed" or None, f"{work} done")
 
 
+def without_new_nulls(now: Any, before: Any) -> Any:
+    """Return an answer without null fields that the earlier one did not have: later versions add some."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {
+            name: without_new_nulls(value, before.get(name))
+            for name, value in now.items()
+            if name in before or value is not None
+        }
+    return now
+
+
 def test_old_data_continue_and_every_contract_settles_once(suite: Suite, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     contracts = dict(manifest["contracts"])
@@ -91,7 +102,7 @@ def test_old_data_continue_and_every_contract_settles_once(suite: Suite, tmp_pat
         check_settled_once(suite, name, contracts[name], total="0.85")
     check_settled_once(suite, "checked", contracts["checked"], total="0.65")
     for name, before in manifest["finished"].items():
-        assert suite.read_contract(contracts[name]) == before, name
+        assert without_new_nulls(suite.read_contract(contracts[name]), before) == before, name
     assert [each["service"] for each in json.loads(suite.aex("deadletters", "list", "--json"))] == ["settlement"]
     suite.wait_until_audited()
     settled = suite.call(FINANCE, "settlement", "/v1/settlements?limit=200")["items"]
