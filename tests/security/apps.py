@@ -24,7 +24,8 @@ from tests.security.matrix import ROLES, Route
 from tests.security.probing import Ask, bearer, request_of
 
 
-def _app_of(service: str, data_dir: Path, backends: Backends | None = None) -> FastAPI:
+def app_of(service: str, data_dir: Path, backends: Backends | None = None) -> FastAPI:
+    """Create the application of a service."""
     settings = import_module(f"{MODULES[service]}.settings").Settings(data_dir=data_dir)
     app: FastAPI = import_module(f"{MODULES[service]}.main").create_app(settings, backends)
     return app
@@ -40,7 +41,7 @@ def _guards_of(service: str, app: FastAPI) -> Iterator[tuple[Route, Allow | None
 
 
 def all_guards(data_dir: Path) -> dict[Route, Allow | None]:
-    return {route: guard for service in MODULES for route, guard in _guards_of(service, _app_of(service, data_dir))}
+    return {route: guard for service in MODULES for route, guard in _guards_of(service, app_of(service, data_dir))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def in_process(data_dir: Path) -> Iterator[InProcess]:
     settings = RuntimeSettings(data_dir=data_dir)
     backends = {service: open_backends(settings, service) for service in MODULES}
     with asyncio.Runner() as runner, capture_logs():
-        yield InProcess({service: _app_of(service, data_dir, each) for service, each in backends.items()}, runner)
+        yield InProcess({service: app_of(service, data_dir, each) for service, each in backends.items()}, runner)
         for each in backends.values():
             runner.run(each.bus.close())
             runner.run(each.store.close())

@@ -4,16 +4,16 @@ from typing import Annotated, Any
 
 import httpx
 import pytest
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.pagination import PageRequest, page_request
-from aex_runtime.http.routing import service_router
+from aex_runtime.http.routing import QueryNames, service_router
 from tests.libs.runtime.http.sample import sample
 
 
-def _strict_routes(into: APIRouter) -> None:
-    router = service_router(prefix="/v1/strict", strict_query=True)
+def _routes(into: APIRouter) -> None:
+    router = service_router(prefix="/v1/strict")
 
     @router.get("/many")
     async def many(
@@ -24,6 +24,14 @@ def _strict_routes(into: APIRouter) -> None:
     ) -> dict[str, Any]:
         return {"colours": colours, "from": first_day}
 
+    @router.get("/read", dependencies=[Depends(QueryNames("colour"))])
+    async def read(request: Request, _: Annotated[Principal, Depends(Allow(*ANYONE))]) -> dict[str, Any]:
+        return dict(request.query_params)
+
+    @router.post("/none")
+    async def post_none(body: dict[str, str], _: Annotated[Principal, Depends(Allow(*ANYONE))]) -> dict[str, Any]:
+        return body
+
     @router.get("/none")
     async def none(_: Annotated[Principal, Depends(Allow(*ANYONE))]) -> dict[str, Any]:
         return {}
@@ -33,7 +41,7 @@ def _strict_routes(into: APIRouter) -> None:
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    async with sample(tmp_path / "data", extra=_strict_routes).client() as opened:
+    async with sample(tmp_path / "data", extra=_routes).client() as opened:
         yield opened
 
 
@@ -78,5 +86,19 @@ async def test_caller_is_authenticated_before_the_query(client: httpx.AsyncClien
     assert (await client.get("/v1/strict/none?x=1", headers={"Authorization": ""})).status_code == 401
 
 
-async def test_lenient_routes_ignore_unknown_parameters(client: httpx.AsyncClient) -> None:
-    assert (await client.get("/v1/notes?shape=round&colour=a&colour=b")).status_code == 200
+async def test_parameters_that_a_route_reads_by_itself_are_known(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/v1/strict/read?colour=red")).json() == {"colour": "red"}
+    assert await problems(client, "/v1/strict/read?colour=a&colour=b&shape=x") == [
+        ("query/colour", "repeated_parameter"),
+        ("query/shape", "unknown_parameter"),
+    ]
+
+
+async def test_query_is_checked_before_the_body(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/strict/none?x=1", content=b"{")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_parameter")
+
+
+async def test_misspelt_parameter_gets_a_suggestion(client: httpx.AsyncClient) -> None:
+    detail = (await client.get("/v1/strict/many?Limits=3")).json()["detail"]
+    assert detail.endswith("are colours, cursor, from, limit; did you mean limit?")

@@ -15,6 +15,7 @@ from aex_models.work import Problem
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import InvalidRequest, NotFound, RateLimited
 from aex_runtime.http.app import build_app
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.pages.errors import page_router
@@ -84,7 +85,7 @@ def built_site(data_dir: Path) -> Visited:
 
 def _routes(site: Site, saved: list[str]) -> APIRouter:
     router = page_router()
-    router.routes += site_routes(site).routes
+    router.routes += site_routes(site, QueryNames("text")).routes
     guard, finance = AllowSession(site), Depends(AllowSession(site, Audience.FINANCE))
 
     @router.get("/notes")

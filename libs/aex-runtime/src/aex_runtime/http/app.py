@@ -82,6 +82,7 @@ def _create_app(parts: ServiceParts, lifespan: Callable[[FastAPI], AbstractAsync
         version=parts.version,
         lifespan=lifespan,
         docs_url=None,
+        openapi_url=None,  # `docs_routes` serves it
         redoc_url=None,
         redirect_slashes=False,
         telemetry={
@@ -121,8 +122,6 @@ async def _lifespan(
 def _check_guards(app: FastAPI) -> None:
     for context in iter_route_contexts(app.routes):
         route = context.original_route
-        if context.path == app.openapi_url:
-            continue
         name = f"{sorted(context.methods or ())} {context.path}"
         if not isinstance(route, ServiceRoute):
             raise UnguardedRoute(f"{name}: declare it on a router from aex_runtime.http.routing.service_router()")

@@ -4,9 +4,9 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from aex_runtime.http.problems import ProblemDetails
 from aex_runtime.http.routing import Public, ServiceRoute
@@ -66,9 +66,13 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def docs_routes() -> APIRouter:
-    """Return the routes of the documentation page and of its files."""
+    """Return the routes of the documentation page, of its files and of the OpenAPI document."""
     public = Depends(Public("documentation holds no data"))
     router = APIRouter(route_class=ServiceRoute, include_in_schema=False, dependencies=[public])
+
+    @router.get("/openapi.json")
+    async def document(request: Request) -> JSONResponse:
+        return JSONResponse(request.app.openapi())
 
     @router.get("/docs")
     async def page() -> HTMLResponse:

@@ -10,6 +10,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.params import Form
 from fastapi.routing import APIRoute
 
+from aex_models.validation_messages import format_suggestion
 from aex_models.work import Problem
 from aex_runtime.errors import Unprocessable, summarize_problems
 from aex_runtime.http.auth import Allow, Principal
@@ -34,17 +35,27 @@ class Public:
         """Admit every caller."""
 
 
-class ServiceRoute(APIRoute):
-    """Route that authenticates its caller before it reads the body, which is strict JSON."""
+class QueryNames:
+    """Marker of query parameters that a route reads by itself: `Depends(QueryNames("next", "ended"))`."""
 
-    strict_query = False
-    """True if unknown and repeated query parameters are refused; else they are ignored."""
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    async def __call__(self) -> None:
+        """Accept these parameters."""
+
+
+class ServiceRoute(APIRoute):
+    """Route that authenticates its caller before it reads the body, which is strict JSON.
+
+    Unknown and repeated query parameters are refused, so that no filter is ignored.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         reads_json = self.body_field is not None and not isinstance(self.body_field.field_info, Form)
         allow = find_dependency(self, Allow)
-        parameters = _query_parameters(self.dependant) if self.strict_query else None
+        parameters = _query_parameters(self.dependant)
 
         async def handle_strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
@@ -52,8 +63,7 @@ class ServiceRoute(APIRoute):
             if allow is not None:
                 principal = await allow(strict)
                 structlog.contextvars.bind_contextvars(principal=principal.id, role=principal.role.value)
-            if parameters is not None:
-                _check_query_parameters(strict, parameters)
+            _check_query_parameters(strict, parameters)
             with strict.reserve_memory(_caller(strict)):
                 if reads_json:
                     await strict.load()
@@ -62,16 +72,9 @@ class ServiceRoute(APIRoute):
         return handle_strictly
 
 
-class StrictQueryRoute(ServiceRoute):
-    """Route that refuses unknown and repeated query parameters, so that no filter is ignored."""
-
-    strict_query = True
-
-
-def service_router(prefix: str = "", tags: list[str | Enum] | None = None, *, strict_query: bool = False) -> APIRouter:
-    """Return a router for a service's routes, of `StrictQueryRoute`s with `strict_query`."""
-    route = StrictQueryRoute if strict_query else ServiceRoute
-    return APIRouter(prefix=prefix, tags=tags, route_class=route, responses=problem_responses())
+def service_router(prefix: str = "", tags: list[str | Enum] | None = None) -> APIRouter:
+    """Return a router for a service's routes."""
+    return APIRouter(prefix=prefix, tags=tags, route_class=ServiceRoute, responses=problem_responses())
 
 
 def join_routers(*routers: APIRouter) -> APIRouter:
@@ -107,11 +110,12 @@ def _bind_subject(request: Request) -> None:
 
 def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:
     """Return the query parameters of a route and its dependencies; true for those that may be repeated."""
-    return {
-        parameter.alias: _is_list(parameter.field_info.annotation)
-        for each in (dependant, *_dependencies(dependant))
-        for parameter in each.query_params
-    }
+    known = dict[str, bool]()
+    for each in (dependant, *_dependencies(dependant)):
+        if isinstance(each.call, QueryNames):
+            known.update(dict.fromkeys(each.call.names, False))
+        known.update((declared.alias, _is_list(declared.field_info.annotation)) for declared in each.query_params)
+    return known
 
 
 def _check_query_parameters(request: Request, allowed: Mapping[str, bool]) -> None:
@@ -127,7 +131,7 @@ def _parameter_problem(name: str, times: int, allowed: Mapping[str, bool]) -> Pr
     label = name if len(name) <= _MAX_NAME_CHARS else f"{name[:_MAX_NAME_CHARS]}…"
     if name not in allowed:
         known = f"those of this route are {', '.join(sorted(allowed))}" if allowed else "this route takes none"
-        message = f"there is no query parameter {label}: {known}"
+        message = f"there is no query parameter {label}: {known}{format_suggestion(name, sorted(allowed))}"
         return Problem(path=f"query/{label}", code="unknown_parameter", message=message)
     if times > 1 and not allowed[name]:
         message = f"the query parameter {label} occurs {times} times: send it once"

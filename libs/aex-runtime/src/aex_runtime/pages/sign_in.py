@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from aex_runtime.errors import DomainError, Forbidden, InvalidRequest, NotFound, Unauthenticated
-from aex_runtime.http.auth import admit
+from aex_runtime.http.auth import Principal, admit
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.forms import read_form
 from aex_runtime.pages.responses import path_with_query, redirect_to, render_page, safe_target
@@ -30,8 +31,11 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 _SESSION_ENDED = "Your session has ended. Sign in to continue."
 
 
-def site_routes(site: Site) -> APIRouter:
-    """Return the routes of sign-in, sign-out, static files and the first page; a service adds its own."""
+def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
+    """Return the routes of sign-in, sign-out, static files and the first page; a service adds its own.
+
+    `first_page` names the query parameters of the page at the prefix.
+    """
     router = page_router()
     _sign_in_routes(router, site)
     public = Depends(PublicPage(site, "files hold no data"))
@@ -49,26 +53,37 @@ def site_routes(site: Site) -> APIRouter:
             raise NotFound("no_such_file", "there is no such file")
         return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _IMMUTABLE})
 
-    @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site))])
-    async def first_page(request: Request) -> Response:
+    @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site)), Depends(first_page)])
+    async def redirect_to_first_page(request: Request) -> Response:
         return redirect_to(path_with_query(site.prefix, request))
 
     return router
+
+
+class AllowNoPage(AllowSession):
+    """Guard of unknown paths: a caller with a session learns that there is no page, whatever the query."""
+
+    async def __call__(self, request: Request) -> Principal:
+        """Raise `NotFound`, and as `AllowSession` does."""
+        await super().__call__(request)
+        raise NotFound("no_such_page", "there is no such page")
 
 
 def missing_page_route(site: Site) -> APIRouter:
     """Return the route of unknown paths below the prefix; it is declared last."""
     router = page_router()
 
-    @router.get(f"{site.prefix}/{{rest:path}}", dependencies=[Depends(AllowSession(site))])
-    async def missing() -> Response:
-        raise NotFound("no_such_page", "there is no such page")
+    @router.get(f"{site.prefix}/{{rest:path}}", dependencies=[Depends(AllowNoPage(site))])
+    async def missing() -> None:
+        """Document the path: the guard never admits a caller."""
 
     return router
 
 
 def _sign_in_routes(router: APIRouter, site: Site) -> None:
-    @router.get(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in"))])
+    query = Depends(QueryNames("next", "ended"))
+
+    @router.get(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in")), query])
     async def sign_in_page(request: Request) -> Response:
         target = safe_target(site, request.query_params.get("next"))
         try:

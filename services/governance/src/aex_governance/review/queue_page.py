@@ -17,6 +17,7 @@ from aex_models.governance import Flag, HoldCause, HoldStatus, Severity
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest, summarize_problems
 from aex_runtime.http.pagination import PageRequest, page_request
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.pages.responses import query_without_cursor, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
@@ -28,11 +29,14 @@ _FILTERS = {
 }
 
 
+FIRST_PAGE_QUERY = QueryNames(*_FILTERS, "limit", "cursor")
+
+
 def queue_page(router: APIRouter, site: Site, deps: Deps) -> None:
     """Declare the page, and the count in it that the browser refreshes."""
     guard = Depends(AllowSession(site))
 
-    @router.get(site.prefix, dependencies=[guard])
+    @router.get(site.prefix, dependencies=[guard, Depends(FIRST_PAGE_QUERY)])
     async def get_queue(request: Request, paging: Annotated[PageRequest, Depends(page_request)]) -> Response:
         return await _queue(site, deps, request, paging)
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from aex_governance.deps import Deps
 from aex_governance.review.figures import Figure, figure
 from aex_governance.review.hold_page import hold_page
-from aex_governance.review.queue_page import queue_page
+from aex_governance.review.queue_page import FIRST_PAGE_QUERY, queue_page
 from aex_governance.review.words import SEVERITIES
 from aex_governance.rules.table import RULES
 from aex_models.audiences import Audience
@@ -61,7 +61,7 @@ def review_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
     """Return every page below `/review`."""
     site = review_site(parts)
     router = page_router()
-    router.routes += site_routes(site).routes
+    router.routes += site_routes(site, FIRST_PAGE_QUERY).routes
     queue_page(router, site, deps)
     hold_page(router, site, deps)
     rules_page(router, site, deps)

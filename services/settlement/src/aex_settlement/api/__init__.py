@@ -12,7 +12,7 @@ __all__ = ["routes"]
 
 def routes(deps: Deps) -> APIRouter:
     """Return every route of the service."""
-    router = service_router(prefix="/v1", tags=["settlement"], strict_query=True)
+    router = service_router(prefix="/v1", tags=["settlement"])
     export_routes(router, deps)  # before {contract_id}, which would match `export`
     settlement_routes(router, deps)
     correction_routes(router, deps)

@@ -11,11 +11,12 @@ from aex_models.audiences import Audience
 from aex_models.money import from_micros
 from aex_models.settlement import AccountBalance, AccountEntry, Posting
 from aex_runtime.http.pagination import PageRequest, page_request
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.responses import query_without_cursor, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
-from aex_settlement.dashboard.filters import parse_filter, presets
+from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_ledger import list_entries, read_account, read_account_days, read_trial_balance
 from aex_settlement.rules.projections import DayBalance
@@ -77,7 +78,7 @@ def posting_row(posting: P) -> PostingRow[P]:
 def accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
     finance = Depends(AllowSession(site, Audience.FINANCE))
 
-    @router.get(f"{site.prefix}/accounts", dependencies=[finance])
+    @router.get(f"{site.prefix}/accounts", dependencies=[finance, Depends(QueryNames("as_of", "account"))])
     async def get_accounts(request: Request) -> Response:
         as_of = request.query_params.get("as_of", "").strip()
         search = request.query_params.get("account", "").strip()[:_MAX_SEARCH]
@@ -96,7 +97,7 @@ def accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
 def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
     guard = AllowSession(site)
 
-    @router.get(f"{site.prefix}/accounts/{{account_id:path}}")
+    @router.get(f"{site.prefix}/accounts/{{account_id:path}}", dependencies=[Depends(QueryNames(*FILTER_NAMES))])
     async def get_account(
         request: Request,
         reader: Annotated[Principal, Depends(guard)],

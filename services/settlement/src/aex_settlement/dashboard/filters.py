@@ -23,6 +23,7 @@ _RULES = {
     "status": (_STATUS, f"must be one of {', '.join(SettlementStatus)}"),
 }
 _ADDRESS = {"first_day": "from", "last_day": "to"}
+FILTER_NAMES = ("from", "to", *_RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def parse_filter(query: Mapping[str, str], today: date) -> PageFilter:
 
     Raises `InvalidRequest` with every wrong field.
     """
-    texts = {name: query.get(name, "").strip() or None for name in ("from", "to", *_RULES)}
+    texts = {name: query.get(name, "").strip() or None for name in FILTER_NAMES}
     problems = [
         Problem(path=f"query/{name}", code="invalid_filter", message=f"{name} {hint}")
         for name, (pattern, hint) in _RULES.items()

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from aex_models.audiences import Audience
 from aex_models.settlement import SettlementStatus
 from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.http.streaming import Download
 from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.errors import page_router
@@ -18,7 +19,7 @@ from aex_runtime.pages.sign_in import missing_page_route, site_routes
 from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import ServiceParts
 from aex_settlement.dashboard.accounts import account_page, accounts_page
-from aex_settlement.dashboard.filters import parse_filter, presets
+from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
 from aex_settlement.dashboard.overview import build_overview, groups_for
 from aex_settlement.dashboard.settlement import settlement_page, settlements_page
 from aex_settlement.deps import Deps
@@ -31,6 +32,7 @@ from aex_settlement.rules.settlements import READERS, SettlementFilter, own_dime
 PREFIX = "/dashboard"
 MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 4, 1
 """Concurrent exports of one process's dashboard; the API's have a limit of their own."""
+_QUERY = QueryNames(*FILTER_NAMES)
 _PARTIES = frozenset({Audience.CONSUMER, Audience.AGENT})
 
 
@@ -38,7 +40,7 @@ def dashboard_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
     """Return every page below `/dashboard`."""
     site = dashboard_site(parts)
     router = page_router()
-    router.routes += site_routes(site).routes
+    router.routes += site_routes(site, _QUERY).routes
     overview_page(router, site, deps)
     export_page(router, site, deps)
     for add_page in (settlements_page, settlement_page, accounts_page, account_page):
@@ -67,7 +69,7 @@ def overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int = MAX
     """Add the page. Groups of more than `max_rows` rows are not ranked."""
     guard = AllowSession(site)
 
-    @router.get(site.prefix)
+    @router.get(site.prefix, dependencies=[Depends(_QUERY)])
     async def get_overview(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:
         today = deps.clock.now().date()
         selection = parse_filter(request.query_params, today)
@@ -88,7 +90,7 @@ def export_page(router: APIRouter, site: Site, deps: Deps) -> None:
     guard = AllowSession(site)
     limiter = ConcurrencyLimiter(MAX_OF_ONE, MAX_OF_ALL, "exports", "too_many_exports", reserved=KEPT_FOR_FINANCE)
 
-    @router.get(f"{site.prefix}/export")
+    @router.get(f"{site.prefix}/export", dependencies=[Depends(_QUERY)])
     async def get_export(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:
         selection = parse_filter(request.query_params, deps.clock.now().date())
         status = None if selection.status is None else SettlementStatus(selection.status)

@@ -12,12 +12,13 @@ from aex_models.audiences import project
 from aex_models.money import ZERO
 from aex_models.settlement import LedgerTransaction, Settlement
 from aex_runtime.http.pagination import PageRequest, page_body, page_request
+from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.responses import query_without_cursor, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.accounts import posting_row
-from aex_settlement.dashboard.filters import parse_filter, presets
+from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement, read_transactions
 from aex_settlement.repository.ledger import FILTERS
@@ -84,7 +85,7 @@ def _transaction_row(transaction: LedgerTransaction, reader: Principal) -> Row:
 def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
     guard = AllowSession(site)
 
-    @router.get(f"{site.prefix}/settlements")
+    @router.get(f"{site.prefix}/settlements", dependencies=[Depends(QueryNames(*FILTER_NAMES))])
     async def get_settlements(
         request: Request,
         reader: Annotated[Principal, Depends(guard)],
