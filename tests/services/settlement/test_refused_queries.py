@@ -61,5 +61,12 @@ async def test_repeated_group_is_a_pair_of_groups(counter: Counter) -> None:
     assert [(row["agent"], row["day"]) for row in found["rows"]] == [("bot", "2025-03-01")]
 
 
-async def test_pages_ignore_unknown_parameters(counter: Counter) -> None:
-    assert (await counter.ask(FINANCE, "/dashboard", utm="x")).status_code == 200
+@pytest.mark.parametrize("path", ["/dashboard", "/dashboard/", "/dashboard/accounts", "/dashboard/settlements"])
+async def test_pages_refuse_unknown_parameters_with_a_page(counter: Counter, path: str) -> None:
+    answer = await counter.ask(FINANCE, path, agnet="x")
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "text/html; charset=utf-8")
+    assert "there is no query parameter agnet" in answer.text
+
+
+async def test_unknown_page_is_not_found_whatever_the_query(counter: Counter) -> None:
+    assert (await counter.ask(FINANCE, "/dashboard/nowhere", agnet="x")).status_code == 404

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message
 from aex_models.audiences import Audience
 from aex_runtime.clock import Clock
 from aex_runtime.http.body import MemoryBudget
+from aex_runtime.http.large_pages import LargePages
 from aex_runtime.http.limits import RateBounds, RateLimits
 from aex_runtime.http.problems import add_problem_handlers
 from aex_runtime.http.streaming import OpenStreams
@@ -41,6 +42,7 @@ def application(bench: VerificationBench, lasts: timedelta = timedelta(hours=1))
     add_problem_handlers(app)
     app.state.verifier = TokensWithAnEnd(bench.clock, lasts)
     app.state.cursor_key, app.state.in_flight, app.state.open_streams = b"key", set(), OpenStreams()
+    app.state.large_pages = LargePages()
     app.state.rate_limits, app.state.memory_budget = RateLimits(RateBounds(), time.monotonic), MemoryBudget()
     return app
 

@@ -13,9 +13,10 @@ from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.rules.table import RULES
 from aex_models.audiences import project
 from aex_models.frozen import Identifier
-from aex_models.governance import HoldDecision, HoldStatus, Rule, ValidationRequest
+from aex_models.governance import HoldCause, HoldDecision, HoldStatus, Rule, ValidationRequest
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.listing import page_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 
@@ -62,11 +63,23 @@ def _validation_routes(router: APIRouter, deps: Deps) -> None:
 
 
 def _hold_routes(router: APIRouter, deps: Deps) -> None:
-    @router.get("/holds", summary="Held outcomes, newest first")
+    @router.get("/holds", summary="Held outcomes, newest first", response_model=Json)
     async def holds(
-        reader: Operator, paging: Paging, status: HoldStatus | None = None, contract_id: Identifier | None = None
-    ) -> Json:
-        return await list_holds(deps, reader, paging, status, contract_id)
+        reader: Operator,
+        paging: Paging,
+        status: HoldStatus | None = None,
+        contract_id: Identifier | None = None,
+        agent_id: Identifier | None = None,
+        consumer_id: Identifier | None = None,
+        cause: HoldCause | None = None,
+    ) -> Response:
+        """Return held outcomes, of one status and contract if these are given.
+
+        At most two of the filters `agent_id`, `consumer_id` and `cause` at once. A page ends at `limit` items, and at
+        1 MB of stored records, with at least one.
+        """
+        filters = {"agent_id": agent_id, "consumer_id": consumer_id, "cause": cause}
+        return page_response(await list_holds(deps, reader, paging, status, contract_id, filters))
 
     @router.get("/holds/{hold_id}", summary="One hold")
     async def one_hold(hold_id: str, reader: Operator) -> Json:
@@ -92,5 +105,5 @@ def _profile_routes(router: APIRouter, deps: Deps) -> None:
         """
         after = None if paging.after is None else str(paging.after[0])
         found = await read_profile(deps, reader, agent_id, after, paging.limit)
-        next_cursor = None if found.after is None else paging.codec.encode((found.after, ""))
+        next_cursor = paging.cursor(None if found.after is None else (found.after, ""))
         return {**project(found.profile, reader.role), "next_cursor": next_cursor}

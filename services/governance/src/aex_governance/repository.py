@@ -6,6 +6,7 @@ read, and a rebuild may write another. A mark moves in the transaction that fold
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from collections.abc import Collection as Container
+from itertools import combinations
 from typing import Any
 
 from aex_governance.rules.projection_documents import (
@@ -44,6 +45,10 @@ class HoldTrace(Frozen):
     """W3C trace context of the hold's opening."""
 
 
+FILTERS = ("agent_id", "consumer_id", "cause")
+"""Fields by which holds are listed, at most two at once (`check_filters`)."""
+
+
 def hold_id_of(attempt_id: str) -> str:
     """Return the hold id of an attempt: a repeated event opens no second hold."""
     return f"hold_{sha256_hex(attempt_id.encode())[:32]}"
@@ -62,8 +67,8 @@ def _times(hold: Hold | HoldOfRule) -> dict[str, Any]:
 
 
 def _hold_index(hold: Hold) -> dict[str, Any]:
-    named = {"cause": hold.cause.value, "contract_id": hold.contract_id, "agent_id": hold.agent_id}
-    return {"status": hold.status.value, **named, **_times(hold)}
+    named = {name: getattr(hold, name) for name in ("contract_id", *FILTERS)}
+    return {"status": hold.status.value, **named, "cause": hold.cause.value, **_times(hold)}
 
 
 def _rule_index(entry: HoldOfRule) -> dict[str, Any]:
@@ -77,18 +82,16 @@ def _queue_indexes(*equal: str) -> Iterator[Index]:
         yield Index(names, "decided_at", "desc")
 
 
+def _list_indexes() -> Iterator[Index]:
+    """Yield the indexes of lists, newest first: by at most two filters, and by status or not."""
+    filtered = (equal for size in range(3) for equal in combinations(FILTERS, size))
+    for equal in (*filtered, ("contract_id",)):
+        yield Index(equal, "held_at", "desc")
+        yield Index((*equal, "status"), "held_at", "desc")
+
+
 HOLDS = Table(
-    Collection(
-        "governance-holds",
-        (
-            Index((), "held_at", "desc"),
-            Index(("status",), "held_at", "desc"),
-            Index(("contract_id",), "held_at", "desc"),
-            Index(("contract_id", "status"), "held_at", "desc"),
-            Index(("agent_id",), "held_at", "desc"),
-            *_queue_indexes(),
-        ),
-    ),
+    Collection("governance-holds", (*_list_indexes(), *_queue_indexes())),
     Hold,
     _hold_index,
 )

@@ -13,7 +13,10 @@ from aex_runtime.store.port import Collection, Index, key_of
 from aex_runtime.store.table import Table
 from aex_verification.rules.candidates import ArtifactUse
 from aex_verification.rules.checks import WorkCheckRecord
+from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow, FinalResult
+
+PARTIES = ("agent_id", "consumer_id")
 
 _PARTIES = (
     Index(("agent_id",), "created_at", "desc"),
@@ -25,26 +28,40 @@ _PARTIES_OLDEST_FIRST = tuple(Index(index.equal, index.order) for index in _PART
 
 _PARTIES_BY_STATUS = tuple(Index((*index.equal, "status"), index.order, index.direction) for index in _PARTIES)
 
+_BY_WORK = tuple(Index((*index.equal, "work_id"), index.order, index.direction) for index in _PARTIES)
+"""A work has one contract: what else a list asks for is compared with its record."""
+
+_BY_DOMAIN = tuple(
+    Index((*equal, "domain"), "created_at", "desc") for equal in ((), ("agent_id",), ("consumer_id",), PARTIES)
+)
+
 
 def _contract_index(row: ContractRow) -> dict[str, Any]:
     return {
         "agent_id": row.agent_id,
         "consumer_id": row.consumer_id,
+        "work_id": row.work_id,
         "status": row.state.status.value,
         "created_at": epoch_micros(row.awarded_at),
     }
 
 
+IS_PAID = "is_paid"
+"""Field of outcomes without an index: who only asks this need not load an output of megabytes."""
+
+
 def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
-    parties = {"agent_id": record.agent_id, "consumer_id": record.consumer_id}
-    return parties | {"created_at": epoch_micros(record.created_at)}
+    named = {name: getattr(record, name) for name in (*PARTIES, "work_id", "domain")}
+    return named | {IS_PAID: is_paid_for(record), "created_at": epoch_micros(record.created_at)}
 
 
 def event_key(contract_id: str, seq: int) -> str:
     return f"{key_of(contract_id)}-{seq:06d}"
 
 
-CONTRACTS = Table(Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS), ContractRow, _contract_index)
+CONTRACTS = Table(
+    Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS + _BY_WORK), ContractRow, _contract_index
+)
 AWARDS = Table(Collection("verification-awards"), ContractAwarded)
 ATTEMPTS = Table(
     Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)),
@@ -54,7 +71,14 @@ ATTEMPTS = Table(
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
 """Results of named verifiers, under the key of the attempt."""
-OUTCOMES = Table(Collection("verification-outcomes", _PARTIES + _PARTIES_OLDEST_FIRST), OutcomeRecord, _outcome_index)
+OUTCOMES = Table(
+    Collection(
+        "verification-outcomes",
+        (*_PARTIES, Index(PARTIES, "created_at", "desc"), *_PARTIES_OLDEST_FIRST, *_BY_WORK, *_BY_DOMAIN),
+    ),
+    OutcomeRecord,
+    _outcome_index,
+)
 EVENTS = Table(
     Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)),
     ContractEvent,

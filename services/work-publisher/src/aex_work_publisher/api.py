@@ -14,7 +14,8 @@ from aex_runtime.artifacts import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.body import DocumentedBody, body_bytes
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
-from aex_runtime.http.pagination import PageRequest, page_body, page_request
+from aex_runtime.http.listing import page_response
+from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.problems import criteria_responses
 from aex_runtime.http.routing import join_routers, service_router
 from aex_runtime.tracing.spans import CONTRACT_TRACE
@@ -78,11 +79,9 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         return project(await validate_work(deps, consumer, Submitted(body, size)), consumer.role)
 
     @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
-    async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Json:
+    async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Response:
         """Return a consumer's own works, or an agent's and the open ones, without evaluation data."""
-        found = await list_works(deps, reader, status, paging)
-        items = [project(each.work, reader.role) for each in found.records]
-        return page_body([_without_secrets(item) for item in items], found.after, paging)
+        return page_response(await list_works(deps, reader, status, paging))
 
     @router.get("/work/{work_id}", summary="One work", responses={200: {"model": CheckedWork}})
     async def get_one_work(work_id: str, reader: Reader) -> Json:
@@ -124,8 +123,3 @@ async def _award(deps: Deps, party: Principal, effect: Effect, response: Respons
     # No Location: only services read the award; its parties follow the contract in verification.
     response.headers.update(effect.headers)
     return project(await get_award(deps, party, effect.resource_id), party.role)
-
-
-def _without_secrets(item: Json) -> Json:
-    """Remove fields whose secrets the list does not load: they would look empty or incomplete."""
-    return {name: value for name, value in item.items() if name not in {"evaluation", "science"}}

@@ -1,8 +1,6 @@
 """Collections of work-publisher, and the blobs of evaluation data."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award
@@ -11,7 +9,7 @@ from aex_runtime.artifacts import uploads_table
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.clock import epoch_micros
 from aex_runtime.quotas import quotas_table
-from aex_runtime.store.port import Collection, Fields, Index, Scalar, Store, key_of
+from aex_runtime.store.port import Collection, Fields, Index, Store, key_of
 from aex_runtime.store.table import Stored, Table
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.rules.records import WorkRecord
@@ -23,7 +21,8 @@ class EvaluationLost(Exception):
 
 EVALUATION_AREA = "evaluation"
 DATA_AREA = "data"
-_ORDER = "created_at"
+ORDER = "created_at"
+"""The order of lists of works."""
 _ID = re.compile(r"[a-z]{1,8}_[0-9a-f]{32}", re.ASCII)
 
 
@@ -32,7 +31,7 @@ def _work_fields(record: WorkRecord) -> Fields:
         "consumer_id": record.consumer.id,
         "agent_id": record.agent_id,
         "status": record.status.value,
-        _ORDER: epoch_micros(record.work.created_at),
+        ORDER: epoch_micros(record.work.created_at),
     }
 
 
@@ -40,7 +39,7 @@ WORKS = Table(
     Collection(
         "work-publisher-works",
         tuple(
-            Index(tuple(equal.split()), _ORDER, "desc")
+            Index(tuple(equal.split()), ORDER, "desc")
             for equal in ("consumer_id", "consumer_id status", "agent_id", "agent_id status", "status")
         ),
     ),
@@ -85,29 +84,6 @@ async def find_award(store: Store, contract_id: str) -> Award | None:
 def insert_award(unit: Unit, award: Award) -> None:
     """Write an award. It is never changed."""
     unit.create(AWARDS, key_of(award.contract_id), award)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredWorks:
-    """A page of works, newest first. `after`: the position of the last if more follow."""
-
-    records: tuple[WorkRecord, ...]
-    after: tuple[Scalar, str] | None
-
-
-async def find_works(store: Store, sets: Sequence[Fields], after: tuple[Scalar, str] | None, limit: int) -> StoredWorks:
-    """At most `limit` works of the union of the sets, newest first."""
-    found: dict[str, Stored[WorkRecord]] = {}
-    for equal in sets:  # a work that moves from one set to the next between two queries is found twice
-        page = await WORKS.find(store, equal, _ORDER, "desc", after=after, limit=limit + 1)
-        found.update((stored.document.key, stored) for stored in page)
-    newest = sorted(found.values(), key=_position, reverse=True)
-    first = newest[:limit]
-    return StoredWorks(tuple(stored.record for stored in first), _position(first[-1]) if len(newest) > limit else None)
-
-
-def _position(stored: Stored[WorkRecord]) -> tuple[int, str]:
-    return epoch_micros(stored.record.work.created_at), stored.document.key
 
 
 async def put_evaluation(blobs: Blobs, blob: EvaluationBlob) -> EvaluationRef:

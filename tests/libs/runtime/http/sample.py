@@ -25,7 +25,9 @@ from aex_runtime.http.app import build_app
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.connections import AbortableProtocol
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request, run_idempotent
-from aex_runtime.http.pagination import PageRequest, list_page, page_request
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import Listing, list_page, page_response
+from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_runtime.ids import RandomIds
 from aex_runtime.records import Timer
@@ -152,11 +154,11 @@ def _routes(made: Sample) -> APIRouter:
         response.headers.update(effect.headers)
         return await one(effect.resource_id, consumer)
 
-    @router.get("/notes")
-    async def many(reader: Reader, paging: Paging, colour: str | None = None) -> dict[str, Any]:
+    @router.get("/notes", response_model=dict[str, Any])
+    async def many(reader: Reader, paging: Paging, colour: str | None = None) -> Response:
         del colour
-        own = {"owner": reader.id}
-        return await list_page(store, NOTES, paging, _rendered, equal=own, order="created_at", direction="asc")
+        listing = Listing(NOTES, [{"owner": reader.id}], "created_at", "asc")
+        return page_response(await list_page(store, listing, paging, _render))
 
     @router.get("/notes/{note_id}")
     async def one(note_id: str, reader: Reader) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def _routes(made: Sample) -> APIRouter:
     return router
 
 
-async def _rendered(note: Note) -> dict[str, Any]:
+async def _render(_: PageReader, note: Note) -> dict[str, Any]:
     return note.model_dump(mode="json")
 
 

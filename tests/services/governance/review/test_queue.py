@@ -6,7 +6,10 @@ from urllib.parse import parse_qsl
 from aex_governance.handlers.read_holds import HoldFilter, count_waiting, list_queue, next_waiting_hold
 from aex_models.audiences import Audience
 from aex_models.governance import Hold, HoldCause, HoldStatus
+from aex_runtime.http.large_pages import LargePages
+from aex_runtime.http.pagination import CursorCodec, PageRequest
 from aex_runtime.identity.principals import Principal
+from aex_runtime.store.port import Scalar
 from tests.services.governance.client import OLGA, OMAR, Client, make_flag
 
 WAITING, DECIDED = HoldStatus.WAITING, HoldStatus.DECIDED
@@ -28,9 +31,14 @@ async def some_holds(client: Client) -> list[Hold]:
     return holds
 
 
+def page_after(after: tuple[Scalar, str] | None, limit: int) -> PageRequest:
+    return PageRequest(limit, after, CursorCodec(b"k" * 32, "query"), LargePages())
+
+
 async def contracts(client: Client, **fields: object) -> list[str]:
-    found = await list_queue(client.deps, HoldFilter(**fields), None, 50)  # type: ignore[arg-type]  # a test's fields
-    return [each.contract_id for each in found.holds]
+    page = page_after(None, 50)
+    found = await list_queue(client.deps, HoldFilter(**fields), page)  # type: ignore[arg-type]  # a test's fields
+    return [each.contract_id for each in found.items]
 
 
 async def test_queue_is_ordered_and_filtered(client: Client) -> None:
@@ -52,9 +60,9 @@ async def test_pages_have_no_gap_and_no_repetition(client: Client) -> None:
     for rule in (None, "velocity"):
         listed, after = [], None
         for size in (2, 2, 2, 1):
-            found = await list_queue(client.deps, HoldFilter(rule=rule), after, 2)
-            assert len(found.holds) == size
-            listed += [each.contract_id for each in found.holds]
+            found = await list_queue(client.deps, HoldFilter(rule=rule), page_after(after, 2))
+            assert len(found.items) == size
+            listed += [each.contract_id for each in found.items]
             after = found.after
         assert (listed, after) == ([f"ctr_{number}" for number in range(7)], None)
 

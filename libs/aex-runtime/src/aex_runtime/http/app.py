@@ -14,6 +14,7 @@ from aex_runtime.bus.consumer import EventMeasures
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.body import MemoryBudget
 from aex_runtime.http.health import AbsenceReason, Probe, operation_routes, presence_probe
+from aex_runtime.http.large_pages import LargePages
 from aex_runtime.http.limits import RATE_LIMITED, RateBounds, RateLimits
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.middleware import UNLOGGED_PATHS, RequestMiddleware
@@ -100,6 +101,7 @@ def _create_app(parts: ServiceParts, lifespan: Callable[[FastAPI], AbstractAsync
     app.state.rate_limits = RateLimits(bounds, time.monotonic, measures=parts.metrics)
     app.state.memory_budget = MemoryBudget()
     app.state.cursor_key = parts.cursor_key
+    app.state.large_pages = LargePages()
     app.state.in_flight = set[str]()
     app.state.open_streams = OpenStreams()
     describe_api(app)

@@ -4,21 +4,21 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 from fastapi import Query, Request
 from pydantic import JsonValue
 
-from aex_models.frozen import Frozen
-from aex_runtime.errors import InvalidRequest
+from aex_runtime.errors import InvalidRequest, Unprocessable
 from aex_runtime.http.auth import authenticate
-from aex_runtime.store.port import Direction, Fields, Scalar, Store
-from aex_runtime.store.table import Table
+from aex_runtime.http.large_pages import LargePages
+from aex_runtime.store.port import Scalar
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+MAX_FILTERS = 2
 _PARAMETERS = frozenset({"limit", "cursor"})
 _MAC_BYTES = 16
 _CURSOR_SCHEMA: dict[str, JsonValue] = {"minLength": 24, "pattern": "^[A-Za-z0-9_-]+$"}
@@ -59,6 +59,12 @@ class PageRequest:
     limit: int
     after: tuple[Scalar, str] | None
     codec: CursorCodec
+    large_pages: LargePages
+    """Slots of the process for pages that are large."""
+
+    def cursor(self, after: tuple[Scalar, str] | None) -> str | None:
+        """Return the `next_cursor` of a page that ends at this position; None at the end of the list."""
+        return None if after is None else self.codec.encode(after)
 
 
 async def page_request(
@@ -74,34 +80,13 @@ async def page_request(
     filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _PARAMETERS)
     query = json.dumps([request.scope["path"], filters, principal.role.value, principal.id, principal.org])
     codec = CursorCodec(request.app.state.cursor_key, query)
-    return PageRequest(limit, None if cursor is None else codec.decode(cursor), codec)
+    return PageRequest(limit, None if cursor is None else codec.decode(cursor), codec, request.app.state.large_pages)
 
 
-def page_body(
-    items: Sequence[Mapping[str, Any]], next_after: tuple[Scalar, str] | None, request: PageRequest
-) -> dict[str, Any]:
-    """Return `{items, next_cursor}`; `next_after` is the last (ordered value, key), None at the end."""
-    return {"items": list(items), "next_cursor": None if next_after is None else request.codec.encode(next_after)}
-
-
-M = TypeVar("M", bound=Frozen)
-
-
-async def list_page(
-    store: Store,
-    table: Table[M],
-    paging: PageRequest,
-    render: Callable[[M], Awaitable[dict[str, Any]]],
-    *,
-    equal: Fields,
-    order: str,
-    direction: Direction = "desc",
-) -> dict[str, Any]:
-    """Return the records of an indexed query as `{items, next_cursor}`.
-
-    One record more than the page holds is read, to know whether it is the last page.
-    """
-    found = await table.find(store, equal, order, direction, after=paging.after, limit=paging.limit + 1)
-    last = found[paging.limit - 1].document if len(found) > paging.limit else None
-    after = (last.fields[order], last.key) if last else None
-    return page_body([await render(each.record) for each in found[: paging.limit]], after, paging)
+def check_filters(filters: Mapping[str, object]) -> dict[str, str]:
+    """Return the requested filters as text. Raises `Unprocessable` for more than `MAX_FILTERS`."""
+    requested = {name: str(value) for name, value in filters.items() if value is not None}
+    if len(requested) > MAX_FILTERS:
+        names = f"{', '.join(filters)}: these are {', '.join(requested)}"
+        raise Unprocessable("too_many_filters", f"a list takes at most {MAX_FILTERS} of the filters {names}")
+    return requested

@@ -25,6 +25,11 @@ class SpillingStore:
         self._blobs = blobs
         self._area = area
 
+    @property
+    def unloaded(self) -> Store:
+        """The store in which spilled bodies are markers."""
+        return self._store
+
     async def get(self, collection: Collection, key: str) -> Document | None:
         document = await self._store.get(collection, key)
         return await self._load(collection, document) if document else None
@@ -60,7 +65,7 @@ class SpillingStore:
         return [next(loaded) if document else None for document in found]
 
     async def _load_all(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
-        if not any(document.body.startswith(_MARK) for document in documents):
+        if not any(map(is_spilled, documents)):
             return list(documents)
         limiter = asyncio.Semaphore(_MAX_CONCURRENT)
 
@@ -72,7 +77,7 @@ class SpillingStore:
 
     async def _load(self, collection: Collection, document: Document) -> Document:
         """Return the document with its body, read from the blobs if it was spilled."""
-        if not document.body.startswith(_MARK):
+        if not is_spilled(document):
             return document
         where = f"{collection.name}/{document.key}"
         marker = _MARKER.fullmatch(document.body)
@@ -95,6 +100,22 @@ class SpillingStore:
         except BlobUnavailable as error:
             raise port.StoreUnavailable(f"blobs of large records: {error}") from error
         return _MARK + f"blob:{blob.digest}:{blob.size}".encode()
+
+
+def without_loading(store: Store) -> Store:
+    """Return the store without the loading of spilled bodies: their markers tell `body_size`."""
+    return store.unloaded if isinstance(store, SpillingStore) else store
+
+
+def is_spilled(document: Document) -> bool:
+    """Return whether the body is a marker."""
+    return document.body.startswith(_MARK)
+
+
+def body_size(document: Document) -> int:
+    """Return the size of the body in bytes, also of one that a marker stands for."""
+    marker = _MARKER.fullmatch(document.body) if is_spilled(document) else None
+    return len(document.body) if marker is None else int(marker[2])
 
 
 def _forward(inner: Transaction, write: Write, body: bytes) -> None:

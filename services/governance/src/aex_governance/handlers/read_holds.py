@@ -2,22 +2,24 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.read_profile import ProfilePage, read_profile
-from aex_governance.repository import HOLDS, HOLDS_OF_RULES, VALIDATIONS
+from aex_governance.repository import HOLDS, HOLDS_OF_RULES, VALIDATIONS, HoldOfRule
 from aex_governance.rules.projection_documents import ValidationRecord
 from aex_models.audiences import project
 from aex_models.governance import Hold, HoldCause, HoldStatus
 from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
-from aex_runtime.http.pagination import PageRequest, list_page
-from aex_runtime.store.port import Direction, Document, Query, Scalar, key_of
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import Listing, ListPage, list_page, read_page
+from aex_runtime.http.pagination import PageRequest, check_filters
+from aex_runtime.store.port import Direction, Query, key_of
 
 MAX_COUNT = 200
 """Limit of a count, which reads what it counts."""
@@ -26,7 +28,6 @@ PROFILE_DOMAINS = 20
 MAX_PROFILE_DOMAINS = 300
 """Limit of the domains read for a page; an agent may have any number."""
 _WAITING = {"status": HoldStatus.WAITING.value}
-Position = tuple[Scalar, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,6 @@ class HoldFilter:
         """Return the fields of the filter with their values."""
         values = {"status": self.status, "cause": self.cause, "rule": self.rule}
         return {name: str(value) for name, value in values.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class QueuePage:
-    """A page of holds, and the position after them; None at the end."""
-
-    holds: tuple[Hold, ...]
-    after: Position | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +77,23 @@ class HoldContext:
     """Next hold of the queue; None if no other waits."""
 
 
-async def list_queue(deps: Deps, hold_filter: HoldFilter, after: Position | None, limit: int) -> QueuePage:
+async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -> ListPage[Hold]:
     """Return a page of waiting holds, the longest first, or of decided holds, the latest first."""
     is_queue = hold_filter.status is HoldStatus.WAITING
     order = "held_at" if is_queue else "decided_at"
     direction: Direction = "asc" if is_queue else "desc"
-    equal = hold_filter.fields()
+    sets = (hold_filter.fields(),)
+
+    async def render(_: PageReader, hold: Hold) -> Hold:
+        return hold
+
+    async def render_of_rule(pages: PageReader, entry: HoldOfRule) -> Hold | None:
+        return await pages.find(HOLDS, key_of(entry.hold_id))
+
     if hold_filter.rule is None:
-        found = await HOLDS.find(deps.store, equal, order, direction, after=after, limit=limit + 1)
-        return _queue_page([each.record for each in found], [each.document for each in found], order, limit)
-    entries = await HOLDS_OF_RULES.find(deps.store, equal, order, direction, after=after, limit=limit + 1)
-    holds = await HOLDS.get_many(deps.store, [key_of(each.record.hold_id) for each in entries])
-    return _queue_page(holds, [each.document for each in entries], order, limit)
+        return await read_page(deps.store, Listing(HOLDS, sets, order, direction), paging, render)
+    found = await read_page(deps.store, Listing(HOLDS_OF_RULES, sets, order, direction), paging, render_of_rule)
+    return ListPage(tuple(each for each in found.items if each is not None), found.after)
 
 
 async def count_waiting(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
@@ -128,16 +126,28 @@ async def next_waiting_hold(deps: Deps, hold: Hold) -> Hold | None:
 
 
 async def list_holds(
-    deps: Deps, reader: Principal, paging: PageRequest, status: HoldStatus | None, contract_id: str | None = None
-) -> dict[str, Any]:
-    """Return a page of holds, newest first, optionally of one status and one contract."""
-
-    async def render(hold: Hold) -> dict[str, Any]:
-        return project(hold, reader.role)
-
+    deps: Deps,
+    reader: Principal,
+    paging: PageRequest,
+    status: HoldStatus | None,
+    contract_id: str | None,
+    filters: Mapping[str, str | None],
+) -> bytes:
+    """Return a page of holds as JSON, newest first. Raises `Unprocessable` for too many of `FILTERS`."""
+    requested = check_filters(filters)
     fields = {"status": status.value if status else None, "contract_id": contract_id}
-    equal = {name: value for name, value in fields.items() if value is not None}
-    return await list_page(deps.store, HOLDS, paging, render, equal=equal, order="held_at")
+    given = {name: value for name, value in fields.items() if value is not None}
+    sets: list[dict[str, str | None]] = [{**given, **({} if contract_id else requested)}]
+    if "consumer_id" in sets[0]:  # older holds lack this field, and are compared with their record
+        sets.append({**sets[0], "consumer_id": None})
+
+    def matches(hold: Hold) -> bool:
+        return all(getattr(hold, name) == value for name, value in requested.items())
+
+    async def render(pages: PageReader, hold: Hold) -> dict[str, Any]:
+        return await pages.run(lambda: project(hold, reader.role))
+
+    return await list_page(deps.store, Listing(HOLDS, sets, "held_at", matches=matches), paging, render)
 
 
 async def get_hold(deps: Deps, hold_id: str) -> Hold:
@@ -172,9 +182,3 @@ async def _profile(deps: Deps, operator: Principal, hold: Hold) -> ProfilePage |
     if hold.agent_id is None:
         return None
     return await read_profile(deps, operator, hold.agent_id, None, PROFILE_DOMAINS, MAX_PROFILE_DOMAINS)
-
-
-def _queue_page(holds: Sequence[Hold | None], documents: Sequence[Document], order: str, limit: int) -> QueuePage:
-    last = documents[limit - 1] if len(documents) > limit else None
-    after = (last.fields[order], last.key) if last else None
-    return QueuePage(tuple(each for each in holds[:limit] if each is not None), after)

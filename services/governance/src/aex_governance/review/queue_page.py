@@ -93,7 +93,7 @@ def rule_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
 
 async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) -> Response:
     hold_filter = parse_filter(request.query_params)
-    found = await list_queue(deps, hold_filter, paging.after, paging.limit)
+    found = await list_queue(deps, hold_filter, paging)
     waiting, now = await count_waiting(deps), deps.clock.now()
     names = [rule.name for rule in RULES]
     return render_page(
@@ -103,7 +103,7 @@ async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) 
         hold_filter=hold_filter,
         escape_text=escape_text,
         is_queue=hold_filter.status is HoldStatus.WAITING,
-        rows=[(hold, rule_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.holds],
+        rows=[(hold, rule_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.items],
         query=query_without_cursor(request),
         addresses={status: urlencode(replace(hold_filter, status=status).fields()) for status in HoldStatus},
         waiting=waiting,
@@ -111,7 +111,7 @@ async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) 
         now=now,
         rules=names if hold_filter.rule in {None, *names} else [hold_filter.rule, *names],
         causes=CAUSES,
-        next_cursor=None if found.after is None else paging.codec.encode(found.after),
+        next_cursor=paging.cursor(found.after),
         limit=paging.limit,
         is_first=paging.after is None,
     )

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Body, Response
 from fastapi.openapi.models import Example
 
 from aex_models.settlement import TransactionRequest
-from aex_runtime.http.pagination import page_body
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import ListPage, encode_page, page_response
 from aex_settlement.api.parameters import (
     AccountId,
     AsOf,
@@ -68,14 +69,17 @@ def account_routes(router: APIRouter, deps: Deps) -> None:
     """Add `/accounts/{id}` and `/accounts/{id}/entries`."""
 
     # Ids of principals may contain a slash, hence `path`; entries first, or `/entries` would be part of the id.
-    @router.get("/accounts/{account_id:path}/entries")
-    async def get_entries(reader: Reader, account_id: AccountId, paging: Page, as_of: AsOf = None) -> Json:
+    @router.get("/accounts/{account_id:path}/entries", response_model=Json)
+    async def get_entries(reader: Reader, account_id: AccountId, paging: Page, as_of: AsOf = None) -> Response:
         """Return an account's entries, newest first; amounts are integer micros, + debit, − credit.
 
         An account whose own id ends in `/entries` has no address of its own.
         """
-        entries = await list_entries(deps, reader, account_id, as_of, paging.after, paging.limit)
-        return page_body([visible_fields(each, reader) for each in entries.records], entries.after, paging)
+        found = await list_entries(deps, reader, account_id, as_of, paging.after, paging.limit)
+        async with PageReader(deps.store, paging.large_pages) as pages:
+            await pages.count(sum(len(each.model_dump_json()) for each in found.records))
+            items = await pages.run(lambda: tuple(visible_fields(each, reader) for each in found.records))
+            return page_response(await encode_page(pages, ListPage(items, found.after), paging))
 
     @router.get("/accounts/{account_id:path}")
     async def get_account(reader: Reader, account_id: AccountId, as_of: AsOf = None) -> Json:

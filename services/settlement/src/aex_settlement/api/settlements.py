@@ -10,7 +10,7 @@ from aex_models.corrections import ReversalRequest
 from aex_models.settlement import SettlementStatus
 from aex_runtime.exports import export_filename
 from aex_runtime.http.limits import ConcurrencyLimiter
-from aex_runtime.http.pagination import page_body
+from aex_runtime.http.listing import page_response
 from aex_runtime.http.streaming import Download
 from aex_settlement.api.parameters import (
     ContractId,
@@ -46,7 +46,7 @@ _GROUP_NAMES: dict[str, JsonValue] = {
 def settlement_routes(router: APIRouter, deps: Deps) -> None:
     """Add `/settlements`, `/settlements/breakdown` and `/settlements/{contract_id}`."""
 
-    @router.get("/settlements")
+    @router.get("/settlements", response_model=Json)
     async def get_settlements(
         reader: Reader,
         paging: Page,
@@ -56,13 +56,15 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         status: SettlementStatus | None = None,
         first_day: FirstDay = None,
         last_day: LastDay = None,
-    ) -> Json:
-        """List settlements, newest first: finance all, a consumer or an agent its own."""
+    ) -> Response:
+        """List settlements, newest first: finance all, a consumer or an agent its own.
+
+        A page ends at `limit` items, and at 1 MB of stored records, with at least one.
+        """
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
         equal = {name: str(value) for name, value in filters.items() if value is not None}
         query = SettlementFilter(equal, first_day, last_day)
-        found = await list_settlements(deps, reader, query, paging.after, paging.limit)
-        return page_body([visible_settlement(each, reader) for each in found.records], found.after, paging)
+        return page_response(await list_settlements(deps, reader, query, paging))
 
     @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would match it
     async def get_breakdown(

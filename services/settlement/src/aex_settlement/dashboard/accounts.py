@@ -109,7 +109,6 @@ def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
         account = await read_account(deps, reader, account_id, None)
         days = await read_account_days(deps, reader, account_id, selection.first_day, selection.last_day)
         entries = await list_entries(deps, reader, account_id, None, paging.after, paging.limit)
-        next_cursor = None if entries.after is None else paging.codec.encode(entries.after)
         return render_page(
             site,
             request,
@@ -120,7 +119,7 @@ def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
             presets=presets(today),
             days=daily_figures(days),
             entries=map(posting_row, entries.records),
-            next_cursor=next_cursor,
+            next_cursor=paging.cursor(entries.after),
             limit=paging.limit,
             is_first=paging.after is None,
         )

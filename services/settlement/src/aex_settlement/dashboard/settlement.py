@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from aex_models.audiences import project
 from aex_models.money import ZERO
 from aex_models.settlement import LedgerTransaction, Settlement
-from aex_runtime.http.pagination import PageRequest, page_body, page_request
+from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.responses import query_without_cursor, render_page
@@ -20,7 +20,7 @@ from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.accounts import posting_row
 from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.read_ledger import list_settlements, read_settlement, read_transactions
+from aex_settlement.handlers.read_ledger import read_settlement, read_settlements, read_transactions
 from aex_settlement.repository.ledger import FILTERS
 from aex_settlement.rules.audit_transactions import records_of_settlement
 from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension, visible_settlement
@@ -97,8 +97,7 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
         filters = (selection.agent, selection.consumer, selection.domain, selection.status)
         equal = {name: value for name, value in zip(FILTERS, filters, strict=True) if value is not None}
         query = SettlementFilter(equal, selection.first_day, selection.last_day)
-        found = await list_settlements(deps, reader, query, paging.after, paging.limit)
-        rows = page_body([visible_settlement(each, reader) for each in found.records], found.after, paging)
+        found = await read_settlements(deps, reader, query, paging)
         return render_page(
             site,
             request,
@@ -107,8 +106,8 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
             query=query_without_cursor(request),
             presets=presets(today),
             own=own_dimension(reader),
-            rows=rows["items"],
-            next_cursor=rows["next_cursor"],
+            rows=found.items,
+            next_cursor=paging.cursor(found.after),
             limit=paging.limit,
             is_first=paging.after is None,
         )

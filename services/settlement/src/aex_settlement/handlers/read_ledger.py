@@ -4,21 +4,31 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import Any
 
 from aex_models.money import from_micros
 from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, Settlement, TrialBalance
 from aex_runtime.errors import NotFound
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import Listing, ListPage, list_page, read_page
+from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
-from aex_runtime.periods import parse_period
+from aex_runtime.periods import parse_period, period_bounds
 from aex_runtime.store.port import Bound, Query, Scalar, key_of
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.consistent_reads import SealedInstant, read_as_of, read_consistent
-from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, settlement_page
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_settlement.repository.pages import BATCH, RecordPage, read_records
 from aex_settlement.repository.projections import DAYS, account_page_at, balance_pages, read_account_pages
 from aex_settlement.rules.account_books import EntryPosition, read_entries
 from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
-from aex_settlement.rules.settlements import SettlementFilter, may_read_account, may_read_settlement, own_filter
+from aex_settlement.rules.settlements import (
+    SettlementFilter,
+    may_read_account,
+    may_read_settlement,
+    own_filter,
+    visible_settlement,
+)
 
 _CONCURRENT_READS = 16
 """Account pages read at the same time."""
@@ -144,12 +154,28 @@ async def read_settlement(deps: Deps, reader: Principal, contract_id: str) -> Se
     return stored.record
 
 
-async def list_settlements(
-    deps: Deps, reader: Principal, query: SettlementFilter, after: tuple[Scalar, str] | None, limit: int
-) -> RecordPage[Settlement]:
-    """Return a page of settlements, newest first. Raises `InvalidRequest` for days that make no period."""
+async def list_settlements(deps: Deps, reader: Principal, query: SettlementFilter, paging: PageRequest) -> bytes:
+    """Return a page of settlements as JSON, newest first.
+
+    Raises `InvalidRequest` for days that make no period.
+    """
+    return await list_page(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
+
+
+async def read_settlements(
+    deps: Deps, reader: Principal, query: SettlementFilter, paging: PageRequest
+) -> ListPage[dict[str, Any]]:
+    """Return the same page as fields."""
+    return await read_page(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
+
+
+def _settlements(reader: Principal, query: SettlementFilter) -> Listing[Settlement]:
     period = parse_period(query.first_day, query.last_day)
     own = own_filter(reader)
-    if any(query.equal.get(name, value) != value for name, value in own.items()):
-        return RecordPage((), None)  # rows of another party: as if there were none
-    return await settlement_page(deps.store, {**query.equal, **own}, period, after, limit)
+    is_foreign = any(query.equal.get(name, value) != value for name, value in own.items())
+    sets = () if is_foreign else ({**query.equal, **own},)  # rows of another party: as if there were none
+    return Listing(SETTLEMENTS, sets, "settled_at", "desc", period_bounds(period))
+
+
+async def _render_settlement(reader: Principal, pages: PageReader, settlement: Settlement) -> dict[str, Any]:
+    return await pages.run(lambda: visible_settlement(settlement, reader))

@@ -9,12 +9,12 @@ from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction, Settlement, SettlementStatus
 from aex_runtime.clock import epoch_micros
 from aex_runtime.periods import Period, period_bounds
-from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, Store, key_of
+from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Store, key_of
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.measures import TRANSACTIONS_TOTAL
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.repository.pages import RecordPage, decode, document_pages, position, read_documents
+from aex_settlement.repository.pages import decode, document_pages, read_documents
 from aex_settlement.rules.journal import SealedTransaction, Unsealed
 from aex_settlement.rules.transactions import leader_id
 
@@ -114,13 +114,3 @@ async def contracts_with_status(store: Store, contract_ids: Sequence[str], statu
         for contract_id, document in zip(unique_ids, found, strict=True)
         if document is not None and document.fields["status"] == status.value
     )
-
-
-async def settlement_page(
-    store: Store, equal: Fields, period: Period, after: tuple[Scalar, str] | None, limit: int
-) -> RecordPage[Settlement]:
-    """Return at most `limit` matching settlements, newest first."""
-    found = await SETTLEMENTS.find(store, equal, "settled_at", "desc", period_bounds(period), after, limit + 1)
-    page = found[:limit]
-    following = position(page[-1].document, "settled_at") if len(found) > limit else None
-    return RecordPage(tuple(each.record for each in page), following)

@@ -7,19 +7,20 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from aex_models.audiences import project
 from aex_models.contract import Candidate, ContractStatus
+from aex_models.frozen import Identifier
 from aex_models.governance import Party
 from aex_runtime.artifacts import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
+from aex_runtime.http.listing import page_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
 from aex_verification.handlers.artifacts import find_readable_size, make_uploads
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
+from aex_verification.handlers.lists import list_attempts, list_contracts
 from aex_verification.handlers.read import (
-    list_attempts,
-    list_contracts,
     load_attempt,
     load_visible_contract,
     make_attempt_view,
@@ -33,6 +34,7 @@ Agent = Annotated[Principal, Depends(Allow("agent"))]
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 Paging = Annotated[PageRequest, Depends(page_request)]
+WorkId = Annotated[Identifier | None, Query(description="The contract of this work alone")]
 Json = dict[str, Any]
 
 MAX_WAIT_S = 30
@@ -51,9 +53,11 @@ def contract_routes(deps: Deps) -> APIRouter:
 
 
 def _add_contracts(router: APIRouter, deps: Deps) -> None:
-    @router.get("/contracts", summary="The caller's contracts, newest first")
-    async def contracts(reader: Parties, paging: Paging, status: ContractStatus | None = None) -> Json:
-        return await list_contracts(deps, reader, paging, status)
+    @router.get("/contracts", summary="The caller's contracts, newest first", response_model=Json)
+    async def contracts(
+        reader: Parties, paging: Paging, work_id: WorkId = None, status: ContractStatus | None = None
+    ) -> Response:
+        return page_response(await list_contracts(deps, reader, paging, work_id, status))
 
     @router.get("/contracts/{contract_id}", summary="One contract")
     async def get_contract(contract_id: str, reader: Parties) -> Json:
@@ -82,10 +86,10 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
 
 
 def _add_attempts(router: APIRouter, deps: Deps) -> None:
-    @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first")
-    async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Json:
+    @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first", response_model=Json)
+    async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Response:
         await load_visible_contract(deps, reader, contract_id)
-        return await list_attempts(deps, reader, contract_id, paging)
+        return page_response(await list_attempts(deps, reader, contract_id, paging))
 
     @router.get("/contracts/{contract_id}/attempts/{attempt_id}", summary="One attempt")
     async def get_attempt(contract_id: str, attempt_id: str, reader: Parties) -> Json:

@@ -2,20 +2,24 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
+from aex_models.frozen import Identifier
+from aex_models.work import WorkDomain
 from aex_runtime.errors import NotFound
 from aex_runtime.exports import export_filename
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.limits import ConcurrencyLimiter
+from aex_runtime.http.listing import page_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import Download
 from aex_runtime.periods import DAY
 from aex_verification.deps import Deps
 from aex_verification.handlers.export_outcomes import OutcomeFilter, export_outcomes
-from aex_verification.handlers.read import can_read, find_outcome, list_outcomes, render_outcome
+from aex_verification.handlers.lists import list_outcomes
+from aex_verification.handlers.read import can_read, find_outcome, render_outcome
 from aex_verification.rules.outcomes import MEDIA_TYPE, OutcomeFormat
 
 Readers = Annotated[Principal, Depends(Allow("consumer", "agent", "finance", "operator"))]
@@ -24,14 +28,31 @@ Json = dict[str, Any]
 
 MAX_EXPORTS_PER_CALLER, MAX_EXPORTS, EXPORTS_FOR_OPERATORS = 2, 4, 1
 """Exports at once in one process; the last slots are for finance and operators."""
+Agent = Annotated[Identifier | None, Query(description="Outcomes of this agent alone")]
+Consumer = Annotated[Identifier | None, Query(description="Of this consumer's works alone")]
+WorkId = Annotated[Identifier | None, Query(description="The outcome of this work alone")]
+Domain = Annotated[WorkDomain | None, Query(description="Outcomes of works of this domain alone, by its name")]
+_LIST_DESCRIPTION = """A consumer's or an agent's own outcomes, finance's and operators' are all.
+
+At most two of the filters `agent_id`, `consumer_id`, `work_id` and `domain` at once. A page ends at `limit` items, and
+at 1 MB of stored records, with at least one."""
 
 
 def outcome_routes(deps: Deps) -> APIRouter:
     router = service_router("/v1", tags=["outcomes"])
 
-    @router.get("/outcomes", summary="Outcomes, newest first")
-    async def outcomes(reader: Readers, paging: Paging) -> Json:
-        return await list_outcomes(deps, reader, paging)
+    @router.get("/outcomes", summary="Outcomes, newest first", response_model=Json, description=_LIST_DESCRIPTION)
+    async def outcomes(
+        reader: Readers,
+        paging: Paging,
+        agent_id: Agent = None,
+        consumer_id: Consumer = None,
+        work_id: WorkId = None,
+        domain: Domain = None,
+    ) -> Response:
+        parties = {"agent_id": agent_id, "consumer_id": consumer_id}
+        filters = {**parties, "work_id": work_id, "domain": domain}
+        return page_response(await list_outcomes(deps, reader, paging, filters))
 
     @router.get("/outcomes/{contract_id}", summary="The outcome of one contract")
     async def get_outcome(contract_id: str, reader: Readers) -> Json:
@@ -43,10 +64,6 @@ def outcome_routes(deps: Deps) -> APIRouter:
     return router
 
 
-_NAME = r"^[A-Za-z0-9._:@/+-]+$"
-Agent = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="Outcomes of this agent alone")]
-Consumer = Annotated[str | None, Query(max_length=128, pattern=_NAME, description="Of this consumer's works alone")]
-Domain = Annotated[str | None, Query(max_length=300, description="Outcomes of works of this domain alone, by its name")]
 Format = Annotated[OutcomeFormat, Query(alias="format", description="What a line is: an outcome record, or a rollout")]
 FirstDay = Annotated[
     str | None,

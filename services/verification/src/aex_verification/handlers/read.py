@@ -1,24 +1,22 @@
 """Reads of contracts, attempts and outcomes, each through the reader's allow-list."""
 
-from functools import partial
 from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
-from aex_models.contract import Attempt, AttemptStatus, Contract, ContractStatus
+from aex_models.contract import Attempt, AttemptStatus, Candidate, Contract
 from aex_models.governance import Action
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
-from aex_runtime.http.pagination import PageRequest, list_page
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import subject_trace
 from aex_runtime.tracing.spans import span_ids
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import expire_contract
-from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, OUTCOMES
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, OUTCOMES
 from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow
 
@@ -44,12 +42,22 @@ async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str)
     return row
 
 
+def is_secret_feedback(row: ContractRow, reader: Principal) -> bool:
+    """Return whether the contract has feedback that the reader sees only if it pays for the output."""
+    return reader.role is Audience.CONSUMER and row.state.last_feedback is not None
+
+
 async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
     """Render a contract for the reader: a consumer reads feedback on outputs that it pays for."""
+    is_secret = is_secret_feedback(row, reader)
+    is_visible = not is_secret or (row.state.final and is_paid_for(await find_outcome(deps, row.contract_id)))
+    return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
+
+
+def make_contract_view(row: ContractRow) -> Contract:
+    """Return the contract as its readers see it."""
     state = row.state
-    is_secret = reader.role is Audience.CONSUMER and state.last_feedback is not None
-    is_visible = not is_secret or (state.final and is_paid_for(await find_outcome(deps, row.contract_id)))
-    view = Contract(
+    return Contract(
         contract_id=row.contract_id,
         work_id=row.work_id,
         consumer_id=row.consumer_id,
@@ -65,19 +73,43 @@ async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> di
         awarded_at=row.awarded_at,
         updated_at=state.updated_at,
     )
-    return project(view, reader.role, Disclosure(output=is_visible))
 
 
 async def make_attempt_view(
     deps: Deps, row: AttemptRow, *, replay: bool = False, with_candidate: bool = False, early: bool = False
 ) -> Attempt:
     """Return the attempt's view; `early`: with a result that governance has not allowed yet."""
-    is_running = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.in_flight  # never written
-    has_verdict = early or (row.status is AttemptStatus.JUDGED and not _is_withheld(row))
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
-    result = row.result if has_verdict else None
-    # Its feedback level limits the result alone: without one, no award need be read.
-    awarded = await AWARDS.get(deps.store, key_of(row.contract_id)) if result else None
+    has_result = has_visible_result(row, early=early)
+    awarded = await AWARDS.get(deps.store, key_of(row.contract_id)) if has_result else None
+    level = awarded.record.work.verification.feedback if awarded else FeedbackLevel.NONE
+    known = candidate.record if candidate else None
+    return _build_attempt_view(deps, row, known, level, replay=replay, early=early)
+
+
+def has_visible_result(row: AttemptRow, *, early: bool) -> bool:
+    """Return whether the attempt's view has a result: only this is limited by the work's feedback level."""
+    return row.result is not None and _has_verdict(row, early=early)
+
+
+def render_attempt_view(
+    deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, level: FeedbackLevel, *, paid: bool
+) -> dict[str, Any]:
+    """Render an attempt with what was read for it."""
+    early = reader.role is Audience.OPERATOR
+    view = _build_attempt_view(deps, row, candidate, level, replay=False, early=early)
+    return project(view, reader.role, Disclosure(level=level, output=paid))
+
+
+def _has_verdict(row: AttemptRow, *, early: bool) -> bool:
+    return early or (row.status is AttemptStatus.JUDGED and not _is_withheld(row))
+
+
+def _build_attempt_view(
+    deps: Deps, row: AttemptRow, candidate: Candidate | None, level: FeedbackLevel, *, replay: bool, early: bool
+) -> Attempt:
+    is_running = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.in_flight  # never written
+    has_verdict = _has_verdict(row, early=early)
     return Attempt(
         attempt_id=row.attempt_id,
         contract_id=row.contract_id,
@@ -89,9 +121,9 @@ async def make_attempt_view(
         errors=row.errors,
         counted=row.counted,
         replay=replay,
-        result=result,
-        candidate=candidate.record if candidate else None,
-        disclosure=awarded.record.work.verification.feedback if awarded else FeedbackLevel.NONE,
+        result=row.result if has_verdict else None,
+        candidate=candidate,
+        disclosure=level,
         received_at=row.received_at,
         judged_at=row.judged_at,
         system_retries=row.system_retries,
@@ -126,26 +158,6 @@ async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict
 
 def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
     return project(record, reader.role, Disclosure(level=record.disclosure, output=is_paid_for(record)))
-
-
-async def list_contracts(
-    deps: Deps, reader: Principal, paging: PageRequest, status: ContractStatus | None
-) -> dict[str, Any]:
-    equal = own_parties(reader) | ({"status": status.value} if status else {})
-    render = partial(render_contract, deps, reader)
-    return await list_page(deps.store, CONTRACTS, paging, render, equal=equal, order="created_at")
-
-
-async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging: PageRequest) -> dict[str, Any]:
-    equal, render = {"contract_id": contract_id}, partial(render_attempt, deps, reader)
-    return await list_page(deps.store, ATTEMPTS, paging, render, equal=equal, order="created_at", direction="asc")
-
-
-async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest) -> dict[str, Any]:
-    async def render(record: OutcomeRecord) -> dict[str, Any]:
-        return render_outcome(reader, record)
-
-    return await list_page(deps.store, OUTCOMES, paging, render, equal=own_parties(reader), order="created_at")
 
 
 def own_parties(reader: Principal) -> dict[str, str]:

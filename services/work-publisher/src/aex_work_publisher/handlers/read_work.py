@@ -1,15 +1,19 @@
 """Reading of works and awards by authorised readers."""
 
-from aex_models.audiences import Audience
+from typing import Any
+
+from aex_models.audiences import Audience, project
 from aex_models.contract import Award
 from aex_models.events import ContractAwarded
 from aex_models.work import Work, WorkStatus
 from aex_runtime.errors import NotFound
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import Listing, list_page
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.repository import StoredWorks, find_award, find_work, find_works, get_evaluation
+from aex_work_publisher.repository import ORDER, WORKS, find_award, find_work, get_evaluation
 from aex_work_publisher.rules.publication import awarded_contract, with_secrets
 from aex_work_publisher.rules.records import WorkRecord, may_see, visible_sets
 
@@ -36,9 +40,18 @@ async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
     return with_secrets(record, await get_evaluation(deps.blobs, record.evaluation))
 
 
-async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> StoredWorks:
-    """Return a page of the works that `reader` may see, newest first, without evaluation data."""
-    return await find_works(deps.store, visible_sets(reader, status), paging.after, paging.limit)
+async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> bytes:
+    """Return a page, as JSON, of the works that `reader` may see, newest first, without evaluation data."""
+
+    async def render(pages: PageReader, record: WorkRecord) -> dict[str, Any]:
+        return await pages.run(lambda: _without_secrets(project(record.work, reader.role)))
+
+    return await list_page(deps.store, Listing(WORKS, visible_sets(reader, status), ORDER), paging, render)
+
+
+def _without_secrets(item: dict[str, Any]) -> dict[str, Any]:
+    """Remove fields whose secrets the list does not load: they would look empty or incomplete."""
+    return {name: value for name, value in item.items() if name not in {"evaluation", "science"}}
 
 
 async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:

@@ -1,0 +1,141 @@
+"""Lists: pages that end by number and by bytes, rendered as `{items, next_cursor}`."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from fastapi import Response
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.pagination import PageRequest
+from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Scalar, Store
+from aex_runtime.store.spill import body_size
+from aex_runtime.store.table import Table
+
+MAX_PAGE_BYTES = 1_048_576
+"""Stored bytes of a page, unless its first item alone has more."""
+_ROWS = 51
+"""Documents read at once: the default page, and one to know whether it is the last."""
+M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+Position = tuple[Scalar, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[M]):
+    """The records of a list: those of all `sets` of index fields, in one order, that match.
+
+    A record that does not match, or is in two sets, is left out of its page, which may so have less than the limit.
+    """
+
+    table: Table[M]
+    sets: Sequence[Fields]
+    order: str
+    direction: Direction = "desc"
+    bounds: tuple[Bound, ...] = ()
+    matches: Callable[[M], bool] = field(default=lambda _: True)
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage(Generic[T]):
+    """Rendered items, and the position after which more follow; None at the end."""
+
+    items: tuple[T, ...]
+    after: Position | None
+
+
+Render = Callable[[PageReader, M], Awaitable[T]]
+"""Renders a record. It reads other records through the page's reader, which counts them as bytes of the page."""
+
+
+async def list_page(store: Store, listing: Listing[M], paging: PageRequest, render: Render[M, dict[str, Any]]) -> bytes:
+    """Return a page as JSON: `{items, next_cursor}`.
+
+    Raises `TemporarilyUnavailable` where too many large pages are read.
+    """
+    async with PageReader(store, paging.large_pages) as reader:
+        page = await _read(reader, listing, paging, render)
+        return await encode_page(reader, page, paging)
+
+
+async def read_page(store: Store, listing: Listing[M], paging: PageRequest, render: Render[M, T]) -> ListPage[T]:
+    """Return a page to be rendered otherwise. Raises `TemporarilyUnavailable` as `list_page` does."""
+    async with PageReader(store, paging.large_pages) as reader:
+        return await _read(reader, listing, paging, render)
+
+
+async def encode_page(reader: PageReader, page: ListPage[dict[str, Any]], paging: PageRequest) -> bytes:
+    """Return the JSON of a page, which the reader has counted."""
+    content = {"items": page.items, "next_cursor": paging.cursor(page.after)}
+    return await reader.run(lambda: to_json(content))
+
+
+def page_response(content: bytes) -> Response:
+    """Return the response with this JSON."""
+    return Response(content, media_type="application/json")
+
+
+async def _read(reader: PageReader, listing: Listing[M], paging: PageRequest, render: Render[M, T]) -> ListPage[T]:
+    items: list[T] = []
+    number, last = 0, None
+    async with aclosing(_merge(reader.unloaded, listing, paging)) as documents:
+        async for document in documents:
+            is_full = number == paging.limit or reader.size + body_size(document) > MAX_PAGE_BYTES
+            if last is not None and is_full:
+                return ListPage(tuple(items), last)
+            rendered = await _render(reader, listing, document, render)
+            if last is not None and reader.size > MAX_PAGE_BYTES:  # with what its rendering read
+                return ListPage(tuple(items), last)
+            items += rendered
+            number, last = number + 1, _position(document, listing.order)
+    return ListPage(tuple(items), None)
+
+
+async def _render(reader: PageReader, listing: Listing[M], document: Document, render: Render[M, T]) -> tuple[T, ...]:
+    """Return the rendered record; nothing if it was deleted or does not match."""
+    table = listing.table
+    loaded = await reader.load(table.collection, document)
+    if loaded is None:
+        return ()
+    record = (await reader.run(lambda: table.decode(loaded))).record
+    return (await render(reader, record),) if listing.matches(record) else ()
+
+
+async def _merge(store: Store, listing: Listing[M], paging: PageRequest) -> AsyncGenerator[Document, None]:
+    """Yield the documents of all sets in the order of the list, each once."""
+    collection, rows = listing.table.collection, min(paging.limit + 1, _ROWS)
+    order, direction, bounds = listing.order, listing.direction, listing.bounds
+    first = max if direction == "desc" else min
+    async with AsyncExitStack() as stack:
+        sources = [
+            await stack.enter_async_context(aclosing(_documents(store, query)))
+            for query in (
+                Query(collection, each, order, direction, bounds, paging.after, rows) for each in listing.sets
+            )
+        ]
+        heads = {at: head for at, each in enumerate(sources) if (head := await anext(each, None))}
+        last = None
+        while heads:
+            at = first(heads, key=lambda each: _position(heads[each], order))
+            document, head = heads.pop(at), await anext(sources[at], None)
+            if document.key != last:
+                yield document
+            last = document.key
+            heads |= {} if head is None else {at: head}
+
+
+async def _documents(store: Store, query: Query) -> AsyncGenerator[Document, None]:
+    while True:
+        page = await store.query(query)
+        for document in page:
+            yield document
+        if len(page) < query.limit:
+            return
+        query = replace(query, after=_position(page[-1], query.order or ""))
+
+
+def _position(document: Document, order: str) -> Any:
+    return document.fields[order], document.key

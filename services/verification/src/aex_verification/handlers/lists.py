@@ -1,0 +1,110 @@
+"""Lists of contracts, attempts and outcomes: those that the reader may see and that match its filters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aex_models.audiences import Audience, Disclosure, project
+from aex_models.contract import ContractStatus
+from aex_models.outcome import OutcomeRecord
+from aex_models.work import FeedbackLevel
+from aex_runtime.exports import combine_parties
+from aex_runtime.http.auth import Principal
+from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.listing import Listing, list_page
+from aex_runtime.http.pagination import PageRequest, check_filters
+from aex_runtime.store.port import Fields, key_of
+from aex_verification.deps import Deps
+from aex_verification.handlers.read import (
+    has_visible_result,
+    is_secret_feedback,
+    make_contract_view,
+    own_parties,
+    render_attempt_view,
+    render_outcome,
+)
+from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, IS_PAID, OUTCOMES, PARTIES
+from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.records import AttemptRow, ContractRow
+
+_ORDER = "created_at"
+Json = dict[str, Any]
+
+
+async def list_contracts(
+    deps: Deps, reader: Principal, paging: PageRequest, work_id: str | None, status: ContractStatus | None
+) -> bytes:
+    """Return a page of the reader's contracts as JSON, newest first; an operator's are all."""
+    requested = {} if status is None else {"status": status.value}
+    own = own_parties(reader)
+    sets = ({**own, **requested},) if work_id is None else _sets_with(own, "work_id", work_id)
+
+    def matches(row: ContractRow) -> bool:
+        return work_id in {None, row.work_id} and status in {None, row.state.status}
+
+    async def render(pages: PageReader, row: ContractRow) -> Json:
+        is_secret = is_secret_feedback(row, reader)
+        is_visible = not is_secret or (row.state.final and await _is_paid(pages, row.contract_id))
+        return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
+
+    return await list_page(deps.store, Listing(CONTRACTS, sets, _ORDER, matches=matches), paging, render)
+
+
+async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging: PageRequest) -> bytes:
+    """Return a page of a contract's attempts as JSON, oldest first."""
+    is_consumer, is_operator = reader.role is Audience.CONSUMER, reader.role is Audience.OPERATOR
+    paid: bool | None = None
+    level: FeedbackLevel | None = None
+
+    async def render(pages: PageReader, row: AttemptRow) -> Json:
+        nonlocal paid, level
+        if paid is None:
+            paid = is_consumer and await _is_paid(pages, contract_id)
+        shows_candidate = paid or not is_consumer
+        candidate = await pages.find(CANDIDATES, row.candidate_key) if shows_candidate else None
+        if level is None and has_visible_result(row, early=is_operator):
+            awarded = await pages.find(AWARDS, key_of(contract_id))
+            level = awarded.work.verification.feedback if awarded else FeedbackLevel.NONE
+        known = level or FeedbackLevel.NONE
+        return await pages.run(lambda: render_attempt_view(deps, reader, row, candidate, known, paid=bool(paid)))
+
+    return await list_page(
+        deps.store, Listing(ATTEMPTS, ({"contract_id": contract_id},), _ORDER, "asc"), paging, render
+    )
+
+
+async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filters: Mapping[str, str | None]) -> bytes:
+    """Return a page of outcomes as JSON, newest first: the reader's own; finance's and operators' are all.
+
+    Raises `Unprocessable` for too many filters.
+    """
+    requested = check_filters(filters)
+    own = own_parties(reader)
+    equal = combine_parties(own, {name: requested.get(name) for name in filters})
+
+    def matches(record: OutcomeRecord) -> bool:
+        return all(getattr(record, name) == value for name, value in (equal or {}).items())
+
+    async def render(pages: PageReader, record: OutcomeRecord) -> Json:
+        return await pages.run(lambda: render_outcome(reader, record))
+
+    sets = () if equal is None else _outcome_sets(own, equal)
+    return await list_page(deps.store, Listing(OUTCOMES, sets, _ORDER, matches=matches), paging, render)
+
+
+def _outcome_sets(own: Fields, equal: Mapping[str, str]) -> tuple[Fields, ...]:
+    if "work_id" in equal:
+        return _sets_with(own, "work_id", equal["work_id"])
+    parties = {name: value for name, value in equal.items() if name in PARTIES}
+    return _sets_with(parties, "domain", equal["domain"]) if "domain" in equal else (parties,)
+
+
+def _sets_with(equal: Fields, name: str, value: str) -> tuple[Fields, ...]:
+    """Return the set with a field of this value, and that of older records, which lack the field."""
+    return {**equal, name: value}, {**equal, name: None}
+
+
+async def _is_paid(pages: PageReader, contract_id: str) -> bool:
+    """Return whether the consumer pays for the outcome; an older record is loaded to know it."""
+    document = await pages.unloaded.get(OUTCOMES.collection, key_of(contract_id))
+    known = None if document is None else document.fields.get(IS_PAID)
+    return known if isinstance(known, bool) else is_paid_for(await pages.find(OUTCOMES, key_of(contract_id)))
