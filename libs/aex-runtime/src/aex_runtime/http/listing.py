@@ -7,9 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from fastapi import Response
 from pydantic import BaseModel
-from pydantic_core import to_json
 
-from aex_runtime.http.large_pages import PageReader
+from aex_runtime.http.large_pages import LongStrings, PageReader
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Scalar, Store
 from aex_runtime.store.spill import body_size
@@ -56,7 +55,7 @@ async def list_page(store: Store, listing: Listing[M], paging: PageRequest, rend
 
     Raises `TemporarilyUnavailable` where too many large pages are read.
     """
-    async with PageReader(store, paging.large_pages) as reader:
+    async with PageReader(store, paging.large_pages, LongStrings()) as reader:
         page = await _read(reader, listing, paging, render)
         return await encode_page(reader, page, paging)
 
@@ -70,7 +69,7 @@ async def read_page(store: Store, listing: Listing[M], paging: PageRequest, rend
 async def encode_page(reader: PageReader, page: ListPage[dict[str, Any]], paging: PageRequest) -> bytes:
     """Return the JSON of a page, which the reader has counted."""
     content = {"items": page.items, "next_cursor": paging.cursor(page.after)}
-    return await reader.run(lambda: to_json(content))
+    return await reader.encode(content)
 
 
 def page_response(content: bytes) -> Response:
@@ -100,7 +99,7 @@ async def _render(reader: PageReader, listing: Listing[M], document: Document, r
     loaded = await reader.load(table.collection, document)
     if loaded is None:
         return ()
-    record = (await reader.run(lambda: table.decode(loaded))).record
+    record = await reader.decode(table, loaded)
     return (await render(reader, record),) if listing.matches(record) else ()
 
 
