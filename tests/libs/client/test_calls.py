@@ -161,6 +161,11 @@ def test_query_has_only_the_given_parameters() -> None:
     assert dict(call.query) == {"agent_id": "bot", "from": "2025-03-01", "to": "2025-03-02", "limit": "5"}
     export = calls.export_settlements(status="reversed", currency="EUR", last_day=date(2025, 3, 1))
     assert dict(export.query) == {"format": "jsonl", "status": "reversed", "currency": "EUR", "to": "2025-03-01"}
+    outcomes = calls.list_outcomes(agent_id="bot", domain="news")
+    assert dict(outcomes.query) == {"agent_id": "bot", "domain": "news"}
+    assert dict(calls.list_contracts(work_id="w", status="failed").query) == {"work_id": "w", "status": "failed"}
+    holds = calls.list_holds(consumer_id="acme", cause="fraud_suspected")
+    assert dict(holds.query) == {"consumer_id": "acme", "cause": "fraud_suspected"}
     assert calls.breakdown(["agent", "day"]).query == (("group_by", "agent"), ("group_by", "day"))
     assert calls.breakdown("month", currency="EUR").query == (("group_by", "month"), ("currency", "EUR"))
     assert calls.trial_balance(as_of=NOON).query == (("as_of", "2025-03-01T12:00:00+00:00"),)

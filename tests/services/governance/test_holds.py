@@ -1,7 +1,10 @@
 """Holds over the API: parties, filters, reasons of decisions, metrics and counters."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
+from itertools import combinations, product
+from typing import Any
 
 import httpx
 import pytest
@@ -9,16 +12,17 @@ import pytest
 from aex_governance.handlers.decide_hold import decide_hold, open_hold
 from aex_governance.handlers.read_holds import MAX_COUNT, count_waiting_holds
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.repository import hold_id_of
+from aex_governance.repository import HOLDS, hold_id_of
 from aex_models.events import OutcomeHeld
 from aex_models.governance import Hold, HoldCause, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import IdempotentRequest
+from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.unit_of_work import UnitOfWork
 from tests.parts.measured import Measured
 from tests.services.governance.client import OLGA, OMAR, Client, make_flag
 from tests.services.governance.process import Process
-from tests.services.governance.requests import validation_request
+from tests.services.governance.requests import NOW, validation_request
 
 
 async def decide(client: Client, hold: Hold, reason: str, decision: str = "release") -> httpx.Response:
@@ -48,6 +52,57 @@ async def test_holds_are_listed_by_contract_and_status(client: Client) -> None:
     assert await found(contract_id="ctr_1", status="decided") == [first.hold_id]
     assert await found(contract_id="ctr_9") == []
     assert len(await found()) == 3
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["new", "old"])
+async def test_holds_are_found_by_each_filter_and_each_pair_of_any_status(client: Client, is_old: bool) -> None:
+    parties = list(
+        product(("crew", "bot"), ("acme", "globex"), (HoldCause.FRAUD_SUSPECTED, HoldCause.REVIEW_UNPARSABLE))
+    )
+    made: list[Hold] = []
+    for number, (agent, consumer, cause) in enumerate(parties):
+        status = HoldStatus.DECIDED if number in {1, 2, 5} else HoldStatus.WAITING
+        hold = a_hold(number, agent_id=agent, consumer_id=consumer, cause=cause, status=status)
+        await put(client, hold, without={"consumer_id"} if is_old and number < 6 else set())
+        made.insert(0, hold)
+    await put(client, a_hold(9, held_at=NOW - timedelta(1)))  # of an attempt that governance never got
+    values = {"agent_id": "crew", "consumer_id": "acme", "cause": "fraud_suspected"}
+    pairs = [names for size in range(1, 3) for names in combinations(values, size)]
+    for names, further in product(pairs, ({}, {"status": "waiting"}, {"status": "decided"}, {"contract_id": "ctr_0"})):
+        query = {name: values[name] for name in names} | further
+        found = (await client.get(OLGA, "/v1/holds", **query)).json()["items"]
+        expected = [each.hold_id for each in made if all(getattr(each, name) == query[name] for name in query)]
+        assert [each["hold_id"] for each in found] == expected, query
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"agent_id": "a", "consumer_id": "c", "cause": "fraud_suspected"}, "too_many_filters"),
+        ({"cause": "fraud"}, "invalid_shape"),
+        ({"agent_id": ""}, "invalid_shape"),
+        ({"agent": "a"}, "unknown_parameter"),
+    ],
+)
+async def test_invalid_filter_of_holds_is_refused(client: Client, query: dict[str, str], code: str) -> None:
+    answer = await client.get(OLGA, "/v1/holds", **query)
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+
+
+def a_hold(number: int, **fields: Any) -> Hold:
+    plain = {"contract_id": f"ctr_{number}", "attempt_id": f"att_{number}", "cause": HoldCause.SYSTEM_RETRIES_EXHAUSTED}
+    held_at = NOW + timedelta(seconds=number)
+    return Hold(**{"hold_id": f"hold_{number}", "held_at": held_at, **plain, **fields})
+
+
+async def put(client: Client, hold: Hold, without: Collection[str] = ()) -> None:
+    body, fields = HOLDS.encode(hold)
+    kept = {name: value for name, value in fields.items() if name not in without}
+
+    async def write(transaction: Transaction) -> None:
+        transaction.put(HOLDS.collection, key_of(hold.hold_id), body, kept)
+
+    await client.deps.store.transact(write)
 
 
 async def test_blank_reason_is_refused_with_its_path(client: Client) -> None:

@@ -3,7 +3,7 @@
 from aex_client.call import Call, build_path, get, items_of, json_body, post
 from aex_client.endpoints import Service
 from aex_client.views import AgentProfileView, Page
-from aex_models.governance import Decision, Hold, HoldStatus, Rule
+from aex_models.governance import Decision, Hold, HoldCause, HoldStatus, Rule
 
 _GOVERNANCE = Service.GOVERNANCE
 
@@ -12,11 +12,15 @@ def list_holds(
     *,
     status: HoldStatus | str | None = None,
     contract_id: str | None = None,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    cause: HoldCause | str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[Hold]]:
-    """Held outcomes, newest first: all, in one status, of one contract, or both (operator)."""
-    filters = {"status": status, "contract_id": contract_id}
+    """Held outcomes, newest first (operator). At most two of agent, consumer and cause at once."""
+    parties = {"agent_id": agent_id, "consumer_id": consumer_id}
+    filters = {"status": status, "contract_id": contract_id, **parties, "cause": cause}
     return get(_GOVERNANCE, "/v1/holds", Page[Hold], **filters, cursor=cursor, limit=limit)
 
 

@@ -20,10 +20,15 @@ _VERIFICATION = Service.VERIFICATION
 
 
 def list_contracts(
-    *, status: ContractStatus | str | None = None, cursor: str | None = None, limit: int | None = None
+    *,
+    work_id: str | None = None,
+    status: ContractStatus | str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
 ) -> Call[Page[Contract]]:
     """Return the caller's contracts, newest first; an operator's are all."""
-    return get(_VERIFICATION, "/v1/contracts", Page[Contract], status=status, cursor=cursor, limit=limit)
+    filters = {"work_id": work_id, "status": status}
+    return get(_VERIFICATION, "/v1/contracts", Page[Contract], **filters, cursor=cursor, limit=limit)
 
 
 def get_contract(contract_id: str) -> Call[Contract]:
@@ -133,9 +138,18 @@ def decline_contract(contract_id: str) -> Call[Contract]:
     return post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
 
 
-def list_outcomes(*, cursor: str | None = None, limit: int | None = None) -> Call[Page[OutcomeView]]:
-    """Outcomes, newest first: the caller's own, finance's and operators' are all."""
-    return get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], cursor=cursor, limit=limit)
+def list_outcomes(
+    *,
+    agent_id: str | None = None,
+    consumer_id: str | None = None,
+    work_id: str | None = None,
+    domain: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Call[Page[OutcomeView]]:
+    """Return outcomes, newest first: the caller's own, or all. At most two filters at once."""
+    filters = {"agent_id": agent_id, "consumer_id": consumer_id, "work_id": work_id, "domain": domain}
+    return get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], **filters, cursor=cursor, limit=limit)
 
 
 def get_outcome(contract_id: str) -> Call[OutcomeView]:
