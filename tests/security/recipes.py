@@ -71,6 +71,7 @@ def _with_data(ids: Ids) -> Any:
 _MANY: Mapping[str, Any] = {"limit": 200}
 _OF_AGENT: Mapping[str, Any] = {"agent_id": "{agent_id}"}
 _OF_BOTH: Mapping[str, Any] = {**_OF_AGENT, "consumer_id": "{consumer_id}"}
+_OF_WORK: Mapping[str, Any] = {"work_id": "{work_id}"}
 _AS_FILTERED: Mapping[str, Any] = {"agent": "{agent_id}", "consumer": "{consumer_id}"}
 _DECIDED: Mapping[str, Any] = {"decision": "reject", "reason": "looked into it", "step": "check"}
 _PUBLIC = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
@@ -125,6 +126,9 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/contracts/{contract_id}/decline": Recipe("awarded", spends=True),
     "GET /v1/outcomes": Recipe("settled", query=_MANY, shows="contract_id"),
     "GET /v1/outcomes/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
+    "GET /v1/outcomes [party]": Recipe("settled", query={**_MANY, **_OF_BOTH}, shows="contract_id"),
+    "GET /v1/outcomes [work]": Recipe("settled", query=_OF_WORK, shows="contract_id"),
+    "GET /v1/contracts [work]": Recipe("settled", query=_OF_WORK, shows="contract_id"),
     "GET /v1/outcomes [paid]": Recipe("settled", query=_MANY, shows="said"),
     "GET /v1/outcomes [unpaid]": Recipe("unpaid", query=_MANY, shows="said"),
     "GET /v1/outcomes/export [party]": Recipe("settled", query=_OF_BOTH, shows="contract_id"),
@@ -138,6 +142,7 @@ RECIPES: Mapping[str, Recipe] = {
     "POST /v1/verify [file]": Recipe("uploaded", body=lambda ids: _trial(artifacts=[_file(ids)])),
     "POST /v1/outcomes/validate": Recipe(body=_question),
     "GET /v1/holds": Recipe("held", query=_MANY, shows="hold_id"),
+    "GET /v1/holds [party]": Recipe("held", query={**_MANY, **_OF_BOTH}, shows="hold_id"),
     "GET /v1/holds/{hold_id}": Recipe("held"),
     "POST /v1/holds/{hold_id}/decision": Recipe(
         "held", body=lambda _: {"decision": "reject", "reason": "looked into it"}, spends=True

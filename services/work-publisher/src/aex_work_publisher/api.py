@@ -80,7 +80,10 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
 
     @router.get("/work", summary="The caller's works, newest first", responses={200: {"model": WorkPage}})
     async def get_works(reader: Reader, paging: Paging, status: WorkStatus | None = None) -> Response:
-        """Return a consumer's own works, or an agent's and the open ones, without evaluation data."""
+        """Return a consumer's own works, or an agent's and the open ones, without evaluation data.
+
+        A page ends at `limit` items, and at 1 MB of stored records, with at least one.
+        """
         return page_response(await list_works(deps, reader, status, paging))
 
     @router.get("/work/{work_id}", summary="One work", responses={200: {"model": CheckedWork}})

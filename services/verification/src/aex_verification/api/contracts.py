@@ -57,6 +57,7 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
     async def contracts(
         reader: Parties, paging: Paging, work_id: WorkId = None, status: ContractStatus | None = None
     ) -> Response:
+        """Return a page, which ends at `limit` items, and at 1 MB of stored records, with at least one."""
         return page_response(await list_contracts(deps, reader, paging, work_id, status))
 
     @router.get("/contracts/{contract_id}", summary="One contract")
@@ -88,6 +89,7 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
 def _add_attempts(router: APIRouter, deps: Deps) -> None:
     @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first", response_model=Json)
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Response:
+        """Return a page, which ends at `limit` items, and at 1 MB with the candidates, with at least one."""
         await load_visible_contract(deps, reader, contract_id)
         return page_response(await list_attempts(deps, reader, contract_id, paging))
 
