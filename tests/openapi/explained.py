@@ -10,6 +10,7 @@ from schemathesis.openapi.checks import RejectedPositiveData
 SEMANTIC: Mapping[str, str] = {
     "invalid_cursor": "a cursor is sealed for one query of one principal",
     "invalid_period": "`from` must not come after `to`: two parameters together",
+    "too_many_filters": "a list takes at most two of its filters: parameters together",
     "invalid_instant": "an offset may lead out of the years that there are",
     "invalid_json": "NUL, lone surrogates and unsafe integers are refused in every body",
     "invalid_work": "metrics must be known, criteria must go with the budget, schemas must be schemas",
