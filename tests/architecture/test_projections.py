@@ -18,6 +18,7 @@ WITHOUT_DISCLOSURE = {
     "services/verification/src/aex_verification/api/catalog.py": "metrics and domains are public",
     "services/verification/src/aex_verification/api/contracts.py": "the agent's own attempt",
     "services/work-publisher/src/aex_work_publisher/api.py": "works and awards have no delivery",
+    "services/work-publisher/src/aex_work_publisher/handlers/read_work.py": "works have no delivery",
 }
 """Files that call `project` without a disclosure, each with its reason."""
 
