@@ -83,6 +83,7 @@ SECTIONS = (
             Card("Transactions that cannot be sealed", "max(aex_journal_refused)"),
             Card("Oldest unsealed transaction", "max(aex_journal_unsealed_seconds)", 60, "s"),
             Card("Dead letters", "sum(max by (service) (aex_dead_letters))"),
+            Card("Refused events", "sum(max by (service) (aex_outbox_parked))"),
             Card("Holds waiting", "max(aex_holds_waiting)", 50),
             Card("Critical log lines (1 h)", f"sum(increase({_CRITICAL}[1h]))"),
         ),

@@ -185,6 +185,7 @@ resource "google_cloud_run_v2_service" "this" {
     google_secret_manager_secret_iam_member.review_api_key,
     google_secret_manager_secret_iam_member.signing_key,
     google_storage_bucket_iam_member.user,
+    google_storage_bucket_iam_member.event_user,
   ]
 }
 

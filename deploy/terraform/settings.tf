@@ -19,6 +19,7 @@ locals {
       AEX_STORE_URL          = "firestore://${var.project_id}/${local.databases[service]}"
       AEX_BUS_URL            = "pubsub://${var.project_id}"
       AEX_BLOBS_URL          = "gs://${local.buckets[local.bucket_of[service]]}"
+      AEX_EVENT_DATA_URL     = "gs://${var.project_id}-${var.name}-events"
       AEX_KEY_FILE           = "${local.key_folder}/${local.key_name}"
       AEX_SERVICE_TOKENS     = var.service_tokens
       AEX_SERVICE_ACCOUNTS   = jsonencode(local.accounts)

@@ -49,3 +49,33 @@ resource "google_storage_bucket_iam_member" "user" {
   role   = "roles/storage.objectUser"
   member = google_service_account.service[each.key].member
 }
+
+# Data of large events, which every service writes and reads. Messages are retained for 7 days, dead letters hold their
+# data themselves.
+resource "google_storage_bucket" "events" {
+  name     = "${var.project_id}-${var.name}-events"
+  location = var.region
+
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  force_destroy               = false
+
+  lifecycle_rule {
+    action {
+      type = "Delete"
+    }
+    condition {
+      age = 35
+    }
+  }
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_storage_bucket_iam_member" "event_user" {
+  for_each = local.bucket_of
+
+  bucket = google_storage_bucket.events.name
+  role   = "roles/storage.objectUser"
+  member = google_service_account.service[each.key].member
+}

@@ -29,6 +29,7 @@ GRANTS = {
     "google_secret_manager_secret_iam_member.file": "roles/secretmanager.secretAccessor",
     "google_secret_manager_secret_iam_member.review_api_key": "roles/secretmanager.secretAccessor",
     "google_secret_manager_secret_iam_member.signing_key": "roles/secretmanager.secretAccessor",
+    "google_storage_bucket_iam_member.event_user": "roles/storage.objectUser",
     "google_storage_bucket_iam_member.user": "roles/storage.objectUser",
 }
 

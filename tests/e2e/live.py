@@ -83,7 +83,7 @@ def _folder_of(service: str, replica: int) -> int:
 
 
 _BROKEN = set(range(500, 600)) - {503}
-_NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_refused", "event_failed", "timer_failed"}
+_NEVER = {"unexpected_error", "background_crashed", "receiver_failed", "event_parked", "event_failed", "timer_failed"}
 
 
 @contextmanager

@@ -35,6 +35,15 @@ class Queries:
         assert await keys(filled, Query(WORKS, {"state": "open"}, "due")) == ["b", "a", "d"]
         assert await keys(filled, Query(WORKS, {"state": "open"}, "due", "desc")) == ["d", "a", "b"]
 
+    async def test_page_ends_before_its_bytes_with_at_least_one_document(self, store: Store) -> None:
+        for number, size in enumerate((10, 20, 30, 100_000)):
+            await write(store, f"k{number}", b'"' + b"x" * (size - 2) + b'"', state="open", due=number)
+        for most, expected in ((1, 1), (29, 1), (30, 2), (60, 3), (100_059, 3), (100_060, 4), (None, 4)):
+            query = Query(WORKS, {"state": "open"}, "due", max_bytes=most)
+            assert len(await store.query(query)) == expected
+        after = Query(WORKS, {"state": "open"}, "due", after=(2, "k2"), max_bytes=1)
+        assert await keys(store, after) == ["k3"]
+
     async def test_query_without_an_ordered_field_is_in_key_order(self, filled: Store) -> None:
         assert await keys(filled, Query(WORKS)) == ["a", "b", "c", "d", "e", "f"]
         assert await keys(filled, Query(WORKS, limit=2)) == ["a", "b"]

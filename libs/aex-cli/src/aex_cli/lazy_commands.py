@@ -20,6 +20,7 @@ BUILT_IN = {
     "domains": "aex_cli.commands.domains:app",
     "token": "aex_cli.commands.token:app",
     "deadletters": "aex_cli.commands.deadletters:app",
+    "outbox": "aex_cli.commands.outbox:app",
     "outcomes": "aex_cli.commands.outcomes:app",
 }
 Command = TyperCommand | TyperGroup

@@ -23,6 +23,7 @@ Examples:
 - `aex domains check my_domain.yaml`: check your own scientific domain
 - `aex outcomes export --format rollouts --out rollouts.jsonl`: outcomes of contracts, as rollouts for trainers
 - `aex deadletters list`: messages that no handler could process
+- `aex outbox list`: events that the bus refused
 - `aex ledger verify`: check the ledger and its journal for changes
 - `aex rollups rebuild`: rebuild finance's projections from the journal
 - `aex profiles rebuild`: rebuild the fraud rules' projections from governance's log

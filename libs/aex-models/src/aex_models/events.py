@@ -32,7 +32,10 @@ class Event(Frozen):
     traceparent: str | None = None
     """W3C trace context of whatever caused the event."""
     tracestate: str | None = None
+    dataref: Annotated[str, Field(max_length=200)] | None = None
+    """Reference to data that the event does not carry: `blob:events/SHA256?size=N`."""
     data: dict[str, Any]
+    """Data of the type; empty with a `dataref`."""
 
 
 def event_id(event_type: str, *cause: object) -> str:

@@ -11,6 +11,7 @@ import structlog
 
 from aex_models.backoff import Backoff
 from aex_runtime.bus.consumer import Consumer
+from aex_runtime.bus.dataref import EventData
 from aex_runtime.bus.port import Bus, ReportsQueueAge
 from aex_runtime.clock import Clock
 from aex_runtime.deadletters import DeadLetters, dead_letter_messages_table, dead_letters_table
@@ -21,6 +22,7 @@ from aex_runtime.leases import Leases, leases_table
 from aex_runtime.logs import describe_failure, exception_chain
 from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 from aex_runtime.outbox import OutboxPump
+from aex_runtime.outbox_parked import ParkedEvents, parked_table
 from aex_runtime.records import EventHandler, TimerHandler, outbox_table, timers_table
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import Collection, Store
@@ -31,7 +33,7 @@ from aex_runtime.unit_of_work import Committed
 
 RESTARTS = CounterSpec("aex_background_restarts_total", "Crashes of background work")
 MAX_COUNTED = 1_000
-"""Dead letters that a scrape counts, by reading them."""
+"""Dead letters and parked events that a scrape counts, by reading them."""
 _RESTART = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=30))
 _STOP_DEADLINE_S = 6.0
 """A little more than consumer and pump take to drain."""
@@ -41,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 def platform_collections(service: str) -> tuple[Collection, ...]:
-    """Return the collections of every service: outbox, timers, leases, idempotency keys, dead letters."""
+    """Return the collections of every service: outbox, timers, leases, keys, dead letters, parked events."""
     return (
         outbox_table(service).collection,
         timers_table(service).collection,
@@ -49,6 +51,7 @@ def platform_collections(service: str) -> tuple[Collection, ...]:
         idempotency_table(service).collection,
         dead_letters_table(service).collection,
         dead_letter_messages_table(service).collection,
+        parked_table(service).collection,
     )
 
 
@@ -65,6 +68,7 @@ class Background:
         instance: str | None = None,
         measures: Measures = UNMEASURED,
         spans: MessageSpans | None = None,
+        event_data: EventData | None = None,
     ) -> None:
         """`instance` names the only process of the service: see `RuntimeSettings`."""
         self._service, self._store, self._bus, self._clock, self._ids = service, store, bus, clock, ids
@@ -75,10 +79,12 @@ class Background:
         self._sweeper: TimerSweeper | None = None
         self._consumer: Consumer | None = None
         self._measures = measures
+        self._parked = ParkedEvents(service, store, clock)
+        self._event_data = event_data
 
     def on_commit(self, committed: Committed) -> None:
         """Publish a unit's events and check its timers at once. Called on the event loop, after the commit."""
-        self.outbox.notify(committed.events)
+        self.outbox.notify(committed.queued)
         if self._sweeper is not None:
             self._sweeper.notify(committed.timers)
 
@@ -93,7 +99,15 @@ class Background:
         service, store, clock, ids, spans = self._service, self._store, self._clock, self._ids, self._spans
         sweeper = self._sweeper = TimerSweeper(service, store, self.leases, clock, timers, ids, spans=spans)
         consumer = self._consumer = Consumer(
-            service, self._bus, self.dead_letters, clock, ids, subscriptions, spans=spans, measures=self._measures
+            service,
+            self._bus,
+            self.dead_letters,
+            clock,
+            ids,
+            subscriptions,
+            spans=spans,
+            measures=self._measures,
+            event_data=self._event_data,
         )
         purge = IdempotencyPurge(service, store, clock, ids, self.leases)
         all_tasks: dict[str, BackgroundTask] = {**(tasks or {}), "idempotency-purge": purge.run}
@@ -111,8 +125,9 @@ class Background:
             await _stop([pump])
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Return the gauges of dead letters, failing events, and the ages of events and timers."""
+        """Return the gauges of dead letters, parked and failing events, and the ages of events and timers."""
         dead_letters = partial(self.dead_letters.count, MAX_COUNTED)
+        parked = partial(self._parked.count, MAX_COUNTED)
         unpublished_s = partial(self._age_s, outbox_table(self._service), "created_at")
         late_s = partial(self._age_s, timers_table(self._service), "due_at")
         queue: tuple[GaugeSpec, ...] = ()
@@ -123,6 +138,7 @@ class Background:
             *queue,
             GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed, 1000 at most", dead_letters),
             GaugeSpec("aex_events_failing_seconds", "For how long events have only failed here", self._failing_s),
+            GaugeSpec("aex_outbox_parked", "Events that the bus refused, 1000 at most", parked),
             GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", unpublished_s),
             GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", late_s),
         )

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -15,13 +16,15 @@ from aex_runtime.bus.wire import encode
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.ids import Ids
 from aex_runtime.leases import LeaderElection, Lease, Leases
-from aex_runtime.logs import describe_failure, log_context
+from aex_runtime.logs import describe_failure
 from aex_runtime.low_watermark import LowWatermark
+from aex_runtime.outbox_parked import ParkedEvents
 from aex_runtime.records import OutboxEntry, outbox_table
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import Bound, Scalar, Store, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
 from aex_runtime.tracing.spans import MessageSpans
+from aex_runtime.unit_of_work import QueuedEvent
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=200), cap=timedelta(seconds=5))
 _log = structlog.get_logger(__name__)
@@ -32,6 +35,10 @@ class OutboxPolicy:
     """Limits and intervals of the outbox pump."""
 
     batch: int = 100
+    page_bytes: int = 4_000_000
+    """Stored bytes of a page that the sweep reads, or one larger row."""
+    max_waiting_bytes: int = 32_000_000
+    """Maximum of encoded events in memory; the sweep publishes the rest."""
     max_waiting: int = 10_000
     """Maximum of events in memory, and of published events whose rows are not deleted.
 
@@ -69,20 +76,23 @@ class OutboxPump:
         self._policy = policy or OutboxPolicy()
         self._spans = spans or MessageSpans(service)
         self._lease = LeaderElection(leases, clock, ids, "outbox", self._policy.lease_ttl)
-        self._waiting: deque[Event] = deque()
+        self._parked = ParkedEvents(service, store, clock)
+        self._waiting: deque[QueuedEvent] = deque()
+        self._waiting_bytes = 0
         self._published: list[str] = []
         self._publishing: frozenset[str] = frozenset()
         self._low_watermark = LowWatermark()
         self._wake = asyncio.Event()
         self._has_published = asyncio.Event()
 
-    def notify(self, events: Iterable[Event]) -> None:
+    def notify(self, events: Iterable[QueuedEvent]) -> None:
         """Publish events that were committed just now. Called on the event loop."""
-        committed = list(events)
-        for event in committed:
-            self._low_watermark = self._low_watermark.note_write(event.time)
-        free = max(self._policy.max_waiting - len(self._waiting), 0)  # a failed batch may have exceeded the limit
-        self._waiting.extend(committed[:free])
+        for queued in events:
+            self._low_watermark = self._low_watermark.note_write(queued.event.time)
+            has_space = self._waiting_bytes + queued.size <= self._policy.max_waiting_bytes
+            if has_space and len(self._waiting) < self._policy.max_waiting:
+                self._waiting.append(queued)
+                self._waiting_bytes += queued.size
         self._wake.set()
 
     async def run(self) -> None:
@@ -98,8 +108,8 @@ class OutboxPump:
     async def sweep(self) -> int:
         """Publish the events in the store that are older than the grace, oldest first; return their number.
 
-        Starts at the low watermark. Raises `BusUnavailable`, `StoreUnavailable`. An event that the bus refuses remains
-        and is logged; the others are published.
+        Starts at the low watermark. Raises `BusUnavailable`, `StoreUnavailable`. An event that the bus refuses is
+        parked; the others are published.
         """
         now = self._clock.now()
         self._low_watermark = self._low_watermark.start(now)
@@ -107,19 +117,18 @@ class OutboxPump:
         bounds = (*self._low_watermark.bounds, Bound("<=", epoch_micros(horizon)))
         after: tuple[Scalar, str] | None = None
         remaining_at: datetime | None = None
-        published, limit = 0, self._policy.batch
-        while True:
-            page = await self._table.find(self._store, order="created_at", bounds=bounds, after=after, limit=limit)
-            done = await self._sweep_page(page)
+        published, policy = 0, self._policy
+        find = partial(self._table.find, self._store, order="created_at", bounds=bounds, limit=policy.batch)
+        while page := await find(after=after, max_bytes=policy.page_bytes):
+            done, parked = await self._sweep_page(page)
             published += len(done)
             if remaining_at is None:
-                remaining_at = next((row.record.created_at for row in page if row.document.key not in done), None)
-            is_last = len(page) < limit
-            end = horizon if is_last else page[-1].record.created_at
-            self._low_watermark = self._low_watermark.advance(remaining_at or end)
-            if is_last:
-                return published
+                ended = done | parked
+                remaining_at = next((row.record.created_at for row in page if row.document.key not in ended), None)
+            self._low_watermark = self._low_watermark.advance(remaining_at or page[-1].record.created_at)
             after = page[-1].document.fields["created_at"], page[-1].document.key
+        self._low_watermark = self._low_watermark.advance(remaining_at or horizon)
+        return published
 
     async def flush(self) -> int:
         """Publish the events of `notify` and delete their rows; return their number. Raises as `sweep` does."""
@@ -138,17 +147,20 @@ class OutboxPump:
                 try:
                     await self._publish_batch()
                     retries.reset()
-                except BusUnavailable as error:
+                except (BusUnavailable, StoreUnavailable) as error:
                     await retries.log_and_wait("events_not_published", error)
 
     async def _publish_batch(self) -> int:
         """Publish the oldest waiting batch; return the number of its events. In an outage they wait again."""
-        events = [self._waiting.popleft() for _ in range(min(self._policy.batch, len(self._waiting)))]
-        self._publishing = frozenset(event.id for event in events)
+        batch = [self._waiting.popleft() for _ in range(min(self._policy.batch, len(self._waiting)))]
+        size = sum(each.size for each in batch)
+        self._waiting_bytes -= size
+        self._publishing = frozenset(each.event.id for each in batch)
         try:
-            done = await self._publish(events)
+            done, _ = await self._publish([each.event for each in batch])
         except BaseException:
-            self._waiting.extendleft(reversed(events))
+            self._waiting.extendleft(reversed(batch))
+            self._waiting_bytes += size
             raise
         finally:
             self._publishing = frozenset()
@@ -156,10 +168,13 @@ class OutboxPump:
         self._has_published.set()
         return len(done)
 
-    async def _publish(self, events: Sequence[Event]) -> list[str]:
-        """Publish events; return the ids of those that the bus accepted. Raises `BusUnavailable`."""
+    async def _publish(self, events: Sequence[Event]) -> tuple[list[str], list[str]]:
+        """Publish events; return the ids of those that the bus accepted, and of those that it refused: parked.
+
+        Raises `BusUnavailable`, `StoreUnavailable`.
+        """
         if not events:
-            return []
+            return [], []
         try:
             with self._spans.publication_spans(events) as sent:
                 await self._bus.publish([Outgoing(event.type, encode(event)) for event in sent])
@@ -167,11 +182,11 @@ class OutboxPump:
             raise
         except (BusError, ValueError) as error:
             if len(events) > 1:  # one of them is invalid: publish each alone
-                return [event_id for event in events for event_id in await self._publish([event])]
-            fields = {"event_id": events[0].id, "event_type": events[0].type, **log_context(events[0].subject)}
-            _log.error("event_refused", reason=describe_failure(error), **fields)
-            return []
-        return [event.id for event in events]
+                results = [await self._publish([event]) for event in events]
+                return [each for done, _ in results for each in done], [each for _, no in results for each in no]
+            await self._parked.park(events[0].id, describe_failure(error))
+            return [], [events[0].id]
+        return [event.id for event in events], []
 
     async def _delete_promptly(self) -> None:
         retries = Retries(_BACKOFF, self._ids)
@@ -214,14 +229,14 @@ class OutboxPump:
                 await retries.log_and_wait("outbox_not_swept", error)
             await asyncio.sleep(self._policy.sweep_every.total_seconds())
 
-    async def _sweep_page(self, page: Sequence[Stored[OutboxEntry]]) -> frozenset[str]:
-        """Publish and delete a page, without events in memory; return the ids of deleted rows."""
-        in_memory = {event.id for event in self._waiting} | self._publishing | set(self._published)
-        done = await self._publish([row.record.event for row in page if row.record.event.id not in in_memory])
+    async def _sweep_page(self, page: Sequence[Stored[OutboxEntry]]) -> tuple[frozenset[str], frozenset[str]]:
+        """Publish and delete a page, without events in memory; return the ids of deleted and of parked rows."""
+        in_memory = {each.event.id for each in self._waiting} | self._publishing | set(self._published)
+        done, parked = await self._publish([row.record.event for row in page if row.record.event.id not in in_memory])
         await self._delete(done)
         if done:
             _log.info("outbox_swept", published=len(done))
-        return frozenset(done)
+        return frozenset(done), frozenset(parked)
 
     async def _drain(self) -> None:
         """Flush within `drain`; the next sweep publishes the rest from the store."""

@@ -18,6 +18,8 @@ class OutboxEntry(Frozen):
 
     event: Event
     created_at: Instant
+    tries: int = 0
+    """Number of times that the event was parked before."""
 
 
 @lru_cache(maxsize=16)

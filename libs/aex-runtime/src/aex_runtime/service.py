@@ -11,6 +11,7 @@ from opentelemetry.trace import TracerProvider
 from aex_runtime.background import Background
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.blobs.port import Blobs
+from aex_runtime.bus.dataref import EventData
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock, WallClock
@@ -40,17 +41,28 @@ class Backends:
     blobs: Blobs
     clock: Clock
     ids: Ids
+    event_blobs: Blobs | None = None
+    """Blob store of large events' data; None: `blobs`."""
+
+    @property
+    def event_data(self) -> EventData:
+        """The data of large events."""
+        return EventData(self.event_blobs or self.blobs)
 
 
 def open_backends(settings: RuntimeSettings, service: str) -> Backends:
     """Return the backends of the settings, which connect on first use. Raises `BadConfiguration`."""
     with as_bad_configuration("AEX_BLOBS_URL", ValueError):
         blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
+    event_blobs = None
+    if settings.event_data_url is not None:
+        with as_bad_configuration("AEX_EVENT_DATA_URL", ValueError):
+            event_blobs = open_blobs(settings.event_data_url, settings.storage_emulator_host)
     with as_bad_configuration("AEX_STORE_URL", ValueError):
         records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
     with as_bad_configuration("AEX_BUS_URL", ValueError):
         bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
-    return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds())
+    return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds(), event_blobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +129,17 @@ def assemble(
     opened_tracers = open_tracers(settings, service) if tracers is None else None
     provider = opened_tracers or tracers
     spans = MessageSpans(service, provider, PUBSUB if settings.bus_url_of().startswith("pubsub:") else OWN_QUEUE)
-    work = Background(service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance, metrics, spans)
+    event_data = ports.event_data
+    work = Background(
+        service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance, metrics, spans, event_data
+    )
     issuer = LocalIssuer(key, ports.clock, ports.ids)
     issuers = trusted_issuers(settings, key, ports.clock)
     return ServiceParts(
         name=service,
         settings=settings,
         backends=ports,
-        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.on_commit, metrics),
+        unit_of_work=UnitOfWork(service, ports.store, ports.clock, work.on_commit, metrics, event_data),
         verifier=TokenVerifier(issuers, service, ports.clock),
         service_tokens=open_service_tokens(settings, service, issuer, ports.clock, ports.ids),
         local_issuer=issuer,

@@ -55,6 +55,8 @@ class RuntimeSettings(BaseSettings):
     store_url: str | None = None
     bus_url: str | None = None
     blobs_url: str | None = None
+    event_data_url: str | None = None
+    """Blob store of large events' data, shared by all services. Unset: that of `blobs_url`."""
     firestore_emulator_host: types.EmulatorHost = Field(default=None, validation_alias="FIRESTORE_EMULATOR_HOST")
     """`host:port` of a Firestore emulator, under the name that Google's tools use."""
     pubsub_emulator_host: types.EmulatorHost = Field(default=None, validation_alias="PUBSUB_EMULATOR_HOST")
@@ -148,6 +150,7 @@ class RuntimeSettings(BaseSettings):
             ("store_url", self.store_url, STORE_SCHEMES),
             ("bus_url", self.bus_url, BUS_SCHEMES),
             ("blobs_url", self.blobs_url, BLOBS_SCHEMES),
+            ("event_data_url", self.event_data_url, BLOBS_SCHEMES),
             ("traces_url", self.traces_url, TRACES_SCHEMES),
         ):
             if url is not None and urlsplit(url).scheme not in schemes:

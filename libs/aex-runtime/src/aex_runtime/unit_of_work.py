@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from aex_models.audiences import project_event
 from aex_models.events import TOPICS, Event, event_id
+from aex_runtime.bus.dataref import MAX_INLINE_BYTES, EventData
 from aex_runtime.clock import Clock
 from aex_runtime.measures import UNMEASURED, BufferedMeasures, Measures
 from aex_runtime.records import OutboxEntry, Timer, outbox_table, timer_key, timers_table
@@ -23,11 +24,24 @@ M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedEvent:
+    """An event as its row has it, with the size of the row in bytes."""
+
+    event: Event
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """The events and timers of a committed unit."""
 
-    events: tuple[Event, ...]
+    queued: tuple[QueuedEvent, ...]
     timers: tuple[Timer, ...]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events without their sizes."""
+        return tuple(each.event for each in self.queued)
 
 
 @dataclass(slots=True)
@@ -89,10 +103,21 @@ class Unit:
             data=project_event(data),
             **current_trace(),
         )
-        table = outbox_table(self.service)
-        self.put(table, event.id, OutboxEntry(event=event, created_at=self.now))
         self.events.append(event)
         return event
+
+    async def put_events(self, event_data: EventData | None) -> tuple[QueuedEvent, ...]:
+        """Write the rows of the outbox, and large data as blobs before; return the events with their sizes."""
+        table, queued = outbox_table(self.service), list[QueuedEvent]()
+        for event in self.events:
+            stored, (body, fields) = event, table.encode(OutboxEntry(event=event, created_at=self.now))
+            # On the wire, where 1.0 has more digits, data take less than twice the bytes of their row.
+            if event_data is not None and 2 * len(body) > MAX_INLINE_BYTES:
+                stored = await event_data.store(event)
+                body, fields = table.encode(OutboxEntry(event=stored, created_at=self.now))
+            self.transaction.put(table.collection, event.id, body, fields)
+            queued.append(QueuedEvent(stored, len(body)))
+        return tuple(queued)
 
     def set_timer(self, kind: str, subject: str, due_at: datetime, payload: Mapping[str, Any] | None = None) -> None:
         """Set the timer of `kind` and `subject` to `due_at`, or move it.
@@ -124,25 +149,31 @@ class UnitOfWork:
         clock: Clock,
         on_commit: Callable[[Committed], None],
         measures: Measures = UNMEASURED,
+        event_data: EventData | None = None,
     ) -> None:
+        """`event_data` stores the data of large events; without it all events carry their data."""
         self.service = service
         self.store = store
         self.measures = measures
         self._clock = clock
         self._on_commit = on_commit
+        self._event_data = event_data
 
     async def run(self, fn: Callable[[Unit], Awaitable[T]]) -> T:
         """Run `fn` in one transaction. Raises what `Store.transact` raises, and what `fn` raises."""
         last: Unit | None = None
+        queued: tuple[QueuedEvent, ...] = ()
 
         async def attempt(transaction: Transaction) -> T:
-            nonlocal last
+            nonlocal last, queued
             last = Unit(self.service, transaction, self._clock.now())
-            return await fn(last)
+            result = await fn(last)
+            queued = await last.put_events(self._event_data)
+            return result
 
         result = await self.store.transact(attempt)
         if last is not None:
             last.measures.flush(self.measures)
         if last is not None and (last.events or last.timers):
-            self._on_commit(Committed(tuple(last.events), tuple(last.timers)))
+            self._on_commit(Committed(queued, tuple(last.timers)))
         return result

@@ -6,6 +6,7 @@ from aex_runtime.clock import SetClock
 from aex_runtime.ids import SeededIds
 from aex_runtime.leases import Leases
 from aex_runtime.outbox import OutboxPolicy, OutboxPump
+from aex_runtime.outbox_parked import ParkedEvents
 from aex_runtime.records import outbox_table
 from aex_runtime.store.port import Query, Store
 from aex_runtime.unit_of_work import UnitOfWork
@@ -22,7 +23,7 @@ class Process:
     ) -> None:
         leases = Leases(SERVICE, store, clock, name)
         self.pump = OutboxPump(SERVICE, store, bus, clock, SeededIds(1), leases, policy)
-        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.pump.notify(committed.events))
+        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.pump.notify(committed.queued))
 
     async def emit(self, *names: str) -> None:
         await self.unit_of_work.run(emit_checked(*names))
@@ -31,6 +32,7 @@ class Process:
 class Outbox:
     def __init__(self, store: Store) -> None:
         self.store, self.bus, self.clock = store, RecordingBus(), SetClock(START)
+        self.parked = ParkedEvents(SERVICE, store, self.clock)
 
     def process(self, name: str = "a", policy: OutboxPolicy = QUICK) -> Process:
         return Process(self.store, self.bus, self.clock, name, policy)

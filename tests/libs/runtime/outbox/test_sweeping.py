@@ -77,16 +77,16 @@ async def test_sweep_publishes_all_pages_oldest_first(each_outbox: Outbox) -> No
     assert await each_outbox.is_empty()
 
 
-async def test_refused_event_remains_and_delays_no_other(outbox: Outbox) -> None:
+async def test_refused_events_are_parked_and_delay_no_other(outbox: Outbox) -> None:
     outbox.bus.refused = frozenset({"work_1", "work_4"})
     await outbox.emit_each(outbox.process(), [f"work_{number}" for number in range(8)], MS)
     outbox.clock.advance(GRACE)
     survivor = outbox.process("b")
     assert await survivor.pump.sweep() == 6
     assert outbox.bus.published == [f"work_{number}" for number in (0, 2, 3, 5, 6, 7)]
-    assert await outbox.rows() == 2
-    outbox.bus.refused = frozenset()
-    assert await survivor.pump.sweep() == 2
+    assert (await outbox.rows(), await survivor.pump.sweep()) == (0, 0)
+    page = await outbox.parked.list()
+    assert {(each.record.event.subject, each.record.tries) for each in page.items} == {("work_1", 1), ("work_4", 1)}
 
 
 async def test_event_of_a_newer_version_ends_the_sweeper_and_its_lease(outbox: Outbox) -> None:

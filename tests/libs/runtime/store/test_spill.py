@@ -3,33 +3,14 @@ from obstore.store import MemoryStore as MemoryObjects
 
 from aex_models.canonical import sha256_hex
 from aex_runtime.blobs.objects import ObjectBlobs
-from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobRef, BlobUnavailable
+from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobUnavailable
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import SPILL_BYTES, Document, Query, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.spill import SpillingStore
+from tests.parts.blobs import FailingBlobs
 from tests.store.contract import WORKS, read, write
 
 LARGE = b'"' + b"x" * 2_000_000 + b'"'
-
-
-class FailingBlobs(ObjectBlobs):
-    def __init__(self) -> None:
-        super().__init__(MemoryObjects)
-        self.puts = 0
-        self.failure: Exception | None = None
-
-    def _fail(self) -> None:
-        if self.failure is not None:
-            raise self.failure
-
-    async def put(self, area: str, content: bytes) -> BlobRef:
-        self._fail()
-        self.puts += 1
-        return await super().put(area, content)
-
-    async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        self._fail()
-        return await super().get(area, digest, max_bytes)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
-from aex_cli.suite.service_spec import MODULES
+from aex_cli.suite.service_spec import MODULES, select_services
 from aex_runtime.bus.port import Bus
 from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
 from aex_runtime.commandline import UserError, write_json, write_line, write_rows
@@ -106,7 +106,7 @@ def list_command(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array.")] = False,
 ) -> None:
     """List dead letters, newest first: service, topic, subject, reason and count, without contents."""
-    found = asyncio.run(list_dead_letters(read_suite_settings(data_dir), _services(service), limit))
+    found = asyncio.run(list_dead_letters(read_suite_settings(data_dir), select_services(service), limit))
     rows = [{"service": each.service} | each.dead_letter.model_dump(mode="json") for each in found]
     if as_json:
         write_json(rows)
@@ -119,7 +119,7 @@ def list_command(
 @app.command("replay", epilog="Example: `aex deadletters replay --all --service settlement`")
 def replay_command(
     letter: Annotated[str | None, typer.Argument(help="The id that `list` shows.", metavar="ID")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All dead letters of one service.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All dead letters, of one service or of all.")] = False,
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
 ) -> None:
@@ -128,24 +128,17 @@ def replay_command(
         raise UserError("name one dead letter, or --all", "see aex deadletters list")
     settings = read_suite_settings(data_dir)
     if letter is None:
-        if service is None:
-            raise UserError("--all replays those of one service", f"add --service, one of {', '.join(MODULES)}")
-        [service] = _services(service)
-        console = Console(stderr=True)
-        with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-            task = progress.add_task(f"replaying to {service}", total=None)
-            count = asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))
-        write_line(f"replayed {count} to {service}")
+        for each in select_services(service):
+            write_line(f"replayed {_replay_with_progress(settings, each)} to {each}")
         return
-    replayed = asyncio.run(replay_one(settings, _services(service), letter))
+    replayed = asyncio.run(replay_one(settings, select_services(service), letter))
     if replayed is None:
         raise UserError(f"there is no dead letter {letter}", "see aex deadletters list; it may have been replayed")
     write_line(f"replayed {letter} to {replayed}")
 
 
-def _services(service: str | None) -> list[str]:
-    if service is None:
-        return list(MODULES)
-    if service not in MODULES:
-        raise UserError(f"there is no service {service!r}", f"choose one of {', '.join(MODULES)}")
-    return [service]
+def _replay_with_progress(settings: RuntimeSettings, service: str) -> int:
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(f"replaying to {service}", total=None)
+        return asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))

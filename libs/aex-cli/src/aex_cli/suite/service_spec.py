@@ -122,3 +122,12 @@ def free_base(first: int, count: int) -> int | None:
     """Return the first of `count` free consecutive ports, `first` or some hundreds above; None without."""
     bases = range(first, LAST_PORT + 2 - count, _STEP)
     return next((base for base in bases if all(_is_bindable(base + offset) for offset in range(count))), None)
+
+
+def select_services(service: str | None) -> list[str]:
+    """Return the named service, or all. Raises `UserError` for an unknown name."""
+    if service is None:
+        return list(MODULES)
+    if service not in MODULES:
+        raise UserError(f"there is no service {service!r}", f"choose one of {', '.join(MODULES)}")
+    return [service]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -12,6 +12,7 @@ from structlog.contextvars import bound_contextvars
 from aex_models.backoff import Backoff
 from aex_models.events import TOPICS, Event, UnreadableEvent
 from aex_runtime.blobs.port import BlobUnavailable
+from aex_runtime.bus.dataref import EventData, EventDataLost
 from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
 from aex_runtime.bus.wire import Undecodable, decode, describe
 from aex_runtime.clock import Clock
@@ -87,8 +88,9 @@ class Consumer:
         policy: ConsumerPolicy | None = None,
         spans: MessageSpans | None = None,
         measures: Measures = UNMEASURED,
+        event_data: EventData | None = None,
     ) -> None:
-        """`subscriptions`: the handler of each topic."""
+        """`subscriptions`: the handler of each topic. `event_data` loads what large events only refer to."""
         self._service = service
         self._bus = bus
         self._dead_letters = dead_letters
@@ -98,6 +100,7 @@ class Consumer:
         self._policy = policy or ConsumerPolicy()
         self._spans = spans or MessageSpans(service)
         self._measures, self._specs = measures, EventMeasures(subscriptions)
+        self._event_data = event_data
         self._outages = Retries(self._policy.outage, ids)
         self._failing_since: datetime | None = None
 
@@ -116,6 +119,17 @@ class Consumer:
             event = decode(delivery.message)
         except Undecodable as error:
             return await self._dead_letter(delivery, f"undecodable: {error}", None)
+        if event.dataref is None or self._event_data is None:
+            return await self._process(delivery, event)
+        try:
+            event, message = await self._event_data.load(event, delivery.message)
+        except (EventDataLost, Undecodable) as error:
+            return await self._dead_letter(delivery, str(error), event)
+        except BlobUnavailable as error:
+            return self._wait_out(delivery.topic, describe_failure(error))
+        return await self._process(replace(delivery, message=message), event)  # a dead letter holds the data themselves
+
+    async def _process(self, delivery: Delivery, event: Event) -> Disposition:
         with (
             bound_contextvars(event_id=event.id, event_type=event.type, **log_context(event.subject, event.data)),
             self._spans.processing(event, delivery.attempt),

@@ -14,6 +14,8 @@ _PREFIX = "ce-"
 _REQUIRED = ("specversion", "id", "type", "source", "subject", "time")
 _TRACE = ("traceparent", "tracestate")
 _MEDIA_TYPE = "application/json"
+DATAREF = "ce-dataref"
+"""Attribute of the CloudEvents extension for data outside of the message."""
 _MAX_ATTRIBUTE_BYTES = 1_024
 """Pub/Sub's limit for the value of one attribute."""
 
@@ -37,12 +39,17 @@ def encode(event: Event) -> Message:
         value = getattr(event, name)
         if value and len(value.encode()) <= _MAX_ATTRIBUTE_BYTES:
             attributes[name] = value
+    if event.dataref is not None:
+        return Message(attributes | {DATAREF: event.dataref}, b"")
     data = json.dumps(event.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Message(attributes, data.encode())
 
 
 def decode(message: Message) -> Event:
-    """Return a message's event; unknown attributes are ignored. Raises `Undecodable`."""
+    """Return a message's event, with its `dataref` instead of data that it does not carry.
+
+    Unknown attributes are ignored. Raises `Undecodable`.
+    """
     attributes = message.attributes
     missing = [_PREFIX + name for name in _REQUIRED if _PREFIX + name not in attributes]
     if missing:
@@ -52,7 +59,8 @@ def decode(message: Message) -> Event:
         raise Undecodable(f"content-type is not {_MEDIA_TYPE}")
     fields: dict[str, Any] = {name: attributes[_PREFIX + name] for name in _REQUIRED}
     fields |= {name: attributes.get(name) for name in _TRACE}
-    fields["data"] = _parse(message.data)
+    has_data = message.data or DATAREF not in attributes
+    fields |= {"data": parse_data(message.data)} if has_data else {"data": {}, "dataref": attributes[DATAREF]}
     try:
         fields["time"] = datetime.fromisoformat(fields["time"])  # pydantic alone would accept "1700000000" as a time
         return Event.model_validate(fields)
@@ -70,7 +78,8 @@ def describe(error: ValidationError) -> str:
     return "; ".join(texts) + (f"; and {rest} more" if rest else "")
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def parse_data(data: bytes) -> dict[str, Any]:
+    """Parse the data of an event. Raises `Undecodable`."""
     try:
         parsed = json.loads(data.decode(), parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unique)
     except RecursionError:

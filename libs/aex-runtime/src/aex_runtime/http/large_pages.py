@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from aex_runtime.errors import TemporarilyUnavailable
-from aex_runtime.store.port import Collection, Document, Store
-from aex_runtime.store.spill import body_size, is_spilled, without_loading
+from aex_runtime.store.port import Collection, Document, Store, body_size, is_spilled
+from aex_runtime.store.spill import without_loading
 from aex_runtime.store.table import Table
 
 SMALL_PAGE_BYTES = 65_536

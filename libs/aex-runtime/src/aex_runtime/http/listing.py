@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from aex_runtime.http.large_pages import LongStrings, PageReader
 from aex_runtime.http.pagination import PageRequest
-from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Scalar, Store
-from aex_runtime.store.spill import body_size
+from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Scalar, Store, body_size
 from aex_runtime.store.table import Table
 
 MAX_PAGE_BYTES = 1_048_576

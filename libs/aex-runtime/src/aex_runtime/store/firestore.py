@@ -7,7 +7,7 @@ from aex_runtime.store import firestore_messages as messages
 from aex_runtime.store.firestore_connection import FirestoreApi
 from aex_runtime.store.firestore_documents import CommitPlan, plan_commit, required_versions
 from aex_runtime.store.limits import check_query, is_name
-from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T
+from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, limit_bytes
 from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
 
 _MAX_KEYS = 300
@@ -55,7 +55,8 @@ class FirestoreStore:
         if request is None:
             return []
         responses = await self._api.run_query(request)
-        return [messages.document_of(response.document) for response in responses if response.HasField("document")]
+        found = [messages.document_of(response.document) for response in responses if response.HasField("document")]
+        return limit_bytes(found, query.max_bytes)
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         return await run(fn, self, self._retry)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.limits import check_query
 from aex_runtime.store.ordering import Rank, rank, satisfies
-from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, Write
+from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, Write, limit_bytes
 from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
 
 
@@ -30,7 +30,7 @@ class MemoryStore:
             if name == query.collection.name and _matches(query, document)
         ]
         found.sort(key=lambda document: _position(query, document), reverse=query.direction == "desc")
-        return found[: query.limit]
+        return limit_bytes(found[: query.limit], query.max_bytes)
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         return await run(fn, self, self._retry)

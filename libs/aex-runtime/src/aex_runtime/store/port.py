@@ -4,6 +4,7 @@ A document is canonical JSON bytes in one unindexed field (`body`) plus declared
 before they write, and run again if a document that they read has changed.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
@@ -114,7 +115,8 @@ class Bound:
 class Query:
     """Documents whose `equal` fields match, ordered by the index's ordered field, then by key.
 
-    `after` is the (ordered value, key) of the last document of the page before.
+    `after` is the (ordered value, key) of the last document of the page before. `max_bytes` ends the page before its
+    bodies exceed it, with at least one document. So a page with fewer than `limit` documents need not be the last.
     """
 
     collection: Collection
@@ -124,6 +126,7 @@ class Query:
     bounds: tuple[Bound, ...] = ()
     after: tuple[Scalar, str] | None = None
     limit: int = 50
+    max_bytes: int | None = None
 
     def index(self) -> Index:
         """Return the declared index that serves this query. Raises `UndeclaredIndex`."""
@@ -193,7 +196,7 @@ class Store(Protocol):
         """Return the documents in the order of the keys."""
 
     async def query(self, query: Query) -> list[Document]:
-        """Return at most `query.limit` documents. Raises `UndeclaredIndex`."""
+        """Return at most `query.limit` documents, and at least one if any matches. Raises `UndeclaredIndex`."""
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         """Run `fn` and commit what it wrote. `fn` may run more than once and has no side effects.
@@ -215,3 +218,31 @@ def key_of(record_id: str) -> str:
     Slashes, which a key may not contain, are escaped; `%` is in no id.
     """
     return f"{sha256_hex(record_id.encode())[:4]}-{record_id.replace('/', '%2F')}"
+
+
+SPILL_MARK = b"\0"
+"""First byte of a body that stands for a blob; no JSON text begins with it."""
+SPILL_MARKER = re.compile(rb"\0blob:([0-9a-f]{64}):([0-9]{1,15})")
+
+
+def is_spilled(document: Document) -> bool:
+    """Return whether the body is a marker."""
+    return document.body.startswith(SPILL_MARK)
+
+
+def body_size(document: Document) -> int:
+    """Return the size of the body in bytes, also of one that a marker stands for."""
+    marker = SPILL_MARKER.fullmatch(document.body) if is_spilled(document) else None
+    return len(document.body) if marker is None else int(marker[2])
+
+
+def limit_bytes(documents: list[Document], max_bytes: int | None) -> list[Document]:
+    """Return the first documents whose bodies have at most `max_bytes`, or the first one alone."""
+    if max_bytes is None:
+        return documents
+    total = 0
+    for count, document in enumerate(documents):
+        total += body_size(document)
+        if count and total > max_bytes:
+            return documents[:count]
+    return documents

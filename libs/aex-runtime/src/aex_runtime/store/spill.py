@@ -1,7 +1,6 @@
 """Large bodies as content-addressed blobs; the document holds a marker with their digest."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.blobs.port import BlobError, Blobs, BlobUnavailable
@@ -9,8 +8,6 @@ from aex_runtime.store import port
 from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction, Write
 from aex_runtime.store.transactions import BufferedTransaction
 
-_MARK = b"\0"  # no JSON text begins with it
-_MARKER = re.compile(rb"\0blob:([0-9a-f]{64}):([0-9]{1,15})")
 _MAX_CONCURRENT = 16
 
 
@@ -65,7 +62,7 @@ class SpillingStore:
         return [next(loaded) if document else None for document in found]
 
     async def _load_all(self, collection: Collection, documents: Sequence[Document]) -> list[Document]:
-        if not any(map(is_spilled, documents)):
+        if not any(map(port.is_spilled, documents)):
             return list(documents)
         limiter = asyncio.Semaphore(_MAX_CONCURRENT)
 
@@ -77,10 +74,10 @@ class SpillingStore:
 
     async def _load(self, collection: Collection, document: Document) -> Document:
         """Return the document with its body, read from the blobs if it was spilled."""
-        if not is_spilled(document):
+        if not port.is_spilled(document):
             return document
         where = f"{collection.name}/{document.key}"
-        marker = _MARKER.fullmatch(document.body)
+        marker = port.SPILL_MARKER.fullmatch(document.body)
         if marker is None:
             raise port.StoreError(f"{where}: the body is neither JSON nor the marker of a blob")
         try:  # the port verifies the digest
@@ -93,29 +90,18 @@ class SpillingStore:
 
     async def _spill(self, body: bytes) -> bytes:
         """Return the body, or the marker of the blob that it was stored as."""
-        if len(body) <= port.SPILL_BYTES and not body.startswith(_MARK):
+        if len(body) <= port.SPILL_BYTES and not body.startswith(port.SPILL_MARK):
             return body
         try:
             blob = await self._blobs.put(self._area, body)
         except BlobUnavailable as error:
             raise port.StoreUnavailable(f"blobs of large records: {error}") from error
-        return _MARK + f"blob:{blob.digest}:{blob.size}".encode()
+        return port.SPILL_MARK + f"blob:{blob.digest}:{blob.size}".encode()
 
 
 def without_loading(store: Store) -> Store:
     """Return the store without the loading of spilled bodies: their markers tell `body_size`."""
     return store.unloaded if isinstance(store, SpillingStore) else store
-
-
-def is_spilled(document: Document) -> bool:
-    """Return whether the body is a marker."""
-    return document.body.startswith(_MARK)
-
-
-def body_size(document: Document) -> int:
-    """Return the size of the body in bytes, also of one that a marker stands for."""
-    marker = _MARKER.fullmatch(document.body) if is_spilled(document) else None
-    return len(document.body) if marker is None else int(marker[2])
 
 
 def _forward(inner: Transaction, write: Write, body: bytes) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from aex_runtime.sqlite_file import read_transaction
 from aex_runtime.store.ordering import Edge, edges_of, rank
-from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar
+from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, limit_bytes
 
 # SQL has no booleans: reals below every integer sort as booleans must, and differ from 0 and 1.
 _FALSE, _TRUE = -2e300, -1e300
@@ -69,13 +69,13 @@ def select_query(connection: sqlite3.Connection, query: Query) -> list[Document]
     """Return the documents of a query whose index exists."""
     statements = list(statements_of(query))
     if len(statements) == 1:
-        return _fetch(connection, statements[0], query.limit)
+        return limit_bytes(_fetch(connection, statements[0], query.limit), query.max_bytes)
     found: list[Document] = []
     with read_transaction(connection):
         for statement in statements:
             if len(found) < query.limit:
                 found += _fetch(connection, statement, query.limit - len(found))
-    return found
+    return limit_bytes(found, query.max_bytes)
 
 
 def _fetch(connection: sqlite3.Connection, statement: Statement, limit: int) -> list[Document]:

@@ -72,9 +72,10 @@ class Table(Generic[M]):
         bounds: Sequence[Bound] = (),
         after: tuple[Scalar, str] | None = None,
         limit: int = 50,
+        max_bytes: int | None = None,
     ) -> list[Stored[M]]:
-        """Return the records of a query that a declared index serves."""
-        query = Query(self.collection, equal or {}, order, direction, tuple(bounds), after, limit)
+        """Return the records of a query that a declared index serves; see `Query` for `max_bytes`."""
+        query = Query(self.collection, equal or {}, order, direction, tuple(bounds), after, limit, max_bytes)
         return [self.decode(document) for document in await store.query(query)]
 
     def encode(self, record: M) -> tuple[bytes, Fields]:

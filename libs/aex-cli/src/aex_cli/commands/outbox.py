@@ -1,0 +1,196 @@
+"""`aex outbox`: list, show, replay and discard the events that the bus refused."""
+
+import asyncio
+import getpass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
+from aex_cli.suite.service_spec import MODULES, select_services
+from aex_runtime.blobs.port import BlobUnavailable
+from aex_runtime.bus.dataref import EventData
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
+from aex_runtime.commandline import CommandFailed, UserError, write_json, write_line, write_rows
+from aex_runtime.outbox_parked import NoSuchParkedEvent, ParkedEvent, ParkedEvents
+from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.port import body_size
+from aex_runtime.store.table import Stored
+
+_PAGE = 100
+_COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", "bytes")
+Row = dict[str, Any]
+Act = Callable[[ParkedEvents, EventData, str], Awaitable[None]]
+
+app = command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
+Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
+EventId = Annotated[str | None, typer.Argument(help="The id that `list` shows.", metavar="ID")]
+All = Annotated[bool, typer.Option("--all", help="All parked events of the service.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON.")]
+
+
+@app.command("list", epilog="Example: `aex outbox list --service settlement --json`")
+def list_command(
+    service: Service = None,
+    data_dir: DataDir = DEFAULT_DIR,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The most to list of each service.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List parked events, newest first, without their data."""
+    rows = asyncio.run(_list_rows(read_suite_settings(data_dir), select_services(service), limit))
+    if as_json:
+        write_json(rows)
+    elif rows or not Console().is_terminal:
+        write_rows(_COLUMNS, rows)
+    else:
+        write_line("no parked events")
+
+
+@app.command("show", epilog="Example: `aex outbox show evt_4f… --service settlement`")
+def show_command(
+    event: Annotated[str, typer.Argument(help="The id that `list` shows.", metavar="ID")],
+    service: Service = None,
+    data_dir: DataDir = DEFAULT_DIR,
+) -> None:
+    """Print one parked event as JSON, without its data: they may be secret."""
+    settings = read_suite_settings(data_dir)
+    rows = asyncio.run(_find(settings, select_services(service), event))
+    if not rows:
+        raise _unknown(event)
+    write_json(rows[0])
+
+
+@app.command("replay", epilog="Example: `aex outbox replay --all --service settlement`")
+def replay_command(
+    event: EventId = None, every: All = False, service: Service = None, data_dir: DataDir = DEFAULT_DIR
+) -> None:
+    """Return parked events to the outbox, encoded again. Remove the cause first."""
+
+    async def replay(parked: ParkedEvents, event_data: EventData, event_id: str) -> None:
+        await parked.replay(event_id, event_data)
+
+    _act("replayed", replay, event, every, service, data_dir)
+
+
+@app.command("discard", epilog="Example: `aex outbox discard evt_4f… --reason 'sent by hand'`")
+def discard_command(
+    reason: Annotated[str, typer.Option(help="Why its effect is not needed; written to the audit log.")],
+    event: EventId = None,
+    every: All = False,
+    service: Service = None,
+    data_dir: DataDir = DEFAULT_DIR,
+) -> None:
+    """Delete parked events permanently: their effect is missing then. Logged with `audit=true`."""
+    if not reason.strip():
+        raise UserError("--reason is empty", "say why the event is not needed")
+
+    async def discard(parked: ParkedEvents, _: EventData, event_id: str) -> None:
+        await parked.discard(event_id, reason, getpass.getuser())
+
+    _act("discarded", discard, event, every, service, data_dir)
+
+
+def _act(done: str, act: Act, event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
+    """Apply the action to one event, or to all of the chosen services, and print what was done."""
+    if every == (event is not None):
+        raise UserError("name one event, or --all", "see aex outbox list")
+    settings, services = read_suite_settings(data_dir), select_services(service)
+    if event is None:
+        for each in services:
+            write_line(f"{done} {asyncio.run(_act_on_all(settings, each, act))} of {each}")
+        return
+    owner = asyncio.run(_act_on_one(settings, services, event, act))
+    if owner is None:
+        raise _unknown(event)
+    write_line(f"{done} {event} of {owner}")
+
+
+def _unknown(event: str) -> UserError:
+    return UserError(f"{event} is not parked", "see aex outbox list; it may have been replayed")
+
+
+async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: int) -> list[Row]:
+    rows: list[Row] = []
+    for service in services:
+        async with _open_parked(settings, service) as opened:
+            rows += [_row(service, each) for each in await _read_newest(opened[0], limit)] if opened else []
+    return sorted(rows, key=lambda row: str(row["parked_at"]), reverse=True)
+
+
+async def _find(settings: RuntimeSettings, services: Sequence[str], event: str) -> list[Row]:
+    for service in services:
+        async with _open_parked(settings, service) as opened:
+            try:
+                if opened:
+                    return [_row(service, await opened[0].get(event))]
+            except NoSuchParkedEvent:
+                continue
+    return []
+
+
+async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event: str, act: Act) -> str | None:
+    """Return the service that had the event; None if none has it."""
+    for service in services:
+        async with _open_parked(settings, service) as opened:
+            try:
+                if opened:
+                    await act(*opened, event)
+                    return service
+            except NoSuchParkedEvent:
+                continue
+    return None
+
+
+async def _act_on_all(settings: RuntimeSettings, service: str, act: Act) -> int:
+    async with _open_parked(settings, service) as opened:
+        if not opened:
+            return 0
+        # Listed first: a replayed event that is refused again is parked under the same id.
+        listed = [each.document.key for each in await _read_newest(opened[0], None)]
+        for event in reversed(listed):
+            await act(*opened, event)
+        return len(listed)
+
+
+@asynccontextmanager
+async def _open_parked(settings: RuntimeSettings, service: str) -> AsyncIterator[tuple[ParkedEvents, EventData] | None]:
+    """Yield a service's parked events and the data of large ones; None where its store does not exist."""
+    if not has_store(settings, service):
+        yield None
+        return
+    async with open_service_backends(settings, service) as backends:
+        try:
+            yield ParkedEvents(service, backends.store, backends.clock), backends.event_data
+        except BlobUnavailable as error:
+            raise CommandFailed(f"{service}: {error}; nothing was changed; retry") from None
+
+
+async def _read_newest(parked: ParkedEvents, limit: int | None) -> list[Stored[ParkedEvent]]:
+    found: list[Stored[ParkedEvent]] = []
+    after = None
+    while limit is None or len(found) < limit:
+        page = await parked.list(_PAGE if limit is None else min(_PAGE, limit - len(found)), after)
+        found += page.items
+        after = page.next_after
+        if after is None:
+            break
+    return found
+
+
+def _row(service: str, stored: Stored[ParkedEvent]) -> Row:
+    event, parked = stored.record.event, stored.record
+    return {
+        "id": event.id,
+        "service": service,
+        "type": event.type,
+        "subject": event.subject,
+        "time": event.time.isoformat(),
+        "reason": parked.reason,
+        "tries": parked.tries,
+        "parked_at": parked.parked_at.isoformat(),
+        "bytes": body_size(stored.document),
+        "dataref": event.dataref,
+    }

@@ -1,0 +1,133 @@
+"""Parked events: those that the bus refuses, kept apart from the outbox until an operator acts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from aex_models.events import Event
+from aex_models.frozen import Frozen, Instant
+from aex_runtime.bus.dataref import EventData
+from aex_runtime.clock import Clock, epoch_micros
+from aex_runtime.logs import log_context
+from aex_runtime.records import OutboxEntry, outbox_table
+from aex_runtime.store.port import Collection, Index, Scalar, Store, Transaction
+from aex_runtime.store.table import Stored, Table
+
+_MAX_REASON = 1_000
+_COUNT_PAGE, _PAGE_BYTES = 100, 4_000_000
+_log = structlog.get_logger(__name__)
+
+
+class ParkedEvent(Frozen):
+    """A committed event that the bus refused."""
+
+    event: Event
+    reason: str
+    parked_at: Instant
+    tries: int
+    """Number of times that the event was parked; a replay keeps it."""
+
+
+class NoSuchParkedEvent(LookupError):
+    """An event that is not parked: replayed, discarded, or never parked."""
+
+
+def parked_table(service: str) -> Table[ParkedEvent]:
+    """Return the table of a service's parked events."""
+    collection = Collection(f"{service}-outbox-parked", (Index(order="parked_at", direction="desc"),))
+    return Table(collection, ParkedEvent, lambda parked: {"parked_at": epoch_micros(parked.parked_at)})
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedPage:
+    """Parked events, newest first, and the position after the last one (None at the end)."""
+
+    items: Sequence[Stored[ParkedEvent]]
+    next_after: tuple[Scalar, str] | None
+
+
+class ParkedEvents:
+    """The parked events of a service."""
+
+    def __init__(self, service: str, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._outbox, self._parked = outbox_table(service), parked_table(service)
+
+    async def park(self, event_id: str, reason: str) -> None:
+        """Move an event out of the outbox in one transaction; an event that is not there is ignored."""
+        now = self._clock.now()
+
+        async def move(transaction: Transaction) -> ParkedEvent | None:
+            found = await self._outbox.get(transaction, event_id)
+            if found is None:
+                return None
+            entry = found.record
+            parked = ParkedEvent(event=entry.event, reason=reason[:_MAX_REASON], parked_at=now, tries=entry.tries + 1)
+            transaction.delete(self._outbox.collection, event_id)
+            transaction.put(self._parked.collection, event_id, *self._parked.encode(parked))
+            return parked
+
+        parked = await self._store.transact(move)
+        if parked is not None:
+            fields = {"event_id": event_id, "event_type": parked.event.type, **log_context(parked.event.subject)}
+            _log.critical("event_parked", alarm=True, reason=parked.reason, tries=parked.tries, **fields)
+
+    async def list(self, limit: int = 50, after: tuple[Scalar, str] | None = None) -> ParkedPage:
+        """Return a page of parked events, newest first; it may end early by its bytes."""
+        found = await self._parked.find(
+            self._store, order="parked_at", direction="desc", after=after, limit=limit, max_bytes=_PAGE_BYTES
+        )
+        last = found[-1].document if found else None
+        return ParkedPage(found, (last.fields["parked_at"], last.key) if last else None)
+
+    async def get(self, event_id: str) -> Stored[ParkedEvent]:
+        """Return a parked event. Raises `NoSuchParkedEvent`."""
+        found = await self._parked.get(self._store, event_id)
+        if found is None:
+            raise NoSuchParkedEvent(event_id)
+        return found
+
+    async def replay(self, event_id: str, event_data: EventData) -> None:
+        """Return an event to the outbox, encoded again; the running service publishes it within seconds.
+
+        Raises `NoSuchParkedEvent`, `BlobUnavailable`.
+        """
+        event = await event_data.store((await self.get(event_id)).record.event)
+        now = self._clock.now()
+
+        async def move(transaction: Transaction) -> None:
+            found = await self._parked.get(transaction, event_id)
+            if found is None:
+                raise NoSuchParkedEvent(event_id)
+            entry = OutboxEntry(event=event, created_at=now, tries=found.record.tries)
+            transaction.delete(self._parked.collection, event_id)
+            transaction.put(self._outbox.collection, event_id, *self._outbox.encode(entry))
+
+        await self._store.transact(move)
+        _log.info("parked_event_replayed", event_id=event_id, event_type=event.type, **log_context(event.subject))
+
+    async def discard(self, event_id: str, reason: str, by: str) -> None:
+        """Delete a parked event permanently, with an audit line. Raises `NoSuchParkedEvent`."""
+
+        async def delete(transaction: Transaction) -> Event:
+            found = await self._parked.get(transaction, event_id)
+            if found is None:
+                raise NoSuchParkedEvent(event_id)
+            transaction.delete(self._parked.collection, event_id)
+            return found.record.event
+
+        event = await self._store.transact(delete)
+        fields = {"event_id": event_id, "event_type": event.type, **log_context(event.subject)}
+        _log.warning("parked_event_discarded", audit=True, reason=reason, by=by, **fields)
+
+    async def count(self, limit: int) -> int:
+        """Return the number of parked events, at most `limit`. Reads them, in pages."""
+        total, after = 0, None
+        while total < limit:
+            page = await self.list(min(_COUNT_PAGE, limit - total), after)
+            total += len(page.items)
+            after = page.next_after
+            if after is None:
+                break
+        return total
