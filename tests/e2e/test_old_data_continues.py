@@ -79,7 +79,7 @@ DEFAULTS = {"stored": True}
 
 
 def without_new_fields(now: Any, before: Any) -> Any:
-    """Return an answer without the defaults of fields that the earlier one did not have: later versions add some."""
+    """Return an answer without the defaults of fields that the earlier one did not have."""
     if isinstance(now, dict) and isinstance(before, dict):
         return {
             name: without_new_fields(value, before.get(name))
