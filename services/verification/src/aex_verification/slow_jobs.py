@@ -63,10 +63,14 @@ class SlowJobs:
         return not self._is_stopping and self._slots.may_wait(consumer_id)
 
     def add(self, job: SlowJob) -> None:
-        """Have a job wait for its turn and run in a task of its own; without room its timer repeats it."""
-        if job.key in self or not self.may_wait(job.consumer_id):
+        """Have a job wait for its turn and run in a task of its own.
+
+        Without room its timer repeats it: others may have come while the timer was set.
+        """
+        if job.key in self:
             return
-        task = asyncio.create_task(self._run(job, current_trace()), name=job.key)
+        running = _resume(job) if self._is_stopping else self._run(job, current_trace())
+        task = asyncio.create_task(running, name=job.key)
         self._started[job.key] = _Started(job, task)
         task.add_done_callback(lambda _: self._forget(job))
 

@@ -23,7 +23,7 @@ from aex_verification.handlers.save_contract import VERIFY
 from aex_verification.measures import VERIFICATION_SECONDS
 from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, CONTRACTS
-from aex_verification.rules.records import SYSTEM_BACKOFF
+from aex_verification.rules.records import slot_delay
 from aex_verification.slow_jobs import SlowJob
 
 _log = structlog.get_logger(__name__)
@@ -125,8 +125,8 @@ async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timed
         stored = await unit.get(CONTRACTS, key_of(contract_id))
         if stored is None or not _is_current(stored.record.state, attempt_id) or stored.record.state.closing:
             return None
-        waited = (unit.now - stored.record.state.updated_at).total_seconds()
-        backoff = SYSTEM_BACKOFF.delay(1 + int(waited // 5), deps.ids.jitter()) if delay is None else delay
+        waited = unit.now - stored.record.state.updated_at
+        backoff = slot_delay(waited, deps.ids.jitter()) if delay is None else delay
         unit.set_timer(VERIFY, attempt_id, unit.now + backoff, {"contract_id": contract_id})
         return backoff
 

@@ -105,6 +105,11 @@ def governance_delay(waited: timedelta, jitter: float) -> timedelta:
     return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_GOVERNANCE_CAP).delay(1, jitter)
 
 
+def slot_delay(waited: timedelta, jitter: float) -> timedelta:
+    """Return the delay of the next try for a slot, which grows with the time waited as governance's does."""
+    return governance_delay(waited, jitter)
+
+
 def verification_lease(reading: timedelta, reviewing: timedelta) -> timedelta:
     """Return a lease that outlasts two workers on raw data, both with full time, and the reviewer.
 
