@@ -95,7 +95,7 @@ class SlowJobs:
             self._forget(job)  # so that its timer does not find it here
             await _resume(job)
         except Exception as error:  # noqa: BLE001 its timer repeats it, whatever the error is
-            _log.error("slow_job_failed", job=job.key, failure=exception_chain(error))
+            _log.warning("slow_job_failed", job=job.key, failure=exception_chain(error))
 
     async def _stop(self) -> None:
         started = list(self._started.values())
