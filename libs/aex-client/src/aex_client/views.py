@@ -244,6 +244,8 @@ class OutcomeView(View):
     terms: Terms
     billing_impact: BillingImpact
     disclosure: FeedbackLevel | None = None
+    stored: bool = True
+    """False where the platform stores no results: `verification_result` is None then."""
     created_at: datetime
 
 
