@@ -12,13 +12,13 @@ from aex_models.events import WorkSubmitted, read_data
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from aex_outcomes.submission import Checked
 from aex_runtime.blobs.factory import open_blobs
-from aex_runtime.errors import Conflict, TemporarilyUnavailable
+from aex_runtime.errors import Conflict, InvalidRequest, TemporarilyUnavailable
 from aex_runtime.http.idempotency import Effect
 from aex_runtime.quotas import StorageBounds
 from aex_work_publisher.handlers.award_work import award_work, cancel_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work, validate_work
-from aex_work_publisher.repository import EvaluationLost
+from aex_work_publisher.repository import WORKS, EvaluationLost
 from tests.parts.measured import Measured
 from tests.services.work_publisher.kit import NO_KEY, Shop, keyed, open_shop
 from tests.services.work_publisher.samples import ACME, BOT, CANARIES, NOW, submission
@@ -109,6 +109,16 @@ async def test_validation_says_the_same_and_keeps_nothing(shop: Shop) -> None:
     assert (broken.valid, broken.quote) == (False, None)
     assert [problem.path for problem in broken.problems] == ["/title"]
     assert len(shop.events) == 1
+
+
+async def test_a_work_above_a_size_is_refused_and_nothing_is_stored(shop: Shop) -> None:
+    body = Body(submission(input={"text": "x" * 4_000_000}), 4_001_000)
+    with pytest.raises(InvalidRequest, match="at most 4000000") as refusal:
+        await submit_work(shop.deps, ACME, body, keyed("k"))
+    found = await validate_work(shop.deps, ACME, body)
+    assert [each.code for each in refusal.value.errors] == [each.code for each in found.problems] == ["work_too_large"]
+    assert shop.events == []
+    assert await WORKS.find(shop.store, {"consumer_id": "acme"}, "created_at", "desc") == []
 
 
 async def test_repeat_survives_the_removal_of_a_metric(shop: Shop) -> None:

@@ -14,6 +14,7 @@ from aex_outcomes.submission.appraisal import Appraise, appraise_work
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
 from aex_outcomes.submission.findings import CheckFindings, problems_of, split_by_kind
 from aex_outcomes.submission.science import drop_duplicate_names, science_problems
+from aex_outcomes.submission.sizes import criteria_size_problems, size_problems
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -50,7 +51,7 @@ def check_submission(
     if isinstance(body, Mapping):
         read = submission.success_criteria if submission else None
         findings += _semantic_findings(body, catalog, reviewer=reviewer, uploaded=uploaded, read=read)
-        findings += CheckFindings(tuple(_terms_problems(body, verifiers)))
+        findings += CheckFindings((*_terms_problems(body, verifiers), *size_problems(body, submission)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     appraisal = appraise(body, submission, catalog)
@@ -65,7 +66,8 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
         "science": Science,
     }
     shape = [problem for name, model in models.items() for problem in _field_problems(body, name, model)]
-    return split_by_kind(drop_duplicate_names(shape)) + _semantic_findings(body, catalog, reviewer=reviewer)
+    sizes = CheckFindings(tuple(criteria_size_problems(body.get("success_criteria"))))
+    return split_by_kind(drop_duplicate_names(shape)) + sizes + _semantic_findings(body, catalog, reviewer=reviewer)
 
 
 def _semantic_findings(
