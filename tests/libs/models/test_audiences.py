@@ -39,8 +39,9 @@ WITHHELD = {
     # Internal fields: they only control the agent's view.
     ("Attempt", "disclosure"),
     ("Settlement", "disclosure"),
-    # Settlement's own: the rate of a replacement's fee, and what the projections of the ledger count.
+    # Settlement's own: the rate of a replacement's fee, the source of large thresholds, and what projections count.
     ("Settlement", "fee_rate"),
+    ("Settlement", "success_criteria"),
     ("LedgerTransaction", "booking"),
 }
 

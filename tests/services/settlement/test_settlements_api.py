@@ -52,7 +52,8 @@ async def test_a_settlement_has_the_documented_shape(counter: Counter) -> None:
         "breakdown": {"cpc": "1.00", "cpa_bonus": "0.50", "cpa_penalty": "0.00"},
     }
     assert lines[0] == {
-        "metric": "rougeL", "value": 0.5, "threshold": 0.4, "comparison": "gte", "met": True, "amount": "0.50",
+        "metric": "rougeL", "value": 0.5, "criterion": None, "threshold": 0.4, "comparison": "gte", "met": True,
+        "amount": "0.50",
     }  # fmt: skip
     assert revision["cost"]["total"] == "1.50"
 

@@ -97,6 +97,8 @@ class CriterionView(View):
     metric: str
     metric_type: MetricType
     comparison: ComparisonOperator
+    criterion: int | None = None
+    """Index of the criterion in the success criteria; None in old records."""
     threshold: Any
     value: Value = None
     met: bool
@@ -254,6 +256,8 @@ class CostLineView(View):
 
     metric: str
     comparison: ComparisonOperator
+    criterion: int | None = None
+    """Index of the criterion in the success criteria; None in old records."""
     threshold: Any
     value: Value = None
     met: bool

@@ -113,7 +113,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         "penalty science governance governance_flags candidate_hash engine_version verified_at"
     ),
     r.CriterionResult: _row(
-        "metric metric_type value threshold comparison met required weight bonus penalty error provenance",
+        "metric metric_type value criterion threshold comparison met required weight bonus penalty error provenance",
         service="secret",
     ),
     r.CriterionError: _row("code message fault"),
@@ -183,7 +183,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     ),
     s.SettlementRevision: _row("revision cost settled_at reversed_at reason", finance="by", operator="by"),
     s.Cost: _row("contract_id currency base bonus penalty bonus_capped penalty_waived fee total lines breakdown"),
-    s.CostLine: _row("metric value threshold comparison met amount", service="secret"),
+    s.CostLine: _row("metric value criterion threshold comparison met amount", service="secret"),
     s.Breakdown: _row("cpc cpa_bonus cpa_penalty"),
     s.LedgerTransaction: _row("id contract_id kind postings occurred_at reason", finance="by"),
     s.Posting: _row("account amount currency"),

@@ -78,6 +78,7 @@ def _line(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> CostLine
     return CostLine(
         metric=result.metric,
         value=result.value,
+        criterion=result.criterion,
         threshold=result.threshold,
         comparison=result.comparison,
         met=result.met,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from aex_models.frozen import Frozen, StrictBool
+from aex_models.frozen import Frozen, StrictBool, StrictInt
 from aex_models.money import MAX_AMOUNT, ZERO, Money
 from aex_models.numbers import is_number
 from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, threshold_problem
@@ -35,6 +35,7 @@ class Scale(StrEnum):
 
 
 MetricName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+CriterionIndex = Annotated[StrictInt, Field(ge=0)]
 FinitePositive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 MAX_CRITERIA = 10
 """`max_criteria_per_task` of an installation that configures nothing."""

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from aex_models.criteria import MetricName
+from aex_models.criteria import CriterionIndex, MetricName
 from aex_models.examination import Fault
 from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.governance import GovernanceResult
@@ -56,7 +56,10 @@ class CriterionResult(Frozen):
     metric_type: MetricType
     value: bool | float | int | None = None
     """Measured value; None if it is missing, in error or hidden from the reader."""
+    criterion: CriterionIndex | None = None
+    """Index of the criterion in the success criteria; None in older records."""
     threshold: Any
+    """Null in events and records where it is above 256 bytes: the criterion holds it."""
     comparison: ComparisonOperator
     met: bool
     required: bool

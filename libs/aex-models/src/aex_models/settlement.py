@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.contract import ContractStatus
 from aex_models.corrections import Booking
+from aex_models.criteria import CriterionIndex, SuccessCriteria
 from aex_models.frozen import Frozen, Instant, ShortText, StrictInt
 from aex_models.money import ZERO, Currency, Money, Rate, SignedMoney, SumMoney, TotalMoney
 from aex_models.numbers import MAX_SAFE_INTEGER
@@ -18,10 +19,11 @@ from aex_models.work import FeedbackLevel
 
 
 class CostLine(Frozen):
-    """A criterion and its gross amount before caps and floor."""
+    """A criterion and its gross amount before caps and floor; `criterion` and `threshold` as in results."""
 
     metric: str
     value: bool | float | int | None = None
+    criterion: CriterionIndex | None = None
     threshold: Any
     comparison: ComparisonOperator
     met: bool
@@ -107,6 +109,8 @@ class Settlement(Frozen):
     """Cost of the latest revision."""
     fee_rate: Rate = ZERO
     """Fee rate of the contract's terms, from which a replacement's fee is computed."""
+    success_criteria: SuccessCriteria | None = None
+    """Criteria of the contract, where a line's threshold is above 256 bytes. Not shown: the lines are."""
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
     settled_at: Instant
     """Time of the first revision."""

@@ -15,7 +15,7 @@ def evaluated(value: Any, metric_type: str, comparison: str, threshold: Any, **m
     expected = SuccessCriterion.model_validate(
         {"metric": name, "metric_type": metric_type, "comparison": comparison, "threshold": threshold, **more}
     )
-    return evaluate_criterion(expected, Reading(value=value), entry(name), required=True, secret=False)
+    return evaluate_criterion(expected, Reading(value=value), entry(name), position=0, required=True, secret=False)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_a_missing_metric_is_the_agents_fault_unless_the_platform_measures_it(pr
         {"metric": "m", "metric_type": "numeric", "comparison": "lte", "threshold": 5, "penalty": "1"}
     )
     described = entry("m", provenance=Provenance(provenance))
-    found = evaluate_criterion(expected, Reading(), described, required=True, secret=False)
+    found = evaluate_criterion(expected, Reading(), described, position=0, required=True, secret=False)
     assert found.error == CriterionError(code="metric_missing", message="m is missing", fault=Fault(fault))
     assert (found.met, found.value, float(found.penalty)) == (False, None, 1.0)

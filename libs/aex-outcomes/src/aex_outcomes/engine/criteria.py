@@ -105,15 +105,16 @@ def scale_bound(criterion: SuccessCriterion, bound: Any) -> Any:
 
 
 def evaluate_criterion(
-    criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, required: bool, secret: bool
+    criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, position: int, required: bool, secret: bool
 ) -> CriterionResult:
-    """Evaluate a reading by its criterion. Any error is unmet and has the value None."""
+    """Evaluate a reading by the criterion at `position`. Any error is unmet and has the value None."""
     value = to_fraction(criterion, reading.value)
     error = _error(criterion, reading, value, entry)
     return CriterionResult(
         metric=criterion.metric,
         metric_type=criterion.metric_type,
         value=None if error else value,
+        criterion=position,
         threshold=criterion.threshold,
         comparison=criterion.comparison,
         met=error is None and is_met(criterion, value),

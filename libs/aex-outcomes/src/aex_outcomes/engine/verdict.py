@@ -85,10 +85,11 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
             criterion,
             reading,
             catalog.entry(criterion.metric),
+            position=position,
             required=criteria is not None and is_required(criteria, criterion),
             secret=catalog.is_secret(criterion),
         )
-        for criterion, reading in zip(case.criteria, readings, strict=True)
+        for position, (criterion, reading) in enumerate(zip(case.criteria, readings, strict=True))
     )
     verdict = overall_verdict(criteria, results, case.science)
     success = verdict is Verdict.PASSED

@@ -11,6 +11,7 @@ from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.cost import cost
+from aex_models.large_thresholds import restore_settlement
 from aex_models.money import ZERO, format_amount, share
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.settlement import Breakdown, Cost, Settlement, SettlementRevision, SettlementStatus
@@ -183,8 +184,9 @@ def is_paid(settlement: Settlement) -> bool:
 
 
 def visible_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
-    """Return the fields of a settlement that its reader may see."""
-    return project(settlement, reader.role, Disclosure(level=settlement.disclosure, output=is_paid(settlement)))
+    """Return the fields of a settlement that its reader may see, with its large thresholds."""
+    disclosure = Disclosure(level=settlement.disclosure, output=is_paid(settlement))
+    return project(restore_settlement(settlement), reader.role, disclosure)
 
 
 def may_read_account(principal: Principal, account: str) -> bool:

@@ -5,8 +5,9 @@ from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import ContractStatus
+from aex_models.large_thresholds import lacks_thresholds
 from aex_models.outcome import OutcomeRecord
-from aex_models.work import FeedbackLevel
+from aex_models.work import Work
 from aex_runtime.exports import combine_parties
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.large_pages import PageReader
@@ -53,19 +54,23 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
     """Return a page of a contract's attempts as JSON, oldest first."""
     is_consumer, is_operator = reader.role is Audience.CONSUMER, reader.role is Audience.OPERATOR
     paid: bool | None = None
-    level: FeedbackLevel | None = None
+    work: Work | None = None
+    work_size = 0
 
     async def render(pages: PageReader, row: AttemptRow) -> Json:
-        nonlocal paid, level
+        nonlocal paid, work, work_size
         if paid is None:
             paid = is_consumer and await _is_paid(pages, contract_id)
         shows_candidate = paid or not is_consumer
         candidate = await pages.find(CANDIDATES, row.candidate_key) if shows_candidate else None
-        if level is None and has_visible_result(row, early=is_operator):
-            awarded = await pages.find(AWARDS, key_of(contract_id))
-            level = awarded.work.verification.feedback if awarded else FeedbackLevel.NONE
-        known = level or FeedbackLevel.NONE
-        return await pages.run(lambda: render_attempt_view(deps, reader, row, candidate, known, paid=bool(paid)))
+        if has_visible_result(row, early=is_operator):
+            if work is None:
+                before = pages.size
+                awarded = await pages.find(AWARDS, key_of(contract_id))
+                work, work_size = awarded.work if awarded else None, pages.size - before
+            elif row.result is not None and lacks_thresholds(row.result.criterion_results):
+                await pages.count(work_size)  # its rendering repeats them
+        return await pages.run(lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid)))
 
     return await list_page(
         deps.store, Listing(ATTEMPTS, ({"contract_id": contract_id},), _ORDER, "asc"), paging, render

@@ -5,9 +5,10 @@ from typing import Any
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Attempt, AttemptStatus, Candidate, Contract
 from aex_models.governance import Action
+from aex_models.large_thresholds import restore_outcome, restore_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
-from aex_models.work import FeedbackLevel
+from aex_models.work import FeedbackLevel, Work
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import key_of
@@ -82,23 +83,22 @@ async def make_attempt_view(
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
     has_result = has_visible_result(row, early=early)
     awarded = await AWARDS.get(deps.store, key_of(row.contract_id)) if has_result else None
-    level = awarded.record.work.verification.feedback if awarded else FeedbackLevel.NONE
-    known = candidate.record if candidate else None
-    return _build_attempt_view(deps, row, known, level, replay=replay, early=early)
+    known, work = candidate.record if candidate else None, awarded.record.work if awarded else None
+    return _build_attempt_view(deps, row, known, work, replay=replay, early=early)
 
 
 def has_visible_result(row: AttemptRow, *, early: bool) -> bool:
-    """Return whether the attempt's view has a result: only this is limited by the work's feedback level."""
+    """Return whether the attempt's view has a result: only this needs the work (feedback level, criteria)."""
     return row.result is not None and _has_verdict(row, early=early)
 
 
 def render_attempt_view(
-    deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, level: FeedbackLevel, *, paid: bool
+    deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, work: Work | None, *, paid: bool
 ) -> dict[str, Any]:
     """Render an attempt with what was read for it."""
     early = reader.role is Audience.OPERATOR
-    view = _build_attempt_view(deps, row, candidate, level, replay=False, early=early)
-    return project(view, reader.role, Disclosure(level=level, output=paid))
+    view = _build_attempt_view(deps, row, candidate, work, replay=False, early=early)
+    return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 
 
 def _has_verdict(row: AttemptRow, *, early: bool) -> bool:
@@ -106,10 +106,11 @@ def _has_verdict(row: AttemptRow, *, early: bool) -> bool:
 
 
 def _build_attempt_view(
-    deps: Deps, row: AttemptRow, candidate: Candidate | None, level: FeedbackLevel, *, replay: bool, early: bool
+    deps: Deps, row: AttemptRow, candidate: Candidate | None, work: Work | None, *, replay: bool, early: bool
 ) -> Attempt:
     is_running = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.in_flight  # never written
     has_verdict = _has_verdict(row, early=early)
+    result = row.result if has_verdict else None
     return Attempt(
         attempt_id=row.attempt_id,
         contract_id=row.contract_id,
@@ -121,9 +122,9 @@ def _build_attempt_view(
         errors=row.errors,
         counted=row.counted,
         replay=replay,
-        result=row.result if has_verdict else None,
+        result=restore_thresholds(result, work.success_criteria) if result and work else result,
         candidate=candidate,
-        disclosure=level,
+        disclosure=work.verification.feedback if work else FeedbackLevel.NONE,
         received_at=row.received_at,
         judged_at=row.judged_at,
         system_retries=row.system_retries,
@@ -157,7 +158,8 @@ async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict
 
 
 def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
-    return project(record, reader.role, Disclosure(level=record.disclosure, output=is_paid_for(record)))
+    disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
+    return project(restore_outcome(record), reader.role, disclosure)
 
 
 def own_parties(reader: Principal) -> dict[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
+from aex_models.large_thresholds import omit_large_thresholds
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.engine.final_result import reject_indeterminate
 from aex_outcomes.feedback import render_invalid
@@ -84,7 +85,7 @@ class GradeRecorder:
                 "verdict": result.verdict,
                 "counted": counted,
                 "feedback": notice.feedback if notice else None,
-                "result": result,
+                "result": omit_large_thresholds(result),
                 "facts": self.grade.facts,
                 "judged_at": result.verified_at,
                 "last_error": None,
@@ -129,7 +130,7 @@ class GradeRecorder:
         changes = {
             "status": AttemptStatus.HELD if is_held else AttemptStatus.WAITING,
             "verdict": Verdict.INDETERMINATE if is_held else None,
-            "result": self._complete(result) if result else None,
+            "result": omit_large_thresholds(self._complete(result)) if result else None,
             "facts": self.grade.facts,
             "system_retries": state.system_retries,
             "last_error": self.grade.error or ("output_invalid" if isinstance(ruling, Invalid) else "indeterminate"),

@@ -11,6 +11,7 @@ from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import ContractStatus
 from aex_models.cost import billing_impact, cost
 from aex_models.events import ContractAwarded
+from aex_models.large_thresholds import restore_outcome
 from aex_models.numbers import is_number
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import VerificationResult
@@ -146,7 +147,7 @@ def format_outcome(record: OutcomeRecord, audience: Audience, export_format: Out
     """Return the record as a line for its audience; None where a rollout would have no score."""
     disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
     if export_format is OutcomeFormat.JSONL:
-        return f"{_JSON(project(record, audience, disclosure))}\n".encode()
+        return f"{_JSON(project(restore_outcome(record), audience, disclosure))}\n".encode()
     # No rollout holds the output, which may have megabytes.
     rollout = make_rollout(project(record.model_copy(update={"final_result": None}), audience, disclosure))
     return None if rollout is None else f"{_JSON(rollout.model_dump(mode='json', exclude_none=True))}\n".encode()
