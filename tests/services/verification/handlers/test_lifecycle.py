@@ -19,13 +19,21 @@ from aex_runtime.quotas import StorageBounds
 from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
-from aex_verification.handlers.read import find_outcome, load_visible_contract, make_attempt_view, render_contract
+from aex_verification.handlers.read import (
+    find_outcome,
+    load_attempt,
+    load_visible_contract,
+    make_attempt_view,
+    render_attempt,
+    render_contract,
+)
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import ATTEMPTS
-from aex_verification.rules.records import AttemptRow
+from aex_verification.rules.records import AttemptRow, Policy
 from tests.parts.verification import NO_KEY, VerificationBench
 from tests.services.verification.flow import (
     BOT,
+    CONTRACT,
     GOOD,
     SHORT,
     contract_events,
@@ -34,6 +42,7 @@ from tests.services.verification.flow import (
     outcome,
     post,
     review,
+    state,
     status,
 )
 
@@ -145,6 +154,24 @@ async def test_refused_request_is_held_after_its_retries(bench: VerificationBenc
     await review(bench, Decision.RELEASE)
     record = await outcome(bench)
     assert (record.final_status, str(record.billing_impact.total)) == (ContractStatus.PASSED, "0.15")
+
+
+@pytest.mark.parametrize("most", [0, 5])
+async def test_governance_has_tries_of_its_own_after_failed_verifications(most: int) -> None:
+    bench = await opened(verifier=None, policy=Policy(max_system_retries=most))
+    bench.grader.failures, bench.governance.refusing = max(most - 1, 0), lambda: True
+    row = await grade(bench, GOOD)
+    await bench.pass_time(timedelta(hours=1))
+    for retried in range(2):  # an operator's retry restarts both counts
+        assert await status(bench) is ContractStatus.HELD
+        assert len(bench.governance.requests) == (retried + 1) * (1 + most)
+        row = await load_attempt(bench.deps, CONTRACT, (await state(bench)).current_attempt or "")
+        assert (row.system_retries, row.governance_tries) == (0 if retried else max(most - 1, 0), most)
+        view = await render_attempt(bench.deps, Principal("olga", Audience.OPERATOR), row)
+        assert view["system_retries"] == row.system_retries + most
+        await review(bench, Decision.RETRY)
+        await bench.deliver("output.submitted")
+        await bench.pass_time(timedelta(hours=1))
 
 
 async def test_late_governance_decision_prevents_the_hold(bench: VerificationBench) -> None:

@@ -98,7 +98,7 @@ async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecisi
 async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) -> None:
     """Retry by timer: an unavailable governance without limit.
 
-    A refused request is retried `max_system_retries` times; then an operator decides.
+    A refused request is retried `max_system_retries` times, whatever the verification took; then an operator decides.
     """
 
     async def retry(unit: Unit) -> None:
@@ -106,15 +106,15 @@ async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) 
         if found is None:
             return
         stored, attempt = found
-        retries, jitter = attempt.record.system_retries + refused, deps.ids.jitter()
-        if refused and retries > deps.policy.max_system_retries:
+        tries, jitter = attempt.record.governance_tries + refused, deps.ids.jitter()
+        if refused and tries > deps.policy.max_system_retries:
             _hold_contract(unit, stored, attempt, _NO_DECISION, HoldCause.SYSTEM_RETRIES_EXHAUSTED)
             return
         waited = unit.now - stored.record.state.updated_at
-        delay = SYSTEM_BACKOFF.delay(retries, jitter) if refused else governance_delay(waited, jitter)
+        delay = SYSTEM_BACKOFF.delay(tries, jitter) if refused else governance_delay(waited, jitter)
         is_judged = attempt.record.status is AttemptStatus.JUDGED  # a published verdict stays
         status = AttemptStatus.JUDGED if is_judged else AttemptStatus.WAITING
-        changes = {"status": status, "system_retries": retries}
+        changes = {"status": status, "governance_tries": tries}
         unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
         unit.set_timer(CONCLUDE, current.contract_id, unit.now + delay)
 

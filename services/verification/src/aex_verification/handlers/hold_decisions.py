@@ -76,6 +76,7 @@ def _retry(
             **dict.fromkeys(("verdict", "feedback", "rejected", "result", "last_error", "judged_at")),
             "counted": False,
             "system_retries": 0,
+            "governance_tries": 0,
             "operator_retries": row.operator_retries + 1,
         }
     )

@@ -127,7 +127,7 @@ def _build_attempt_view(
         disclosure=work.verification.feedback if work else FeedbackLevel.NONE,
         received_at=row.received_at,
         judged_at=row.judged_at,
-        system_retries=row.system_retries,
+        system_retries=row.system_retries + row.governance_tries,
     )
 
 

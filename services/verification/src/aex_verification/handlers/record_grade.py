@@ -87,6 +87,7 @@ class GradeRecorder:
                 "feedback": notice.feedback if notice else None,
                 "result": omit_large_thresholds(result),
                 "facts": self.grade.facts,
+                "governance_tries": 0,
                 "judged_at": result.verified_at,
                 "last_error": None,
             }

@@ -73,6 +73,9 @@ class AttemptRow(Frozen):
     platform_latency_ms: float
     """Total time that the contract had waited for the agent when this candidate arrived."""
     system_retries: int = 0
+    """Failed verifications; the stage of governance counts its own."""
+    governance_tries: int = 0
+    """Requests that governance refused since the verdict."""
     operator_retries: int = 0
     """Earlier retries by an operator; orders attempts received at once."""
     last_error: str | None = None
