@@ -15,6 +15,7 @@ from aex_runtime.ids import RandomIds
 from aex_runtime.pages.site import Assets
 from tests.e2e.live import Live
 from tests.e2e.pages import parsed
+from tests.e2e.parties import fresh
 from tests.security.matrix import COLUMNS, FORGED, ROLES, SIGN_IN, Cells, Matrix, RowKey, admitted
 from tests.security.recipes import RECIPES, Recipe
 from tests.security.sides import Ids, Side, namesake
@@ -67,7 +68,7 @@ def _request_of(row: RowKey, recipe: Recipe, ids: Ids, kind: str) -> Ask:
         recipe.body(ids),
         ids[recipe.shows] if recipe.shows else None,
         kind if recipe.spends else None,
-        recipe.headers,
+        {**recipe.headers, **({"Idempotency-Key": fresh("key")} if recipe.keyed else {})},
         recipe.page.format(**ids),
     )
 

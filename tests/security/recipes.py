@@ -17,6 +17,7 @@ class Recipe:
     `kind` and `strange` are the own object and the state for foreign requests. `shows` is the part of the object that
     an answer contains. `spends`: a success changes the object's state. `page` has the form for `body`. `crossed`
     lists the foreign parts in a request about an own object. Texts in `query` may name `{ids}`.
+    `keyed`: each request has an idempotency key of its own, without which it is refused.
     """
 
     kind: str = "nothing"
@@ -28,6 +29,7 @@ class Recipe:
     spends: bool = False
     crossed: tuple[str, ...] = ()
     page: str = ""
+    keyed: bool = False
 
 
 def _award(ids: Ids) -> Any:
@@ -167,7 +169,7 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /v1/settlements/export": Recipe("settled", query={"format": "jsonl"}, shows="contract_id"),
     "GET /v1/settlements/{contract_id}": Recipe("settled"),
     "POST /v1/settlements/{contract_id}/reversals": Recipe(
-        "settled", body=lambda _: {"reason": "booked twice"}, spends=True
+        "settled", body=lambda _: {"reason": "booked twice"}, spends=True, keyed=True
     ),
     "GET /dashboard [domain]": Recipe("settled", query={"agent": "{agent_id}"}, shows="domain"),
     "GET /dashboard/settlements": Recipe("settled", shows="contract_id"),
@@ -180,7 +182,7 @@ RECIPES: Mapping[str, Recipe] = {
     **{f"GET /dashboard{path}": Recipe() for path in ("", "/accounts", *_KIT)},
     **{f"POST /dashboard/{path}": Recipe() for path in ("sign-in", "sign-out")},
     "GET /v1/trial-balance": Recipe("settled", shows="account_id"),
-    "POST /v1/ledger/transactions": Recipe(body=_deposit),
+    "POST /v1/ledger/transactions": Recipe(body=_deposit, keyed=True),
     "GET /v1/accounts/{account_id:path} [party]": Recipe("settled"),
     "GET /v1/accounts/{account_id:path} [platform]": Recipe("settled"),
     "GET /v1/accounts/{account_id:path}/entries [party]": Recipe("settled", query=_MANY, shows="contract_id"),

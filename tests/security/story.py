@@ -122,7 +122,8 @@ def _finalised(parties: Parties, level: FeedbackLevel) -> dict[str, str]:
     assert parties.agent.post("verification", f"/v1/contracts/{ids['contract_id']}/finalize").is_success
     until_settled(parties.finance, ids["contract_id"])
     body = {"reason": "booked twice", "replacement": {"base": "0.01", "bonus": "0", "penalty": "0"}}
-    answer = parties.finance.post("settlement", f"/v1/settlements/{ids['contract_id']}/reversals", body)
+    path = f"/v1/settlements/{ids['contract_id']}/reversals"
+    answer = parties.finance.post("settlement", path, body, key=fresh("key"))
     assert answer.is_success, answer.text
     return ids
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 from fastapi import FastAPI
@@ -44,7 +45,8 @@ class Counter:
         return answer.json()
 
     async def post(self, who: Principal | None, path: str, body: Any, key: str | None = None) -> httpx.Response:
-        headers = self._bearer(who) | ({"Idempotency-Key": key} if key else {})
+        """POST as this caller, under a key of its own unless one is given."""
+        headers = self._bearer(who) | {"Idempotency-Key": key or uuid4().hex}
         return await self.client.post(path, json=body, headers=headers)
 
     async def settle(self, contract_id: str, **changes: Any) -> None:

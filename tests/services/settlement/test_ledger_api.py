@@ -47,6 +47,33 @@ async def test_one_idempotency_key_has_one_effect(counter: Counter) -> None:
     assert len(await counter.ledger.transactions()) == 1
 
 
+@pytest.mark.parametrize("path", ["/v1/ledger/transactions", "/v1/settlements/ctr_1/reversals"])
+async def test_a_request_that_moves_money_needs_an_idempotency_key(counter: Counter, path: str) -> None:
+    await counter.settle("ctr_1")
+    headers = {"Authorization": f"Bearer {counter.issuer.mint(FINANCE.id, FINANCE.role)}"}
+    bodies: list[Any] = [a_deposit(), {"reason": "booked twice"}, {"kind": 7}, []]
+    for body in bodies:
+        answer = await counter.client.post(path, json=body, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (400, "idempotency_key_required"), answer.text
+        assert "send an Idempotency-Key" in answer.json()["detail"]
+    empty = await counter.client.post(path, json=a_deposit(), headers={**headers, "Idempotency-Key": ""})
+    assert (empty.status_code, empty.json()["code"]) == (400, "invalid_idempotency_key")
+    assert len(await counter.ledger.transactions()) == 1
+    [parameter] = [
+        each
+        for each in counter.app.openapi()["paths"][path.replace("ctr_1", "{contract_id}")]["post"]["parameters"]
+        if each["name"] == "Idempotency-Key"
+    ]
+    assert (parameter["in"], parameter["required"], parameter["schema"]["maxLength"]) == ("header", True, 255)
+
+
+async def test_a_caller_without_the_role_is_refused_before_its_key_is_missed(counter: Counter) -> None:
+    for who, status in ((None, 401), (ACME, 403), (BOT, 403)):
+        bearer = {} if who is None else {"Authorization": f"Bearer {counter.issuer.mint(who.id, who.role)}"}
+        answer = await counter.client.post("/v1/ledger/transactions", json=a_deposit(), headers=bearer)
+        assert answer.status_code == status
+
+
 def an_adjustment(*sides: tuple[str, Any]) -> dict[str, Any]:
     postings = [{"account": account, "amount": amount, "currency": "USD"} for account, amount in sides]
     return {"kind": "adjustment", "postings": postings, "reason": "goodwill"}

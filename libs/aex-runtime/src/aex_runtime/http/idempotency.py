@@ -9,10 +9,11 @@ from functools import lru_cache, partial
 from typing import Annotated
 
 import structlog
-from fastapi import Header, Request
+from fastapi import Depends, Header, Request
 
 from aex_models.canonical import sha256_hex
 from aex_models.frozen import Frozen, Instant
+from aex_models.work import Problem
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.errors import Conflict, InvalidRequest, Unprocessable
 from aex_runtime.http.auth import authenticate
@@ -75,16 +76,15 @@ class Effect:
         return {"Idempotent-Replayed": "true"} if self.is_replay else {}
 
 
+_HEADER = Header(
+    alias="Idempotency-Key",
+    description="Makes the request safe to repeat: at most 255 characters, kept for 32 days.",
+    json_schema_extra={"minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": f"^{_KEY.pattern}$"},
+)
+
+
 async def idempotent_request(
-    request: Request,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            alias="Idempotency-Key",
-            description="Makes the request safe to repeat: at most 255 characters, kept for 32 days.",
-            json_schema_extra={"minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": f"^{_KEY.pattern}$"},
-        ),
-    ] = None,
+    request: Request, idempotency_key: Annotated[str | None, _HEADER] = None
 ) -> IdempotentRequest:
     """Return the request's idempotency key, as a dependency. Raises `InvalidRequest` for an unusable key."""
     principal = await authenticate(request)
@@ -96,6 +96,24 @@ async def idempotent_request(
     if len(idempotency_key) > MAX_KEY_LENGTH or _KEY.fullmatch(idempotency_key) is None:
         raise InvalidRequest("invalid_idempotency_key", "Idempotency-Key takes 1 to 255 printable ASCII characters")
     return IdempotentRequest(scope, idempotency_key, await body_digest(request), request.app.state.in_flight)
+
+
+async def _require_key(request: Annotated[IdempotentRequest, Depends(idempotent_request)]) -> IdempotentRequest:
+    if request.key is None:
+        message = "this request moves money: send an Idempotency-Key of your own, and the same one when you repeat it"
+        problem = Problem(path="header/Idempotency-Key", code="idempotency_key_required", message=message)
+        raise InvalidRequest(problem.code, message, [problem])
+    return request
+
+
+async def keyed_request(
+    request: Annotated[IdempotentRequest, Depends(_require_key)], _: Annotated[str, _HEADER]
+) -> IdempotentRequest:
+    """Return the request with its idempotency key, as a dependency of routes that move money.
+
+    Raises `InvalidRequest` without a key, before FastAPI would miss the header, which is documented as required.
+    """
+    return request
 
 
 @lru_cache(maxsize=16)
