@@ -86,6 +86,8 @@ def without_new_fields(now: Any, before: Any) -> Any:
             for name, value in now.items()
             if name in before or value != DEFAULTS.get(name)
         }
+    if isinstance(now, list) and isinstance(before, list) and len(now) == len(before):
+        return [without_new_fields(*pair) for pair in zip(now, before, strict=True)]
     return now
 
 
