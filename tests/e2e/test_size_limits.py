@@ -9,7 +9,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.work import WorkSubmission
 from aex_outcomes.submission.sizes import MAX_CRITERIA_BYTES, MAX_THRESHOLD_BYTES, MAX_WORK_BYTES
 from tests.e2e.jobs import award, deliver, plain_work, until_settled, until_status, until_work
-from tests.e2e.parties import Parties
+from tests.e2e.parties import Caller, Parties
 
 pytestmark = pytest.mark.e2e
 
@@ -70,7 +70,7 @@ def test_a_work_at_every_limit_settles(parties: Parties) -> None:
         outcome = party.read("verification", f"/v1/outcomes/{contract_id}")
         assert thresholds_of(outcome["verification_result"]["criterion_results"]) == thresholds
     for party in (parties.consumer, parties.agent):
-        [_, second] = party.read("verification", f"/v1/contracts/{contract_id}/attempts")["items"]
+        [_, second] = read_all(party, f"/v1/contracts/{contract_id}/attempts")
         assert thresholds_of(second["result"]["criterion_results"]) == thresholds
         [listed] = party.read("settlement", "/v1/settlements")["items"]
         assert thresholds_of(listed["cost"]["lines"]) == thresholds
@@ -96,6 +96,16 @@ def test_one_byte_more_is_refused_and_nothing_is_stored(parties: Parties) -> Non
         assert (answer.status_code, answer.json()["errors"]) == (400, validated["problems"])
         assert [(each["path"], each["code"]) for each in validated["problems"]] == [(pointer, code)]
     assert parties.consumer.read("work-publisher", "/v1/work")["items"] == []
+
+
+def read_all(party: Caller, path: str) -> list[Any]:
+    """Return the items of all pages of a list of verification: pages also end by bytes."""
+    page = party.read("verification", path)
+    items = page["items"]
+    while page["next_cursor"] is not None:
+        page = party.read("verification", path, cursor=page["next_cursor"])
+        items += page["items"]
+    return list(items)
 
 
 def thresholds_of(lines: list[dict[str, Any]]) -> list[Any]:
