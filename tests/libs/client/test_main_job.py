@@ -57,8 +57,8 @@ def test_readme_prints_the_documented_lines(suite: Live, tmp_path: Path) -> None
     assert is_loop_loaded == "False"
     assert (absurd, honest) == ("11.17 rejected", "-0.30 passed")
     assert received == "27 bytes, once the consumer may read the output"
-    assert lines[0] == "costs 0 to 0.15 USD"
-    assert lines[1].startswith("rejected <verification_rejected")
+    assert lines[:2] == ["rejected", "costs 0 to 0.15 USD"]
+    assert lines[2].startswith("rejected <verification_rejected")
     assert lines[-8:-6] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
     assert lines[-6].endswith(" 0.15")
     assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-5])
