@@ -1,7 +1,5 @@
 """Dead letters: messages after their last attempt, stored with the reason until replayed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import structlog
@@ -11,8 +9,8 @@ from aex_models.canonical import digest, sha256_hex
 from aex_models.frozen import Frozen, Instant
 from aex_runtime.bus.port import Bus, Message, Outgoing
 from aex_runtime.clock import Clock, epoch_micros
-from aex_runtime.store.port import Collection, Index, Scalar, Store, Transaction
-from aex_runtime.store.table import Table
+from aex_runtime.store.port import Collection, Index, Store, Transaction
+from aex_runtime.store.table import ItemPage, Position, Table, each_item
 
 _MAX_REASON = 1_000
 _COUNT_PAGE = 500
@@ -41,14 +39,6 @@ class WireMessage(Frozen):
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
     attributes: dict[str, str]
     data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetterPage:
-    """Dead letters, newest first, and the position after the last one (None at the end)."""
-
-    items: Sequence[DeadLetter]
-    next_after: tuple[Scalar, str] | None
 
 
 class NoSuchDeadLetter(LookupError):
@@ -103,11 +93,11 @@ class DeadLetters:
         _log.error("dead_letter", id=key, topic=topic, reason=letter.reason, count=letter.count)
         return key
 
-    async def list(self, limit: int = 50, after: tuple[Scalar, str] | None = None) -> DeadLetterPage:
+    async def list(self, limit: int = 50, after: Position | None = None) -> ItemPage[DeadLetter]:
         """Return a page of dead letters, newest first."""
         found = await self._letters.find(self._store, order="last_at", direction="desc", after=after, limit=limit + 1)
         last = found[limit - 1].document if len(found) > limit else None
-        return DeadLetterPage(
+        return ItemPage(
             [stored.record for stored in found[:limit]], (last.fields["last_at"], last.key) if last else None
         )
 
@@ -139,9 +129,7 @@ class DeadLetters:
 
     async def count(self, limit: int | None = None) -> int:
         """Return the number of dead letters, at most `limit`. Reads them, in pages."""
-        page = await self.list(_COUNT_PAGE)
-        total = len(page.items)
-        while page.next_after is not None and (limit is None or total < limit):
-            page = await self.list(_COUNT_PAGE, page.next_after)
-            total += len(page.items)
-        return total if limit is None else min(total, limit)
+        count = 0
+        async for _ in each_item(self.list, _COUNT_PAGE, limit):
+            count += 1
+        return count

@@ -1,8 +1,5 @@
 """Parked events: those that the bus refuses, kept apart from the outbox until an operator acts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import structlog
 
 from aex_models.events import Event
@@ -11,8 +8,8 @@ from aex_runtime.bus.dataref import EventData
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.logs import log_context
 from aex_runtime.records import OutboxEntry, outbox_table
-from aex_runtime.store.port import Collection, Index, Scalar, Store, Transaction
-from aex_runtime.store.table import Stored, Table
+from aex_runtime.store.port import Collection, Index, Store, Transaction
+from aex_runtime.store.table import ItemPage, Position, Stored, Table, each_item
 
 _MAX_REASON = 1_000
 _COUNT_PAGE, _PAGE_BYTES = 100, 4_000_000
@@ -37,14 +34,6 @@ def parked_table(service: str) -> Table[ParkedEvent]:
     """Return the table of a service's parked events."""
     collection = Collection(f"{service}-outbox-parked", (Index(order="parked_at", direction="desc"),))
     return Table(collection, ParkedEvent, lambda parked: {"parked_at": epoch_micros(parked.parked_at)})
-
-
-@dataclass(frozen=True, slots=True)
-class ParkedPage:
-    """Parked events, newest first, and the position after the last one (None at the end)."""
-
-    items: Sequence[Stored[ParkedEvent]]
-    next_after: tuple[Scalar, str] | None
 
 
 class ParkedEvents:
@@ -73,13 +62,13 @@ class ParkedEvents:
             fields = {"event_id": event_id, "event_type": parked.event.type, **log_context(parked.event.subject)}
             _log.critical("event_parked", alarm=True, reason=parked.reason, tries=parked.tries, **fields)
 
-    async def list(self, limit: int = 50, after: tuple[Scalar, str] | None = None) -> ParkedPage:
+    async def list(self, limit: int = 50, after: Position | None = None) -> ItemPage[Stored[ParkedEvent]]:
         """Return a page of parked events, newest first; it may end early by its bytes."""
         found = await self._parked.find(
             self._store, order="parked_at", direction="desc", after=after, limit=limit, max_bytes=_PAGE_BYTES
         )
         last = found[-1].document if found else None
-        return ParkedPage(found, (last.fields["parked_at"], last.key) if last else None)
+        return ItemPage(found, (last.fields["parked_at"], last.key) if last else None)
 
     async def get(self, event_id: str) -> Stored[ParkedEvent]:
         """Return a parked event. Raises `NoSuchParkedEvent`."""
@@ -123,11 +112,7 @@ class ParkedEvents:
 
     async def count(self, limit: int) -> int:
         """Return the number of parked events, at most `limit`. Reads them, in pages."""
-        total, after = 0, None
-        while total < limit:
-            page = await self.list(min(_COUNT_PAGE, limit - total), after)
-            total += len(page.items)
-            after = page.next_after
-            if after is None:
-                break
-        return total
+        count = 0
+        async for _ in each_item(self.list, _COUNT_PAGE, limit):
+            count += 1
+        return count

@@ -17,6 +17,7 @@ from aex_runtime.command_backends import has_store, open_service_backends, read_
 from aex_runtime.commandline import UserError, write_json, write_line, write_rows
 from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
+from aex_runtime.store.table import each_item
 
 _PAGE = 200
 
@@ -35,7 +36,8 @@ async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], 
     for service in services:
         if has_store(settings, service):
             async with _open_dead_letters(settings, service) as (letters, _):
-                found += [ServiceDeadLetter(service, letter) for letter in await _list_newest(letters, limit)]
+                newest = each_item(letters.list, _PAGE, limit)
+                found += [ServiceDeadLetter(service, letter) async for letter in newest]
     return sorted(found, key=lambda each: each.dead_letter.last_at, reverse=True)
 
 
@@ -59,9 +61,10 @@ async def replay_all(settings: RuntimeSettings, service: str, done: Callable[[st
     count = 0
     async with _open_dead_letters(settings, service) as (letters, bus):
         # Listed first: a replayed message that fails again becomes a dead letter under the same id.
-        for letter in reversed(await _list_newest(letters, None)):
-            if await _replay(letters, bus, letter.id):
-                done(letter.id)
+        listed = [letter.id async for letter in each_item(letters.list, _PAGE)]
+        for letter_id in reversed(listed):
+            if await _replay(letters, bus, letter_id):
+                done(letter_id)
                 count += 1
     return count
 
@@ -78,18 +81,6 @@ async def _replay(letters: DeadLetters, bus: Bus, letter_id: str) -> bool:
     except NoSuchDeadLetter:
         return False
     return True
-
-
-async def _list_newest(letters: DeadLetters, limit: int | None) -> list[DeadLetter]:
-    found: list[DeadLetter] = []
-    after = None
-    while limit is None or len(found) < limit:
-        page = await letters.list(_PAGE if limit is None else min(_PAGE, limit - len(found)), after)
-        found += page.items
-        after = page.next_after
-        if after is None:
-            break
-    return found
 
 
 app = command_group("List and replay messages whose handler failed too often. Works beside a running suite.")

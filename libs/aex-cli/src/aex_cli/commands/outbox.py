@@ -18,7 +18,7 @@ from aex_runtime.commandline import CommandFailed, UserError, write_json, write_
 from aex_runtime.outbox_parked import NoSuchParkedEvent, ParkedEvent, ParkedEvents
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.port import body_size
-from aex_runtime.store.table import Stored
+from aex_runtime.store.table import Stored, each_item
 
 _PAGE = 100
 _COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", "bytes")
@@ -116,7 +116,8 @@ async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: 
     rows: list[Row] = []
     for service in services:
         async with _open_parked(settings, service) as opened:
-            rows += [_row(service, each) for each in await _read_newest(opened[0], limit)] if opened else []
+            if opened:
+                rows += [_row(service, each) async for each in each_item(opened[0].list, _PAGE, limit)]
     return sorted(rows, key=lambda row: str(row["parked_at"]), reverse=True)
 
 
@@ -149,7 +150,7 @@ async def _act_on_all(settings: RuntimeSettings, service: str, act: Act) -> int:
         if not opened:
             return 0
         # Listed first: a replayed event that is refused again is parked under the same id.
-        listed = [each.document.key for each in await _read_newest(opened[0], None)]
+        listed = [each.document.key async for each in each_item(opened[0].list, _PAGE)]
         for event in reversed(listed):
             await act(*opened, event)
         return len(listed)
@@ -166,18 +167,6 @@ async def _open_parked(settings: RuntimeSettings, service: str) -> AsyncIterator
             yield ParkedEvents(service, backends.store, backends.clock), backends.event_data
         except BlobUnavailable as error:
             raise CommandFailed(f"{service}: {error}; nothing was changed; retry") from None
-
-
-async def _read_newest(parked: ParkedEvents, limit: int | None) -> list[Stored[ParkedEvent]]:
-    found: list[Stored[ParkedEvent]] = []
-    after = None
-    while limit is None or len(found) < limit:
-        page = await parked.list(_PAGE if limit is None else min(_PAGE, limit - len(found)), after)
-        found += page.items
-        after = page.next_after
-        if after is None:
-            break
-    return found
 
 
 def _row(service: str, stored: Stored[ParkedEvent]) -> Row:

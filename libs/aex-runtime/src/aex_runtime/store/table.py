@@ -1,6 +1,6 @@
 """Typed collections: the model of their documents, and its indexed fields."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from aex_models.canonical import canonical_bytes
 from aex_runtime.store.port import Bound, Collection, Direction, Document, Fields, Query, Scalar, Store, StoreError
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,36 @@ class Stored(Generic[M]):
 
     record: M
     document: Document
+
+
+Position = tuple[Scalar, str]
+"""Ordered value and key of a document in its query."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage(Generic[T]):
+    """Some items of a list, and the position after the last one (None at the end)."""
+
+    items: Sequence[T]
+    next_after: Position | None
+
+
+ListItems = Callable[[int, Position | None], Awaitable[ItemPage[T]]]
+"""Returns a page of at most so many items, after a position."""
+
+
+async def each_item(list_items: ListItems[T], page_size: int, limit: int | None = None) -> AsyncIterator[T]:
+    """Yield the items of all pages, at most `limit`."""
+    after: Position | None = None
+    count = 0
+    while limit is None or count < limit:
+        page = await list_items(page_size if limit is None else min(page_size, limit - count), after)
+        for item in page.items:
+            yield item
+        count += len(page.items)
+        after = page.next_after
+        if after is None:
+            return
 
 
 class RecordOfNewerVersion(StoreError):
