@@ -3,8 +3,8 @@
 import asyncio
 import getpass
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,13 +17,14 @@ from aex_runtime.command_backends import has_store, open_service_backends, read_
 from aex_runtime.commandline import CommandFailed, UserError, write_json, write_line, write_rows
 from aex_runtime.outbox_parked import NoSuchParkedEvent, ParkedEvent, ParkedEvents
 from aex_runtime.settings import RuntimeSettings
-from aex_runtime.store.port import body_size
 from aex_runtime.store.table import Stored, each_item
 
 _PAGE = 100
 _COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", "bytes")
 Row = dict[str, Any]
-Act = Callable[[ParkedEvents, EventData, str], Awaitable[None]]
+T = TypeVar("T")
+Act = Callable[[ParkedEvents, EventData, str], Awaitable[T]]
+"""Acts on the event of an id. Raises `NoSuchParkedEvent`."""
 
 app = command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
@@ -56,11 +57,12 @@ def show_command(
     data_dir: DataDir = DEFAULT_DIR,
 ) -> None:
     """Print one parked event as JSON, without its data: they may be secret."""
-    settings = read_suite_settings(data_dir)
-    rows = asyncio.run(_find(settings, select_services(service), event))
-    if not rows:
-        raise _unknown(event)
-    write_json(rows[0])
+
+    async def get(parked: ParkedEvents, _: EventData, event_id: str) -> Stored[ParkedEvent]:
+        return await parked.get(event_id)
+
+    owner, found = asyncio.run(_act_on_one(read_suite_settings(data_dir), select_services(service), event, get))
+    write_json(_row(owner, found))
 
 
 @app.command("replay", epilog="Example: `aex outbox replay --all --service settlement`")
@@ -93,7 +95,7 @@ def discard_command(
     _act("discarded", discard, event, every, service, data_dir)
 
 
-def _act(done: str, act: Act, event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
+def _act(done: str, act: Act[None], event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
     """Apply the action to one event, or to all of the chosen services, and print what was done."""
     if every == (event is not None):
         raise UserError("name one event, or --all", "see aex outbox list")
@@ -102,66 +104,47 @@ def _act(done: str, act: Act, event: str | None, every: bool, service: str | Non
         for each in services:
             write_line(f"{done} {asyncio.run(_act_on_all(settings, each, act))} of {each}")
         return
-    owner = asyncio.run(_act_on_one(settings, services, event, act))
-    if owner is None:
-        raise _unknown(event)
+    owner, _ = asyncio.run(_act_on_one(settings, services, event, act))
     write_line(f"{done} {event} of {owner}")
-
-
-def _unknown(event: str) -> UserError:
-    return UserError(f"{event} is not parked", "see aex outbox list; it may have been replayed")
 
 
 async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: int) -> list[Row]:
     rows: list[Row] = []
     for service in services:
-        async with _open_parked(settings, service) as opened:
-            if opened:
-                rows += [_row(service, each) async for each in each_item(opened[0].list, _PAGE, limit)]
+        if has_store(settings, service):
+            async with _open_parked(settings, service) as (parked, _):
+                rows += [_row(service, each) async for each in each_item(parked.list, _PAGE, limit)]
     return sorted(rows, key=lambda row: str(row["parked_at"]), reverse=True)
 
 
-async def _find(settings: RuntimeSettings, services: Sequence[str], event: str) -> list[Row]:
+async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event: str, act: Act[T]) -> tuple[str, T]:
+    """Act on the event; return its service and the result. Raises `UserError` where no service has it."""
     for service in services:
-        async with _open_parked(settings, service) as opened:
-            try:
-                if opened:
-                    return [_row(service, await opened[0].get(event))]
-            except NoSuchParkedEvent:
-                continue
-    return []
+        if has_store(settings, service):
+            async with _open_parked(settings, service) as (parked, event_data):
+                with suppress(NoSuchParkedEvent):
+                    return service, await act(parked, event_data, event)
+    raise UserError(f"{event} is not parked", "see aex outbox list; it may have been replayed")
 
 
-async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event: str, act: Act) -> str | None:
-    """Return the service that had the event; None if none has it."""
-    for service in services:
-        async with _open_parked(settings, service) as opened:
-            try:
-                if opened:
-                    await act(*opened, event)
-                    return service
-            except NoSuchParkedEvent:
-                continue
-    return None
-
-
-async def _act_on_all(settings: RuntimeSettings, service: str, act: Act) -> int:
-    async with _open_parked(settings, service) as opened:
-        if not opened:
-            return 0
+async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -> int:
+    """Act on all parked events, the oldest first; return the number of those that were still parked."""
+    if not has_store(settings, service):
+        return 0
+    count = 0
+    async with _open_parked(settings, service) as (parked, event_data):
         # Listed first: a replayed event that is refused again is parked under the same id.
-        listed = [each.document.key async for each in each_item(opened[0].list, _PAGE)]
+        listed = [each.document.key async for each in each_item(parked.list, _PAGE)]
         for event in reversed(listed):
-            await act(*opened, event)
-        return len(listed)
+            with suppress(NoSuchParkedEvent):  # another command acted on it meanwhile
+                await act(parked, event_data, event)
+                count += 1
+    return count
 
 
 @asynccontextmanager
-async def _open_parked(settings: RuntimeSettings, service: str) -> AsyncIterator[tuple[ParkedEvents, EventData] | None]:
-    """Yield a service's parked events and the data of large ones; None where its store does not exist."""
-    if not has_store(settings, service):
-        yield None
-        return
+async def _open_parked(settings: RuntimeSettings, service: str) -> AsyncIterator[tuple[ParkedEvents, EventData]]:
+    """Yield a service's parked events, and the data of large ones."""
     async with open_service_backends(settings, service) as backends:
         try:
             yield ParkedEvents(service, backends.store, backends.clock), backends.event_data
@@ -180,6 +163,6 @@ def _row(service: str, stored: Stored[ParkedEvent]) -> Row:
         "reason": parked.reason,
         "tries": parked.tries,
         "parked_at": parked.parked_at.isoformat(),
-        "bytes": body_size(stored.document),
+        "bytes": len(stored.document.body),
         "dataref": event.dataref,
     }
