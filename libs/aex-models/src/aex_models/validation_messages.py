@@ -35,7 +35,7 @@ def message_of(error: Mapping[str, Any], model: Any = None) -> str:
     """
     message, kind = str(error["msg"]), error["type"]
     if kind == "extra_forbidden":
-        return _unknown_field_message(error["loc"], model)
+        return unknown_field_message(error["loc"], model)
     if kind in {"enum", "literal_error"}:
         return message + _suggest_word(error)
     if kind in _TYPES:
@@ -49,7 +49,8 @@ def message_of(error: Mapping[str, Any], model: Any = None) -> str:
     return f"{name} {rest}" if name else message
 
 
-def _unknown_field_message(location: Sequence[int | str], model: Any) -> str:
+def unknown_field_message(location: Sequence[int | str], model: Any) -> str:
+    """Return the message on an unknown field of `model`: the closest known name, or all of them."""
     name, known = str(location[-1]), _fields_at(location[:-1], model)
     suggestion = format_suggestion(name, known)
     fields = f"; known here: {', '.join(known)}" if known and not suggestion else ""

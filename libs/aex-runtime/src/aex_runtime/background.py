@@ -22,7 +22,7 @@ from aex_runtime.leases import Leases, leases_table
 from aex_runtime.logs import describe_failure, exception_chain
 from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 from aex_runtime.outbox import OutboxPump
-from aex_runtime.outbox_parked import ParkedEvents, parked_table
+from aex_runtime.outbox_parked import parked_table
 from aex_runtime.records import EventHandler, TimerHandler, outbox_table, timers_table
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import Collection, Store
@@ -79,7 +79,6 @@ class Background:
         self._sweeper: TimerSweeper | None = None
         self._consumer: Consumer | None = None
         self._measures = measures
-        self._parked = ParkedEvents(service, store, clock)
         self._event_data = event_data
 
     def on_commit(self, committed: Committed) -> None:
@@ -127,7 +126,7 @@ class Background:
     def gauges(self) -> Sequence[GaugeSpec]:
         """Return the gauges of dead letters, parked and failing events, and the ages of events and timers."""
         dead_letters = partial(self.dead_letters.count, MAX_COUNTED)
-        parked = partial(self._parked.count, MAX_COUNTED)
+        parked = partial(self.outbox.parked.count, MAX_COUNTED)
         unpublished_s = partial(self._age_s, outbox_table(self._service), "created_at")
         late_s = partial(self._age_s, timers_table(self._service), "due_at")
         queue: tuple[GaugeSpec, ...] = ()

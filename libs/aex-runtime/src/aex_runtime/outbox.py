@@ -76,7 +76,7 @@ class OutboxPump:
         self._policy = policy or OutboxPolicy()
         self._spans = spans or MessageSpans(service)
         self._lease = LeaderElection(leases, clock, ids, "outbox", self._policy.lease_ttl)
-        self._parked = ParkedEvents(service, store, clock)
+        self.parked = ParkedEvents(service, store, clock)
         self._waiting: deque[QueuedEvent] = deque()
         self._waiting_bytes = 0
         self._published: list[str] = []
@@ -184,7 +184,7 @@ class OutboxPump:
             if len(events) > 1:  # one of them is invalid: publish each alone
                 results = [await self._publish([event]) for event in events]
                 return [each for done, _ in results for each in done], [each for _, no in results for each in no]
-            await self._parked.park(events[0].id, describe_failure(error))
+            await self.parked.park(events[0].id, describe_failure(error))
             return [], [events[0].id]
         return [event.id for event in events], []
 

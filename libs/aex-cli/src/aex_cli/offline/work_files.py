@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_cli.offline.documents import InputDocument
-from aex_models.validation_messages import message_of
+from aex_models.validation_messages import unknown_field_message
 from aex_models.work import Problem, Work, WorkSubmission
 from aex_runtime.commandline import UserError
 
@@ -72,5 +72,5 @@ def unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
     """Return a problem for each unknown field: a mistyped name would otherwise be ignored."""
     for name in work:
         if name not in WorkSubmission.model_fields:
-            unknown = {"type": "extra_forbidden", "msg": "", "loc": (name,)}
-            yield Problem(path=f"/{name}", code="extra_forbidden", message=message_of(unknown, WorkSubmission))
+            message = unknown_field_message((name,), WorkSubmission)
+            yield Problem(path=f"/{name}", code="extra_forbidden", message=message)

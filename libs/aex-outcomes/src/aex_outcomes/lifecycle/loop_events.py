@@ -41,14 +41,12 @@ class EventReporter:
     async def report_rejection(self, ctx: AgentContext, ruling: Ruling | None, *, counted: bool) -> None:
         """Report a rejected candidate, or a repeated one, which has no ruling; an invalid output is no event."""
         if isinstance(ruling, Rejected):
-            rejection = ruling.rejection
-            await self._report(
-                ctx, "verification_rejected", attempt_counted=counted, code=rejection.code, message=rejection.message
-            )
+            code, message = ruling.rejection.code, ruling.rejection.message
         elif ruling is None:
-            await self._report(
-                ctx, "verification_rejected", attempt_counted=counted, code=CANDIDATE_REPEATED, message=REPEATED
-            )
+            code, message = CANDIDATE_REPEATED, REPEATED
+        else:
+            return
+        await self._report(ctx, "verification_rejected", attempt_counted=counted, code=code, message=message)
 
     async def report_ending(self, outcome: LoopOutcome) -> None:
         """Report a pass or used-up attempts; a failed, expired or cancelled contract has no event here."""

@@ -50,8 +50,7 @@ def outcome_routes(deps: Deps) -> APIRouter:
         work_id: WorkId = None,
         domain: Domain = None,
     ) -> Response:
-        parties = {"agent_id": agent_id, "consumer_id": consumer_id}
-        filters = {**parties, "work_id": work_id, "domain": domain}
+        filters = {"agent_id": agent_id, "consumer_id": consumer_id, "work_id": work_id, "domain": domain}
         return page_response(await list_outcomes(deps, reader, paging, filters))
 
     @router.get("/outcomes/{contract_id}", summary="The outcome of one contract")

@@ -27,7 +27,7 @@ from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.rules.governance import make_validation_request
 from aex_verification.rules.outcomes import make_outcome, strip_result
-from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, governance_delay
+from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, waiting_delay
 
 _NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
 _log = structlog.get_logger(__name__)
@@ -111,7 +111,7 @@ async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) 
             _hold_contract(unit, stored, attempt, _NO_DECISION, HoldCause.SYSTEM_RETRIES_EXHAUSTED)
             return
         waited = unit.now - stored.record.state.updated_at
-        delay = SYSTEM_BACKOFF.delay(tries, jitter) if refused else governance_delay(waited, jitter)
+        delay = SYSTEM_BACKOFF.delay(tries, jitter) if refused else waiting_delay(waited, jitter)
         is_judged = attempt.record.status is AttemptStatus.JUDGED  # a published verdict stays
         status = AttemptStatus.JUDGED if is_judged else AttemptStatus.WAITING
         changes = {"status": status, "governance_tries": tries}

@@ -23,7 +23,7 @@ from aex_verification.handlers.save_contract import VERIFY
 from aex_verification.measures import VERIFICATION_SECONDS
 from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, CONTRACTS
-from aex_verification.rules.records import slot_delay
+from aex_verification.rules.records import waiting_delay
 from aex_verification.slow_jobs import SlowJob
 
 _log = structlog.get_logger(__name__)
@@ -126,7 +126,7 @@ async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timed
         if stored is None or not _is_current(stored.record.state, attempt_id) or stored.record.state.closing:
             return None
         waited = unit.now - stored.record.state.updated_at
-        backoff = slot_delay(waited, deps.ids.jitter()) if delay is None else delay
+        backoff = waiting_delay(waited, deps.ids.jitter()) if delay is None else delay
         unit.set_timer(VERIFY, attempt_id, unit.now + backoff, {"contract_id": contract_id})
         return backoff
 

@@ -97,20 +97,15 @@ SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
 LEASE = timedelta(seconds=90)
 _OVERHEAD = timedelta(seconds=60)
 """For the verdict, and for writing raw data to files."""
-_GOVERNANCE_CAP = timedelta(seconds=60)
+_WAITING_CAP = timedelta(seconds=60)
 
 
-def governance_delay(waited: timedelta, jitter: float) -> timedelta:
-    """Return the delay of the next call to governance: a quarter of the time waited, from 1 s to 60 s.
+def waiting_delay(waited: timedelta, jitter: float) -> timedelta:
+    """Return the delay of the next try at governance or a slot: a quarter of the wait, 1 to 60 s.
 
     So a short outage delays little, and a long one causes few calls.
     """
-    return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_GOVERNANCE_CAP).delay(1, jitter)
-
-
-def slot_delay(waited: timedelta, jitter: float) -> timedelta:
-    """Return the delay of the next try for a slot, which grows with the time waited as governance's does."""
-    return governance_delay(waited, jitter)
+    return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_WAITING_CAP).delay(1, jitter)
 
 
 def verification_lease(reading: timedelta, reviewing: timedelta) -> timedelta:
