@@ -95,7 +95,7 @@ def find_closest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that takes the fewest edits, the first of several; None above `MAX_EDITS`.
 
     Of names that differ in case alone the one with the fewest such differences wins: `rougel` is `rougeL`, not
-    `rouge1`. A name that shares no character is not suggested: two edits turn any name of two letters into another.
+    `rouge1`. A name needs more characters than edits: two edits turn any name of two letters into another.
     """
     ranked = ((rank, each) for each in known if (rank := _rank(name, each)) is not None)
     return min(ranked, key=lambda found: found[0], default=(None, None))[1]
@@ -111,7 +111,7 @@ def _rank(name: str, known: str) -> tuple[int, int] | None:
     if abs(len(name) - len(known)) > MAX_EDITS:  # before a copy of a hostile name in lower case
         return None
     edits = _count_edits(name.lower(), known.lower(), MAX_EDITS)
-    if edits is None or edits >= max(len(name), len(known), 1):
+    if edits is None or edits >= len(name or known):
         return None
     return edits, sum(left != right for left, right in zip(name, known, strict=False))
 
