@@ -20,7 +20,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.job import _verification_input
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import Context, Limits, Returned
-from aex_outcomes.science.confined import DataLimits, ExaminationLost, ExaminationRequest, examination_payload
+from aex_outcomes.science.confined import DataLimits, ExaminationLost, ExaminationRequest, build_examination_payload
 from aex_outcomes.science.job import examine_candidate
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.clock import SetClock
@@ -104,7 +104,7 @@ class ExaminerInHand(Breakable):
         self.requests.append(request)
         if self.breaks():
             raise ExaminationLost("WorkersUnavailable")
-        payload = examination_payload(request, DataLimits())
+        payload = build_examination_payload(request, DataLimits())
         answer = examine_candidate(json.loads(json.dumps(payload)))
         return Examination.model_validate(json.loads(json.dumps(answer["examination"])))
 

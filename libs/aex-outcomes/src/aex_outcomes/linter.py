@@ -27,7 +27,12 @@ from aex_outcomes.feasibility import (
 )
 from aex_outcomes.formatting import format_requirement
 from aex_outcomes.kernels.rouge import is_rouge_type
-from aex_outcomes.science_lint import is_recomputed, lint_warning, rests_on_own_data, science_warnings
+from aex_outcomes.science_lint import (
+    is_recomputed_from_agent_files,
+    is_recomputed_metric,
+    lint_science,
+    make_lint_warning,
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def lint(
     reveal evaluation data: they are for the consumer alone. Raises `UnknownMetric`.
     """
     known = (catalog or Catalog.of()).with_statistics(science.statistics if science else ())
-    science_findings = science_warnings(science, domain, known) if science else ()
+    science_findings = lint_science(science, domain, known) if science else ()
     if criteria is None:
         return science_findings
     extent = count_evaluation(criteria.criteria, evaluation or {})
@@ -102,11 +107,11 @@ def always_or_never_met(linted: LintContext) -> Iterator[LintWarning]:
             if verdicts == {True}:
                 message = f"{describe_criterion(criterion)} is met by every value that the metric can have"
                 fix = "Tighten the threshold, or drop the criterion"
-                yield lint_warning("always_met", linted.path(position), message, fix)
+                yield make_lint_warning("always_met", linted.path(position), message, fix)
             elif verdicts == {False}:
                 message = f"{describe_criterion(criterion)} is met by no value that the metric can have"
                 fix = "Check the threshold and its scale: built-in shares run from 0 to 1"
-                yield lint_warning("never_met", linted.path(position), message, fix)
+                yield make_lint_warning("never_met", linted.path(position), message, fix)
 
 
 def describe_criterion(criterion: SuccessCriterion) -> str:
@@ -123,7 +128,7 @@ def mutually_exclusive(linted: LintContext) -> Iterator[LintWarning]:
                 one, other = group.positions[first], group.positions[second]
                 message = f"Criteria {one} and {other} can never both be met"
                 fix = "Under `all`, or where both are required, no candidate can pass: relax one of them"
-                yield lint_warning("criteria_exclude_each_other", linted.path(other), message, fix)
+                yield make_lint_warning("criteria_exclude_each_other", linted.path(other), message, fix)
 
 
 def nothing_required(linted: LintContext) -> Iterator[LintWarning]:
@@ -134,7 +139,7 @@ def nothing_required(linted: LintContext) -> Iterator[LintWarning]:
     if criteria.aggregation is Aggregation.ALL and not any(is_required(criteria, each) for each in criteria.criteria):
         message = "No criterion is required under `all`: every judged candidate passes"
         fix = "Leave `required` unset on the criteria that decide, or use `any` or `weighted`"
-        yield lint_warning("nothing_required", linted.root, message, fix)
+        yield make_lint_warning("nothing_required", linted.root, message, fix)
 
 
 def unreachable_success(linted: LintContext) -> Iterator[LintWarning]:
@@ -146,17 +151,17 @@ def unreachable_success(linted: LintContext) -> Iterator[LintWarning]:
     if criteria.aggregation is Aggregation.WEIGHTED and max(scale.share(met) for met in reached) < scale.minimum:
         message = f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}"
         fix = "Lower minimum_weighted_score, or change the criteria that exclude each other"
-        yield lint_warning("minimum_unreachable", f"{linted.root}/minimum_weighted_score", message, fix)
+        yield make_lint_warning("minimum_unreachable", f"{linted.root}/minimum_weighted_score", message, fix)
         return
     outcomes = {scale.succeeds(met) for met in reached}
     if outcomes == {False}:
         message = "No candidate can pass: what success needs cannot be met together"
         fix = "Relax a required criterion, or unset `required`"
-        yield lint_warning("success_unreachable", linted.root, message, fix)
+        yield make_lint_warning("success_unreachable", linted.root, message, fix)
     elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.is_gated:
         message = "Every judged candidate passes, whatever it delivers"
         fix = "Raise minimum_weighted_score, or set `required` on a criterion"
-        yield lint_warning("success_certain", linted.root, message, fix)
+        yield make_lint_warning("success_certain", linted.root, message, fix)
 
 
 def bonus_out_of_reach(linted: LintContext) -> Iterator[LintWarning]:
@@ -168,7 +173,7 @@ def bonus_out_of_reach(linted: LintContext) -> Iterator[LintWarning]:
     if earned > cap:
         message = f"The criteria can earn {format_amount(earned)}; max_cpa_total pays {format_amount(cap)} at most"
         fix = "Raise max_cpa_total, or lower the bonuses"
-        yield lint_warning("bonus_unreachable", "/budget/max_cpa_total", message, fix)
+        yield make_lint_warning("bonus_unreachable", "/budget/max_cpa_total", message, fix)
 
 
 def _bonuses(criteria: SuccessCriteria, reached: Sequence[Met]) -> Iterator[Decimal]:
@@ -182,19 +187,19 @@ def self_reported(linted: LintContext) -> Iterator[LintWarning]:
     """Warn of money or success that depends on self-reported metrics."""
     for position, criterion, moves in _effective_criteria(linted):
         reported = linted.catalog.entry(criterion.metric).provenance is Provenance.SELF_REPORTED
-        if reported and not is_recomputed(criterion.metric):
+        if reported and not is_recomputed_metric(criterion.metric):
             message = f"{criterion.metric} is reported by the agent itself and {moves}"
             fix = "Prefer a computed or measured metric, such as platform_latency_ms for latency"
-            yield lint_warning("self_reported", linted.path(position), message, fix)
+            yield make_lint_warning("self_reported", linted.path(position), message, fix)
 
 
 def own_data_alone(linted: LintContext) -> Iterator[LintWarning]:
     """Warn of money or success that depends on the agent's own files."""
     for position, criterion, moves in _effective_criteria(linted):
-        if linted.science and rests_on_own_data(criterion, linted.science):
+        if linted.science and is_recomputed_from_agent_files(criterion, linted.science):
             message = f"{criterion.metric} is recomputed from the agent's own files and {moves}"
             fix = "Upload your own raw data (PUT /v1/artifacts) and name them in science.data"
-            yield lint_warning("own_data_alone", linted.path(position), message, fix)
+            yield make_lint_warning("own_data_alone", linted.path(position), message, fix)
 
 
 def _effective_criteria(linted: LintContext) -> Iterator[tuple[int, SuccessCriterion, str]]:
@@ -214,7 +219,7 @@ def reference_without_tokens(linted: LintContext) -> Iterator[LintWarning]:
         if linted.extent.wordless and is_rouge_type(criterion.metric):
             message = f"{criterion.metric} counts words of a–z and 0–9 alone; the reference has none: always 0"
             fix = "Use bleu_score or contains_keywords for texts in other scripts"
-            yield lint_warning("reference_without_tokens", linted.path(position), message, fix)
+            yield make_lint_warning("reference_without_tokens", linted.path(position), message, fix)
 
 
 RULES = (

@@ -13,7 +13,7 @@ from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor, references_of
 from aex_outcomes.linter import describe_criterion
-from aex_outcomes.science_lint import lint_warning
+from aex_outcomes.science_lint import make_lint_warning
 
 CODE = "reference_fails_criteria"
 _OUTPUT_METRICS = frozenset({"matches_schema", "has_required_fields"})
@@ -68,7 +68,7 @@ async def reference_warning(
     several = f"None of the {len(failed)} references passes"
     subject = "The reference itself does not pass" if len(failed) == 1 else several
     fix = "Verify the reference as an output to see its values; then relax the criteria, or correct it"
-    return lint_warning(CODE, "/evaluation/reference", f"{subject}: {named}" if named else subject, fix)
+    return make_lint_warning(CODE, "/evaluation/reference", f"{subject}: {named}" if named else subject, fix)
 
 
 def _fails(result: CriterionResult) -> bool:

@@ -1,4 +1,4 @@
-"""The linter of `science`: valid parts of a work that check nothing or are not read."""
+"""Linter of a work's `science`: warns of valid parts that check nothing or that no check reads."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,16 @@ ROOT = "/science"
 _FROM_RAW_DATA = frozenset({"values_consistent", "value_mismatches", "claims_not_recomputed"})
 
 
-def lint_warning(code: str, path: str, message: str, suggestion: str) -> LintWarning:
-    """Return a warning about the part of a work at a JSON pointer."""
+def make_lint_warning(code: str, path: str, message: str, suggestion: str) -> LintWarning:
+    """Return a linter's warning; `path` is the JSON pointer of the work's part that it is about."""
     return LintWarning(code=code, path=path, message=message, suggestion=suggestion)
 
 
-def science_warnings(science: Science, domain: str | None, catalog: Catalog) -> tuple[LintWarning, ...]:
-    """Return warnings about valid `science`. `domain`: the work's own."""
+def lint_science(science: Science, domain: str | None, catalog: Catalog) -> tuple[LintWarning, ...]:
+    """Return warnings about valid `science`; none where the catalogue has no scientific metrics.
+
+    `domain`: the work's own domain, which applies if `science` names none.
+    """
     if not catalog.has_science:
         return ()
     known = catalog.domain_of(science.domain, domain)
@@ -33,9 +36,12 @@ def science_warnings(science: Science, domain: str | None, catalog: Catalog) -> 
     )
 
 
-def rests_on_own_data(criterion: SuccessCriterion, science: Science) -> bool:
-    """Return True when the metric is recomputed from the agent's own files, as far as the work determines."""
-    if not is_recomputed(criterion.metric):
+def is_recomputed_from_agent_files(criterion: SuccessCriterion, science: Science) -> bool:
+    """Return True if the criterion's metric may be recomputed from the agent's own files.
+
+    It is if the work names no data of its own, or if the metric's statistics name no file or another file than these.
+    """
+    if not is_recomputed_metric(criterion.metric):
         return False
     own = {each.name for each in science.data}
     name = statistic_name(criterion.metric)
@@ -43,13 +49,13 @@ def rests_on_own_data(criterion: SuccessCriterion, science: Science) -> bool:
     return not own or not names <= own
 
 
-def is_recomputed(metric: str) -> bool:
-    """Return True when the metric is computed from raw data of the consumer or the agent."""
+def is_recomputed_metric(metric: str) -> bool:
+    """Return True if the metric is computed from raw data, the consumer's or the agent's."""
     return metric in _FROM_RAW_DATA or is_statistic(metric)
 
 
 def _lint_ranges(science: Science, domain: str | None, known: Domain | None, catalog: Catalog) -> Iterator[LintWarning]:
-    """Warn of `value_ranges` without ranges."""
+    """Warn of the check `value_ranges` without any range, and of constraints without bounds."""
     if VALUE_RANGES not in science.checks:
         return
     bounded = [name for name, each in science.output_constraints.items() if (each.min, each.max) != (None, None)]
@@ -59,15 +65,17 @@ def _lint_ranges(science: Science, domain: str | None, known: Domain | None, cat
         message = f"{why}, and no constraint has bounds: value_ranges holds no claim to anything"
         names = ", ".join(catalog.domains.names)
         fix = f"Set science.domain ({names}) or output_constraints, or leave value_ranges out"
-        yield lint_warning("nothing_in_range", f"{ROOT}/domain", message, fix)
+        yield make_lint_warning("nothing_in_range", f"{ROOT}/domain", message, fix)
     for name in science.output_constraints.keys() - set(bounded):
         message = f"The constraint on {name} has neither min nor max: it rules nothing out"
         fix = "Give min, max or both"
-        yield lint_warning("unbounded_constraint", f"{ROOT}/output_constraints/{escape_pointer(name)}", message, fix)
+        yield make_lint_warning(
+            "unbounded_constraint", f"{ROOT}/output_constraints/{escape_pointer(name)}", message, fix
+        )
 
 
 def _lint_own_data(science: Science) -> Iterator[LintWarning]:
-    """Warn of a success that depends on statistics of the agent's own files."""
+    """Warn of statistics that are recomputed from the agent's own files only."""
     if RECOMPUTE_STATISTICS not in science.checks:
         return
     own = {each.name for each in science.data}
@@ -76,24 +84,24 @@ def _lint_own_data(science: Science) -> Iterator[LintWarning]:
             origin = f"{each.artifact}, which is the agent's own file: none of science.data is called so"
             fix = f"Name a file of yours ({', '.join(sorted(own))}), or leave artifact out"
             path = f"{ROOT}/statistics/{position}/artifact"
-            yield lint_warning("own_data_alone", path, f"{each.name} is recomputed from {origin}", fix)
+            yield make_lint_warning("own_data_alone", path, f"{each.name} is recomputed from {origin}", fix)
     if not own:
         message = "Success rests on statistics that are recomputed from the agent's own files"
         fix = "Upload your own raw data (PUT /v1/artifacts) and name them in science.data: they are preferred"
-        yield lint_warning("own_data_alone", f"{ROOT}/data", message, fix)
+        yield make_lint_warning("own_data_alone", f"{ROOT}/data", message, fix)
 
 
 def _lint_uploads(science: Science) -> Iterator[LintWarning]:
-    """Warn of raw data without a digest, which services refuse."""
+    """Warn of raw data without a SHA-256 digest, which services refuse."""
     for position, each in enumerate(science.data):
         if each.sha256 is None:
             message = f"{each.name} has no sha256: the work is refused before the file is uploaded"
             fix = "Upload the file (PUT /v1/artifacts), and give the sha256 of the answer"
-            yield lint_warning("not_uploaded", f"{ROOT}/data/{position}/sha256", message, fix)
+            yield make_lint_warning("not_uploaded", f"{ROOT}/data/{position}/sha256", message, fix)
 
 
 def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
-    """Warn of parts that no demanded check reads."""
+    """Warn of parts that no demanded check reads, and of a peer review without a question."""
     review, recomputed = PEER_REVIEW in science.checks, RECOMPUTE_STATISTICS in science.checks
     is_visible = review and science.reviewer_sees_expected
     missing = f"{RECOMPUTE_STATISTICS} is not among the checks"
@@ -109,8 +117,8 @@ def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
     ):  # fmt: skip
         if given and not read:
             message = f"Nothing reads science.{name}: {why}"
-            yield lint_warning("unread", f"{ROOT}/{name}", message, "Add the check, or leave it out")
+            yield make_lint_warning("unread", f"{ROOT}/{name}", message, "Add the check, or leave it out")
     if review and not science.question and not science.original_goal:
         message = "A reviewer is to say whether the question is answered, and there is none"
         fix = "Set science.question, and science.original_goal for what it is asked"
-        yield lint_warning("no_question", f"{ROOT}/question", message, fix)
+        yield make_lint_warning("no_question", f"{ROOT}/question", message, fix)

@@ -24,7 +24,7 @@ import structlog
 from aex_models.contract import Artifact
 from aex_models.examination import DataOwner
 from aex_models.science import DataFile
-from aex_outcomes.science.source_files import SourceFile, format_of, media_type_of
+from aex_outcomes.science.source_files import SourceFile, resolve_data_format, resolve_media_type
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobUnavailable
 from aex_verification.fair_slots import FairSlots
 
@@ -101,7 +101,7 @@ class _JobFiles:
     async def write_consumer_file(self, data: DataFile | Artifact) -> SourceFile:
         if isinstance(data, Artifact):
             return await self.write_artifact(data, DataOwner.CONSUMER)
-        media_type = media_type_of(data.name, data.media_type)
+        media_type = resolve_media_type(data.name, data.media_type)
         file = SourceFile(data.name, media_type, self._new_path(), DataOwner.CONSUMER)
         return await self._write_upload(file, DATA_AREA, data.sha256)
 
@@ -114,7 +114,7 @@ class _JobFiles:
 
     async def _write_upload(self, file: SourceFile, area: str, digest: str | None) -> SourceFile:
         """Write an upload; of an attachment, which no worker reads, only an empty file."""
-        is_read = format_of(file) is not None
+        is_read = resolve_data_format(file) is not None
         known = self._written.get((area, digest)) if is_read else None
         if known is not None:
             return replace(file, path=known)

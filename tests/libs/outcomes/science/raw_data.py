@@ -12,7 +12,7 @@ from aex_models.examination import DataOwner
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.recompute import Recomputation, recompute
-from aex_outcomes.science.source_files import SourceFile, media_type_of
+from aex_outcomes.science.source_files import SourceFile, resolve_media_type
 
 CSV, TSV, JSONL = "text/csv", "text/tab-separated-values", "application/jsonl"
 PARQUET = "application/vnd.apache.parquet"
@@ -28,7 +28,7 @@ def recomputed(content: bytes | str, *specs: StatisticSpec, name: str = "data.cs
     with NamedTemporaryFile() as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
-        source = SourceFile(name, media_type_of(name), file.name, AGENT)
+        source = SourceFile(name, resolve_media_type(name), file.name, AGENT)
         return recompute([source], specs or [spec()], limits=DataLimits(**limits))
 
 
@@ -54,4 +54,4 @@ def written(folder: Path, name: str, content: bytes | str, owner: DataOwner = AG
     path = folder / (index or f"file{len(list(folder.iterdir()))}")
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     path.chmod(0o644)
-    return SourceFile(name, media_type_of(name), str(path), owner)
+    return SourceFile(name, resolve_media_type(name), str(path), owner)

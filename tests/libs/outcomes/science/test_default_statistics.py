@@ -9,7 +9,7 @@ from aex_models.examination import Fault
 from aex_models.science import Science
 from aex_outcomes import DataLimits, DomainRegistry, recompute
 from aex_outcomes.science.examine import examine
-from aex_outcomes.science.statistic_specs import claimed_specs
+from aex_outcomes.science.statistic_specs import derive_specs_from_claims
 from tests.libs.outcomes.science.raw_data import CONSUMER, parquet, written
 
 DMS = DomainRegistry.load().get("bioinformatics/DMS")
@@ -17,7 +17,7 @@ TABLE = "mut_score,site\n-0.4,1\n-0.5,2\n"
 
 
 def read(claim: str, domain: Domain | None = DMS, score: str = "mut_score") -> tuple[str, float | None] | None:
-    found = list(claimed_specs([claim], domain, score, [score, "site"]))
+    found = list(derive_specs_from_claims([claim], domain, score, [score, "site"]))
     return (found[0].stat.value, found[0].q) if found else None
 
 
@@ -63,13 +63,13 @@ def test_a_score_column_that_no_range_is_for_is_known_by_its_own_name() -> None:
 
 @given(st.text(max_size=320))
 def test_any_claim_is_read_or_left_alone(claim: str) -> None:
-    for each in claimed_specs([claim, f"mean_fitness {claim}"], DMS, "mut_score", ["mut_score"]):
+    for each in derive_specs_from_claims([claim, f"mean_fitness {claim}"], DMS, "mut_score", ["mut_score"]):
         assert each.column == "mut_score"
 
 
 def test_few_quantiles_are_computed_for_claims() -> None:
     claims = [f"fitness_p{place}" for place in range(100)]
-    assert len(list(claimed_specs(claims, DMS, "mut_score", ["mut_score"]))) == 20
+    assert len(list(derive_specs_from_claims(claims, DMS, "mut_score", ["mut_score"]))) == 20
 
 
 def test_claims_under_other_names_are_recomputed_and_held(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 from aex_models.examination import Fault
 from aex_models.science import Science
 from aex_outcomes import DomainRegistry
-from aex_outcomes.science.gate import conclude
+from aex_outcomes.science.gate import decide_science_result
 from tests.libs.outcomes.science.fitness import CSV as TABLE
 from tests.libs.outcomes.science.fitness import csv_of
 from tests.libs.outcomes.science.raw_data import CONSUMER, written
@@ -20,7 +20,7 @@ def test_default_statistics_of_own_data_without_numbers_are_the_platforms_fault(
     found = examined({"mean_fitness": "0.1"}, own, forged, statistics=[])
     assert [(each.code, each.fault) for each in found.problems] == [("nothing_to_recompute", Fault.PLATFORM)]
     assert found.recomputed == ()
-    assert conclude(Science(), found, None).passed is None
+    assert decide_science_result(Science(), found, None).passed is None
 
 
 def test_a_sanity_check_is_never_passed_by_a_forged_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from aex_models.science import (
     ScientificReview,
     ScientificValidity,
 )
-from aex_outcomes.science.gate import RECOMMENDATIONS, VALIDITIES, VERDICTS, conclude
+from aex_outcomes.science.gate import RECOMMENDATIONS, VALIDITIES, VERDICTS, decide_science_result
 from aex_outcomes.science.peer_review_port import Reviewed
 from tests.libs.outcomes.science.reviews import (
     ALL_CHECKS,
@@ -75,7 +75,7 @@ def test_without_a_reviewer_arithmetic_decides_whether_strict_or_not(
     demands: Science, found: Examination, passed: bool | None, reasons: list[str], strict: bool
 ) -> None:
     for checks in (ARITHMETIC, ALL_CHECKS):
-        result = conclude(demands.model_copy(update={"checks": checks, "strict": strict}), found, None)
+        result = decide_science_result(demands.model_copy(update={"checks": checks, "strict": strict}), found, None)
         assert result.passed is passed
         assert codes(result) == reasons
         assert result.warnings == ()
@@ -95,7 +95,7 @@ def test_without_a_reviewer_arithmetic_decides_whether_strict_or_not(
 )
 def test_checks_that_are_off_leave_their_part_out(checks: tuple[str, ...], passed: bool) -> None:
     found = examined(mismatch(), domain_violations=(violation(),))
-    result = conclude(science(checks=checks), found, None)
+    result = decide_science_result(science(checks=checks), found, None)
     assert result.passed is passed
     assert bool(result.value_mismatches) is ("recompute_statistics" in checks)
     assert bool(result.domain_violations) is ("value_ranges" in checks)
@@ -103,20 +103,20 @@ def test_checks_that_are_off_leave_their_part_out(checks: tuple[str, ...], passe
 
 def test_failed_sanity_check_and_lost_data_count_where_demanded() -> None:
     found = examined(match(), domain_violations=(violation("sanity_check", "fitness_mean_near_zero"),))
-    result = conclude(science(checks=("fitness_mean_near_zero",)), found, None)
+    result = decide_science_result(science(checks=("fitness_mean_near_zero",)), found, None)
     assert (result.passed, result.values_plausible) == (False, False)
     lost = examined(problems=(LOST,))
-    assert conclude(science(checks=("value_ranges",)), lost, None).passed is True
+    assert decide_science_result(science(checks=("value_ranges",)), lost, None).passed is True
     for check in ("fitness_mean_near_zero", "recompute_statistics", "peer_review"):
-        result = conclude(science(checks=("value_ranges", check)), lost, None)
+        result = decide_science_result(science(checks=("value_ranges", check)), lost, None)
         assert result.passed is None
         assert codes(result) == ["data_unavailable"]
 
 
 def test_values_are_plausible_where_one_was_checked_and_none_violates() -> None:
-    assert conclude(science(), examined(in_range=0), None).values_plausible is None
-    assert conclude(science(), examined(in_range=2), None).values_plausible is True
-    assert conclude(science(), RULED_OUT, None).values_plausible is False
+    assert decide_science_result(science(), examined(in_range=0), None).values_plausible is None
+    assert decide_science_result(science(), examined(in_range=2), None).values_plausible is True
+    assert decide_science_result(science(), RULED_OUT, None).values_plausible is False
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_values_are_plausible_where_one_was_checked_and_none_violates() -> None:
 def test_values_are_consistent_where_all_that_is_demanded_matches(
     names: tuple[str, ...], found: Examination, consistent: bool | None
 ) -> None:
-    assert conclude(science(*names), found, None).values_consistent is consistent
+    assert decide_science_result(science(*names), found, None).values_consistent is consistent
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_values_are_consistent_where_all_that_is_demanded_matches(
 def test_reason_names_statistics_without_values(
     demands: Science, found: Examination, code: str, names: tuple[str, ...], message: str
 ) -> None:
-    [reason] = conclude(demands, found, None).reasons
+    [reason] = decide_science_result(demands, found, None).reasons
     assert (reason.code, reason.names) == (code, names)
     assert message in reason.message
     assert "0.39" not in reason.model_dump_json()
@@ -161,11 +161,11 @@ def test_reason_names_statistics_without_values(
 
 def test_mismatch_contains_both_numbers_or_is_critical() -> None:
     secret = mismatch().model_copy(update={"secret": True})
-    [found] = conclude(science(), examined(secret), None).value_mismatches
+    [found] = decide_science_result(science(), examined(secret), None).value_mismatches
     assert (found.name, found.claimed, found.actual, found.severity) == ("mean_fitness", 11.17, -0.39, CRITICAL)
     assert (found.relative_error, found.secret) == (29.6, True)
     invalid = mismatch().model_copy(update={"claimed": None, "severity": None})
-    result = conclude(science(), examined(invalid), statement())
+    result = decide_science_result(science(), examined(invalid), statement())
     assert result.passed is False
     assert codes(result) == ["value_mismatch"]
     assert result.review is not None
@@ -194,7 +194,7 @@ def test_with_a_reviewer_the_capped_review_decides(
     found: Examination, words: tuple[Any, ...], strict: bool, lenient: bool, reasons: list[str]
 ) -> None:
     for is_strict, passed in ((True, strict), (False, lenient)):
-        result = conclude(science(strict=is_strict), found, statement(*words))
+        result = decide_science_result(science(strict=is_strict), found, statement(*words))
         assert result.passed is passed
         report, silent_ones = (result.warnings, result.reasons) if passed else (result.reasons, result.warnings)
         assert [each.code for each in report] == reasons
@@ -203,13 +203,15 @@ def test_with_a_reviewer_the_capped_review_decides(
 
 
 def test_an_enthusiastic_review_of_a_critical_mismatch_is_stored_as_arithmetic_allows_it() -> None:
-    result = conclude(science(strict=False), examined(mismatch(), domain_violations=(violation(),)), statement())
+    result = decide_science_result(
+        science(strict=False), examined(mismatch(), domain_violations=(violation(),)), statement()
+    )
     kept = result.review
     assert kept is not None
     assert (kept.outcome_verdict, kept.scientific_validity, kept.recommendation) == (WRONG, INVALID, REJECT)
     assert not any((kept.answers_original_question, kept.values_plausible, kept.values_consistent))
     assert (kept.value_mismatches, kept.domain_violations) == (result.value_mismatches, ("11.17 is above 2",))
-    unclaimed = conclude(science("mean_fitness", OTHER), GOOD, statement()).review
+    unclaimed = decide_science_result(science("mean_fitness", OTHER), GOOD, statement()).review
     assert unclaimed is not None
     assert (unclaimed.outcome_verdict, unclaimed.scientific_validity) == (ANSWERS, QUESTIONABLE)
     assert unclaimed.recommendation is REVISE
@@ -217,8 +219,10 @@ def test_an_enthusiastic_review_of_a_critical_mismatch_is_stored_as_arithmetic_a
 
 def test_review_lowers_unknown_arithmetic_and_its_own_mismatches_are_secret() -> None:
     nothing, own = examined(in_range=0), ValueMismatch(claimed=1, actual=2, severity=MAJOR)
-    trusting = conclude(science(), nothing, statement(value_mismatches=(own,))).review
-    doubting = conclude(science(), nothing, statement(values_plausible=False, values_consistent=False)).review
+    trusting = decide_science_result(science(), nothing, statement(value_mismatches=(own,))).review
+    doubting = decide_science_result(
+        science(), nothing, statement(values_plausible=False, values_consistent=False)
+    ).review
     assert trusting is not None
     assert doubting is not None
     assert [each.secret for each in trusting.value_mismatches] == [True]
@@ -229,7 +233,7 @@ def test_review_lowers_unknown_arithmetic_and_its_own_mismatches_are_secret() ->
 @pytest.mark.parametrize("failure", list(ReviewFailure))
 @pytest.mark.parametrize("found", [GOOD, examined(mismatch()), examined()])
 def test_missing_review_makes_gate_indeterminate(failure: ReviewFailure, found: Examination) -> None:
-    result = conclude(science(), found, silent(failure))
+    result = decide_science_result(science(), found, silent(failure))
     assert result.passed is None
     assert codes(result)[0] == failure.value
     assert result.review_failure is failure
@@ -237,10 +241,10 @@ def test_missing_review_makes_gate_indeterminate(failure: ReviewFailure, found: 
 
 
 def test_demanded_review_decides_and_another_changes_nothing() -> None:
-    undemanded = conclude(science(checks=ARITHMETIC), GOOD, silent(ReviewFailure.UNPARSABLE))
+    undemanded = decide_science_result(science(checks=ARITHMETIC), GOOD, silent(ReviewFailure.UNPARSABLE))
     assert (undemanded.passed, undemanded.review_failure) == (True, None)
-    assert conclude(science(checks=("peer_review",)), examined(), None).passed is None
-    assert conclude(science(checks=("peer_review",)), examined(), statement()).passed is True
+    assert decide_science_result(science(checks=("peer_review",)), examined(), None).passed is None
+    assert decide_science_result(science(checks=("peer_review",)), examined(), statement()).passed is True
 
 
 def test_a_review_and_a_failure_at_once_are_refused() -> None:
@@ -303,7 +307,7 @@ def _is_forbidden(demands: Science, found: Examination) -> bool:
 def test_no_review_whatever_makes_anything_pass_that_arithmetic_forbids(
     demands: Science, found: Examination, words: ScientificReview
 ) -> None:
-    result = conclude(demands, found, Reviewed(REVIEWER, review=words))
+    result = decide_science_result(demands, found, Reviewed(REVIEWER, review=words))
     assert not (result.passed and _is_forbidden(demands, found))
     if words.recommendation is REJECT and "peer_review" in demands.checks:
         assert not result.passed
@@ -326,7 +330,7 @@ def test_a_better_word_in_a_review_never_makes_anything_fail(
     demands: Science, found: Examination, words: ScientificReview, part: str
 ) -> None:
     rungs = [words.model_copy(update={part: rung}) for rung in LADDERS[part]]
-    passed = [conclude(demands, found, Reviewed(REVIEWER, review=each)).passed for each in rungs]
+    passed = [decide_science_result(demands, found, Reviewed(REVIEWER, review=each)).passed for each in rungs]
     for lower, higher in pairwise(passed):
         assert not (lower and not higher)
 
@@ -337,7 +341,8 @@ def test_what_passes_strictly_passes_leniently(
 ) -> None:
     reviewed = Reviewed(REVIEWER, review=words) if words else None
     strict, lenient = (
-        conclude(demands.model_copy(update={"strict": each}), found, reviewed).passed for each in (True, False)
+        decide_science_result(demands.model_copy(update={"strict": each}), found, reviewed).passed
+        for each in (True, False)
     )
     assert lenient or not strict
     assert (strict is None) is (lenient is None)

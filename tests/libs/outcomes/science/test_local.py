@@ -9,7 +9,7 @@ from aex_models.science import Science, ScienceResult
 from aex_outcomes.config import DATA_SANDBOX, SandboxConfig
 from aex_outcomes.science.confined import DataLimits, ExaminationLost
 from aex_outcomes.science.local import CandidateClaims, LocalScience
-from aex_outcomes.science.source_files import InputFile, stage_files
+from aex_outcomes.science.source_files import InputFile, stage_temporary_copies
 from tests.libs.outcomes.science.fitness import CSV, MEAN, science
 
 CLAIMS = {"mean_fitness": round(MEAN, 2)}
@@ -24,7 +24,9 @@ OWN = given("raw.csv", CSV.encode(), DataOwner.CONSUMER)
 
 async def concluded(*files: InputFile, bounds: SandboxConfig = DATA_SANDBOX, **limits: Any) -> ScienceResult:
     local = LocalScience(bounds, DataLimits(**limits))
-    return await local.conclude(Science.model_validate(science()), None, CandidateClaims({}, CLAIMS, files=files))
+    return await local.examine_and_review(
+        Science.model_validate(science()), None, CandidateClaims({}, CLAIMS, files=files)
+    )
 
 
 @pytest.mark.slow
@@ -49,14 +51,14 @@ async def test_too_large_file_is_refused_by_a_short_copy() -> None:
 
 def test_copies_are_there_for_as_long_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with stage_files([OWN, given("raw.csv", b"", DataOwner.AGENT)], 1_000) as copies:
+    with stage_temporary_copies([OWN, given("raw.csv", b"", DataOwner.AGENT)], 1_000) as copies:
         assert [each.owner for each in copies] == [DataOwner.CONSUMER, DataOwner.AGENT]
         assert [Path(each.path).read_bytes() for each in copies] == [CSV.encode(), b""]
         assert {each.media_type for each in copies} == {"text/csv"}
         assert len({each.path for each in copies}) == 2, "of one name, and yet two files"
     assert list(tmp_path.iterdir()) == []
-    with stage_files([OWN], 20) as (copy,):
+    with stage_temporary_copies([OWN], 20) as (copy,):
         assert Path(copy.path).stat().st_size == 21
-    with stage_files([given("../../etc/passwd", b"a,b\n", DataOwner.AGENT)], 1_000) as (copy,):
+    with stage_temporary_copies([given("../../etc/passwd", b"a,b\n", DataOwner.AGENT)], 1_000) as (copy,):
         assert "passwd" not in copy.path
         assert Path(copy.path).read_bytes() == b"a,b\n"

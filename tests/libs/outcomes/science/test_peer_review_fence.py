@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.science.peer_review_fence import EMPTY, Fence, truncate
+from aex_outcomes.science.peer_review_fence import EMPTY, Fence, truncate_middle
 
 NONCE = "a1b2c3d4e5f60718a1b2c3d4e5f60718"
 OPENING, CLOSING = f"<<<DATA {NONCE} claims>>>", f"<<<END {NONCE}>>>"
@@ -33,11 +33,11 @@ def test_fence_is_bounded(text: str, max_chars: int) -> None:
 
 
 def test_what_was_cut_is_marked_with_how_much() -> None:
-    visible_text = truncate("a" * 1000 + "b" * 1000, 300)
+    visible_text = truncate_middle("a" * 1000 + "b" * 1000, 300)
     assert visible_text.startswith("a" * 200 + "\n[")
     assert visible_text.endswith("]\n" + "b" * 100)
     assert "1,700 characters left out" in visible_text
-    assert truncate("short", 300) == "short"
+    assert truncate_middle("short", 300) == "short"
 
 
 def test_lines_that_do_not_fit_are_counted() -> None:

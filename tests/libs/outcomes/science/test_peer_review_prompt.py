@@ -12,7 +12,7 @@ from aex_models.examination import DataOwner, Fault
 from aex_models.numbers import JsonFloat
 from aex_models.science import OutcomeVerdict, Recommendation, ScientificReview, ScientificValidity
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
-from aex_outcomes.science.peer_review_prompt import Prompt, packaged_template, render
+from aex_outcomes.science.peer_review_prompt import Prompt, load_prompt_template, render_review_prompt
 from tests.libs.outcomes.science.reviews import (
     DMS,
     FILE,
@@ -59,15 +59,15 @@ def outside(prompt: Prompt) -> str:
 
 def test_the_words_of_a_published_version_do_not_change() -> None:
     text = (files("aex_outcomes.science") / "peer_review_prompt.md").read_bytes()
-    assert PUBLISHED[packaged_template().version] == sha256(text).hexdigest(), (
+    assert PUBLISHED[load_prompt_template().version] == sha256(text).hexdigest(), (
         "peer_review_prompt.md has changed: raise the version in its first line and add its digest here"
     )
 
 
 def test_prompt_contains_all_sections() -> None:
-    prompt = render(BRIEF, NONCE)
+    prompt = render_review_prompt(BRIEF, NONCE)
     assert "{{" not in prompt.instructions + prompt.material
-    assert prompt.version == packaged_template().version
+    assert prompt.version == load_prompt_template().version
     parts = fenced(prompt)
     assert parts["goal"] == "Map the fitness landscape"
     assert parts["question"] == "Which substitutions are tolerated?"
@@ -84,11 +84,11 @@ def test_prompt_contains_all_sections() -> None:
 
 
 def test_the_domain_stands_with_its_ranges_and_common_issues() -> None:
-    report = outside(render(BRIEF, NONCE))
+    report = outside(render_review_prompt(BRIEF, NONCE))
     assert "bioinformatics/DMS" in report
     assert "fitness_score: -5 to 2, typical mean 0, typical standard deviation 1" in report
     assert "plotting mutation counts instead of fitness" in report
-    assert "not one that the platform knows" in outside(render(replace(BRIEF, domain=None), NONCE))
+    assert "not one that the platform knows" in outside(render_review_prompt(replace(BRIEF, domain=None), NONCE))
 
 
 def test_prompt_contains_range_with_open_ends_and_unit() -> None:
@@ -97,12 +97,14 @@ def test_prompt_contains_range_with_open_ends_and_unit() -> None:
         name: ValueRange(min=low, max=high, unit="bar")
         for name, low, high in (("b", 0, None), ("c", None, 2), ("d", 0, 2))
     }
-    report = outside(render(replace(BRIEF, domain=DMS.model_copy(update={"value_ranges": ranges})), NONCE))
+    report = outside(
+        render_review_prompt(replace(BRIEF, domain=DMS.model_copy(update={"value_ranges": ranges})), NONCE)
+    )
     assert all(f"- {name}: {text}\n" in report for name, text in expected.items())
 
 
 def test_the_instructions_define_every_verdict_and_show_an_example_of_each_kind() -> None:
-    report = render(BRIEF, NONCE).instructions
+    report = render_review_prompt(BRIEF, NONCE).instructions
     for word in (*OutcomeVerdict, *ScientificValidity, *Recommendation):
         assert f"`{word.value}`" in report
     for name in ScientificReview.model_fields:
@@ -119,7 +121,7 @@ def test_the_instructions_define_every_verdict_and_show_an_example_of_each_kind(
 @pytest.mark.parametrize(("outcome", "text"), [("THE-SECRET", "THE-SECRET"), ({"a": [1, None]}, '{"a": [1, null]}')])
 def test_expected_outcome_appears_only_if_allowed(allowed: bool, outcome: Any, text: str) -> None:
     demands = BRIEF.science.model_copy(update={"reviewer_sees_expected": allowed, "expected_outcome": outcome})
-    prompt = render(replace(BRIEF, science=demands), NONCE)
+    prompt = render_review_prompt(replace(BRIEF, science=demands), NONCE)
     assert fenced(prompt).get("expected outcome") == (text if allowed else None)
     assert (text in prompt.material) is allowed
     assert text not in prompt.instructions
@@ -151,8 +153,8 @@ INTO: dict[str, Callable[[str], ReviewBrief]] = {
 @pytest.mark.parametrize("where", sorted(INTO))
 @pytest.mark.parametrize("trick", TRICKS)
 def test_other_peoples_text_stays_in_its_fence_and_is_not_expanded(where: str, trick: str) -> None:
-    plain = render(INTO[where]("word"), NONCE)
-    tricked = render(INTO[where](trick), NONCE)
+    plain = render_review_prompt(INTO[where]("word"), NONCE)
+    tricked = render_review_prompt(INTO[where](trick), NONCE)
     assert outside(tricked) == outside(plain)
     assert fenced(tricked).keys() == fenced(plain).keys()
     assert tricked.instructions == plain.instructions
@@ -172,7 +174,7 @@ def test_prompt_length_is_bounded(max_chars: int) -> None:
         examination=examined(*(not_recomputed(f"{number}{huge[:100]}") for number in range(2_000))),
         files=(ReviewedFile(huge, DataOwner.AGENT, (huge,) * 10),),
     )
-    prompt = render(brief, NONCE, max_chars)
+    prompt = render_review_prompt(brief, NONCE, max_chars)
     assert len(prompt.material) <= max_chars + 3_000
     assert "characters left out here" in prompt.material
     assert "more left out here" in prompt.material
@@ -180,10 +182,10 @@ def test_prompt_length_is_bounded(max_chars: int) -> None:
 
 def test_claim_that_is_no_number_appears_unchanged() -> None:
     claims = {"a": None, "b": True, "c": "11", "d": float("nan"), "e": [1]}
-    texts = fenced(render(replace(BRIEF, claims=claims), NONCE))["claims"].splitlines()
+    texts = fenced(render_review_prompt(replace(BRIEF, claims=claims), NONCE))["claims"].splitlines()
     assert texts == ['"a" = null', '"b" = true', '"c" = 11', '"d" = nan', '"e" = [1]']
 
 
 def test_empty_brief_has_empty_sections() -> None:
-    report = outside(render(ReviewBrief(science(), None, {}, None, "", examined()), NONCE))
+    report = outside(render_review_prompt(ReviewBrief(science(), None, {}, None, "", examined()), NONCE))
     assert report.count("(none)") == 11

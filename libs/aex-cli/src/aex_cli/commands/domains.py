@@ -11,7 +11,7 @@ from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, project
 from aex_models.domains import Domain, ValueRange
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.science.domains.domain_file import read_domain
+from aex_outcomes.science.domains.domain_file import read_domain_file
 from aex_outcomes.science.domains.registry import DomainRegistry
 from aex_runtime.commandline import UserError, write_json, write_line, write_rows
 
@@ -65,7 +65,7 @@ def check_command(
         raise UserError(f"there is no file {file}", "check the path")
     others = _load_registry(folder)
     try:
-        domain = read_domain(file)
+        domain = read_domain_file(file)
         if folder is None or file.resolve().parent != folder.resolve():  # else it was read with the others
             others.with_domain(domain, str(file))
     except InvalidConfig as error:

@@ -13,7 +13,7 @@ from aex_cli.offline.work_files import CRITERIA, FieldSource, FieldSources, read
 from aex_models.contract import Artifact, Candidate
 from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.science.source_files import media_type_of
+from aex_outcomes.science.source_files import resolve_media_type
 from aex_outcomes.submission.findings import problems_of
 from aex_outcomes.submission.verify_request import Trial, check_trial
 from aex_runtime.commandline import UserError
@@ -134,7 +134,7 @@ def _read_artifact(name: str, path: Path) -> Artifact:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     try:
-        return Artifact(name=name, media_type=media_type_of(name), sha256=digest)
+        return Artifact(name=name, media_type=resolve_media_type(name), sha256=digest)
     except ValidationError as error:
         raise BadFile([f"--artifact {name}: {each['msg']}" for each in error.errors()]) from None
 

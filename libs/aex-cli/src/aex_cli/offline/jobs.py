@@ -18,7 +18,7 @@ from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobTi
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_outcomes.science.confined import DataLimits, ExaminationLost
 from aex_outcomes.science.local import CandidateClaims, LocalScience
-from aex_outcomes.science.source_files import InputFile, UnusableFile, consumer_files
+from aex_outcomes.science.source_files import InputFile, UnusableFile, collect_consumer_files
 from aex_runtime.commandline import CommandFailed, UserError
 from aex_runtime.logs import configure_logging
 
@@ -108,12 +108,12 @@ def examine_science(
             InputFile(each.name, each.media_type, raw.artifacts[each.name], DataOwner.AGENT)
             for each in candidate.artifacts
         ]
-        files = (*consumer_files(science.data, raw.data), *artifacts)
+        files = (*collect_consumer_files(science.data, raw.data), *artifacts)
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = catalog.config.sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds))
         with Console(stderr=True).status("examining the data"):
-            result = asyncio.run(local.conclude(science, catalog.domain_of(science.domain, domain), claimed))
+            result = asyncio.run(local.examine_and_review(science, catalog.domain_of(science.domain, domain), claimed))
     except UnusableFile as error:
         raise UserError(str(error), "name the consumer's own files by --data NAME=FILE") from None
     except ExaminationLost as error:

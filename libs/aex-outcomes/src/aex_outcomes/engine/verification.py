@@ -119,22 +119,22 @@ class VerificationEngine:
 
     def check_data(self, science: Science, data: "Mapping[str, Content]") -> None:
         """Raise `UnusableFile`, with the names and the fix, unless the work's data files match `data`."""
-        from aex_outcomes.science.source_files import consumer_files  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.source_files import collect_consumer_files  # noqa: PLC0415 for works with science
 
-        consumer_files(science.data, data)
+        collect_consumer_files(science.data, data)
 
     async def _conclude_science(
         self, science: Science, domain: str | None, candidate: Candidate, data: "Mapping[str, Content]"
     ) -> ScienceResult:
         from aex_outcomes.science.confined import DataLimits  # noqa: PLC0415 for works with science
         from aex_outcomes.science.local import CandidateClaims, LocalScience  # noqa: PLC0415 for works with science
-        from aex_outcomes.science.source_files import candidate_files, consumer_files  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.source_files import collect_consumer_files, decode_candidate_files  # noqa: PLC0415 for works with science
 
-        files = (*consumer_files(science.data, data), *candidate_files(candidate.artifacts))
+        files = (*collect_consumer_files(science.data, data), *decode_candidate_files(candidate.artifacts))
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = self._config.sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds), self._reviewer)
-        return await local.conclude(science, self.catalog.domain_of(science.domain, domain), claimed)
+        return await local.examine_and_review(science, self.catalog.domain_of(science.domain, domain), claimed)
 
     async def assess(self, case: VerificationInput) -> Assessment:
         """Return the engine's own verdict, and the facts for governance. Raises as `Catalog.check`."""

@@ -1,6 +1,6 @@
-"""Metrics of the examination and the peer review of a candidate's claims.
+"""Metrics of a candidate's scientific claims, from their examination and peer review.
 
-Extractors read the result of the science gate from the metadata, which no agent can write.
+The platform puts the result of the science gate into the metadata, which no agent can write. Extractors read it there.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ SCIENCE = "science_result"
 """Metadata key under which only the platform writes the `ScienceResult` as JSON."""
 
 
-def science_result(metadata: Mapping[str, Any]) -> ScienceResult:
-    """Return the result of the science gate.
+def read_science_result(metadata: Mapping[str, Any]) -> ScienceResult:
+    """Return the result of the science gate from the metadata.
 
-    Raises `PlatformFault` where nothing was examined: such metrics need the work's `science`.
+    Raises `PlatformFault` if there is none, because the work has no `science`.
     """
     found = metadata.get(SCIENCE)
     if found is None:
@@ -30,15 +30,17 @@ def science_result(metadata: Mapping[str, Any]) -> ScienceResult:
     return ScienceResult.model_validate(found)
 
 
-def fault_of(problem: DataProblem) -> AgentFault | PlatformFault:
-    """Return a problem with data as the fault of the party that owns the data."""
+def as_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
+    """Return a problem with raw data as the fault of the party at fault, to replace a metric's value."""
     kind = PlatformFault if problem.fault is Fault.PLATFORM else AgentFault
     return kind(problem.code, problem.message)
 
 
 def _platform_fault(result: ScienceResult) -> AgentFault | PlatformFault | None:
-    """Return the first problem of data that the platform had to read; None without one."""
-    return next((fault_of(each) for each in result.examination.problems if each.fault is Fault.PLATFORM), None)
+    """Return the first problem with raw data that is the platform's fault; None without one."""
+    return next(
+        (as_extractor_fault(each) for each in result.examination.problems if each.fault is Fault.PLATFORM), None
+    )
 
 
 _VALIDITY = {ScientificValidity.VALID: 1.0, ScientificValidity.QUESTIONABLE: 0.5, ScientificValidity.INVALID: 0.0}
@@ -68,21 +70,20 @@ _BY_UNIT: Mapping[str, Mapping[str, Any]] = {
 
 
 class ScienceExtractor:
-    """Extractor that reads the science gate's result and computes nothing itself.
+    """Extractor of the metrics that the science gate's result contains.
 
-    A metric without a result is missing: without a compared claim there is no count of mismatches.
-    `claims_not_recomputed` is 0 where no claim was made.
+    A metric is missing if the gate has no result for it: for example, `value_mismatches` if no claim was compared.
     """
 
     version = "1"
 
     def __init__(self, domains_folder: str | Path | None = None) -> None:
-        """Keep the folder of further domains, one YAML file each."""
+        """Keep the folder of further domains, one YAML file each; None for the packaged domains only."""
         self.domains_folder = None if domains_folder is None else Path(domains_folder)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the metrics that have a result. Raises `PlatformFault` where nothing was examined."""
-        found = science_result(metadata)
+        """Return the metrics that have a result. Raises `PlatformFault` if the work has no `science`."""
+        found = read_science_result(metadata)
         return {**_range_metrics(found), **_data_metrics(found), **_review_metrics(found)}
 
     def supported_metrics(self) -> list[str]:
@@ -103,7 +104,10 @@ def _entries(units: Mapping[str, str], requirement: Requirement) -> Iterator[Met
 
 
 def _range_metrics(found: ScienceResult) -> Metrics:
-    """Return the metrics of domain and constraints, secret if the consumer's own data caused a violation."""
+    """Return the metrics of ranges and sanity checks; they are secret if a violation is.
+
+    After a platform's fault without any result, the fault is the value of each.
+    """
     if found.values_plausible is None:
         fault = _platform_fault(found)
         return dict.fromkeys(_BY_RANGES, fault) if fault else {}
@@ -113,9 +117,10 @@ def _range_metrics(found: ScienceResult) -> Metrics:
 
 
 def _data_metrics(found: ScienceResult) -> Metrics:
-    """Return the metrics of recomputation.
+    """Return the metrics of recomputed claims; after a platform's fault, the fault is the value of each.
 
-    They are computed where all recomputed values come from the consumer's own data, and secret where any does.
+    Their provenance is `computed` if all recomputed values come from the consumer's data, else `self_reported`. They
+    are secret if any value comes from the consumer's data.
     """
     fault = _platform_fault(found)
     if fault is not None:  # every value could differ with the unread data
@@ -137,7 +142,7 @@ def _data_metrics(found: ScienceResult) -> Metrics:
 
 
 def _review_metrics(found: ScienceResult) -> Metrics:
-    """Return the metrics of the peer review within the bounds of the arithmetic; faults without a review."""
+    """Return the metrics of the peer review as the gate capped it; faults if there is no review."""
     review, failure = found.review, found.review_failure
     if review is None:
         code, why = (failure.value, "there is no review") if failure else ("review_missing", "no peer review was made")

@@ -9,7 +9,7 @@ from aex_models.examination import DataOwner, Fault
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.protocol import Metrics, Sourced
-from aex_outcomes.extractors.science import fault_of, science_result
+from aex_outcomes.extractors.science import as_extractor_fault, read_science_result
 from aex_outcomes.metric_names import ANY_STATISTIC, statistic_name
 from aex_outcomes.metric_names import STATISTIC_PREFIX as PREFIX
 
@@ -35,7 +35,7 @@ class StatisticsExtractor:
         The fault is the statistic's own problem, else that of a file, the platform's before the agent's.
         Raises `PlatformFault` where nothing was examined.
         """
-        found = science_result(metadata).examination
+        found = read_science_result(metadata).examination
         metrics: Metrics = {}
         for each in found.recomputed:
             is_own = each.owner is DataOwner.CONSUMER
@@ -49,7 +49,7 @@ class StatisticsExtractor:
         for metric in self.selected_metrics - metrics.keys():
             own = [each for each in found.problems if each.name == metric.removeprefix(PREFIX)]
             for problem in [*own, *of_files][:1]:
-                metrics[metric] = fault_of(problem)
+                metrics[metric] = as_extractor_fault(problem)
         return {name: metrics[name] for name in self.selected_metrics if name in metrics}
 
     def supported_metrics(self) -> list[str]:

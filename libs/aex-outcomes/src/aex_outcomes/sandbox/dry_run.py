@@ -21,7 +21,7 @@ from aex_outcomes.extractors.text_quality import references_of
 from aex_outcomes.reference_check import as_output, reference_warning
 from aex_outcomes.sandbox.jobs import worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox
-from aex_outcomes.science_lint import lint_warning
+from aex_outcomes.science_lint import make_lint_warning
 
 JOB = f"{__name__}:dry_run"
 
@@ -96,7 +96,7 @@ async def find_problems(payload: Mapping[str, Any], engine: VerificationEngine, 
         if found is not None:
             kind, effect, location = found
             message = f"The code {effect} on {candidate}{location}"
-            warnings.append(lint_warning(f"custom_metric_{kind}", path, message, _SUGGESTION))
+            warnings.append(make_lint_warning(f"custom_metric_{kind}", path, message, _SUGGESTION))
     if criteria is not None and not problems:
         evaluation = {**evaluation, CUSTOM_METRICS: metrics}
         warning = await reference_warning(criteria, work_input, evaluation, engine)

@@ -1,4 +1,4 @@
-"""Result of the deterministic checks of a candidate, as far as the work demands them."""
+"""Summary of an examination's deterministic checks, limited to those that the work demands."""
 
 from dataclasses import dataclass
 
@@ -22,25 +22,29 @@ _RANGE_SOURCES = frozenset({"", "domain", "output_constraints"})
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Results of the checks that the work demands."""
+    """Results of the deterministic checks that the work demands; a peer review is none of them."""
 
     mismatches: tuple[ValueMismatch, ...]
-    """Mismatches between two numbers; a claim that is no number appears only in `reasons`."""
+    """Mismatches between a claimed and a recomputed number; a claim that is no number appears only in `reasons`."""
     violations: tuple[DomainViolation, ...]
+    """Violations of demanded ranges, constraints and sanity checks."""
     plausible: bool | None
-    """True without violations among checked values; None if nothing was checked."""
+    """False with a violation; True if values were checked without one; None if nothing was checked."""
     consistent: bool | None
-    """True if each demanded statistic, or each recomputed claim, is claimed and matches; None without any."""
+    """True if every demanded statistic is claimed and matches, or without demands every recomputed claim matches.
+
+    False with a mismatch or an unmatched demand; None if nothing could be compared or data were unavailable.
+    """
     untenable: bool
-    """True if no peer review could accept it: a critical mismatch, or a violation."""
+    """True with a critical mismatch or a violation: no peer review may accept the candidate."""
     reasons: tuple[GateReason, ...]
-    """Reasons why the arithmetic alone does not pass it; empty if it passes."""
+    """Reasons why the candidate fails these checks; empty if it passes them."""
     unavailable: tuple[GateReason, ...]
-    """Data that the platform failed to read: no verdict is possible."""
+    """Reason why no verdict is possible: data that the platform failed to read. Empty if it read all."""
 
 
-def arithmetic_of(science: Science, examination: Examination) -> Arithmetic:
-    """Read an examination by the work's `checks`."""
+def assess_arithmetic(science: Science, examination: Examination) -> Arithmetic:
+    """Summarise the examination's results for the checks in `science.checks`."""
     recompute, ranges = (check in science.checks for check in (RECOMPUTE_STATISTICS, VALUE_RANGES))
     demanded = tuple(each.name for each in science.statistics)
     reconciled = {each.name: each for each in examination.reconciliation} if recompute else {}
@@ -76,7 +80,7 @@ def _mismatch(each: Reconciliation) -> ValueMismatch | None:
 
 
 def _severity(each: Reconciliation) -> MismatchSeverity:
-    """Return the severity of a mismatch; a missing one counts as critical."""
+    """Return the severity of a mismatch; one without a severity is critical."""
     return each.severity or MismatchSeverity.CRITICAL
 
 
@@ -96,7 +100,11 @@ def _consistent(demanded: tuple[str, ...], reconciled: dict[str, Reconciliation]
 def _missing_statistics(
     demanded: tuple[str, ...], reconciled: dict[str, Reconciliation], *, complete: bool
 ) -> tuple[GateReason, ...]:
-    """Return reasons for unclaimed statistics, and for those not recomputed by the agent's fault."""
+    """Return reasons for demanded statistics without a claim or without a recomputed value.
+
+    `complete` is false if the platform could not read all data: then a missing value is no reason against the agent.
+    A work that demands no statistic needs at least one recomputed claim.
+    """
     if not demanded:
         if not complete or any(each.status in {_MATCH, _MISMATCH} for each in reconciled.values()):
             return ()

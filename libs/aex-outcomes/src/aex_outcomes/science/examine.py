@@ -1,4 +1,4 @@
-"""Deterministic examination of claims: ranges, recomputation, reconciliation, sanity (spec file 4)."""
+"""Deterministic examination of claims: ranges, recomputation, comparison, sanity checks (spec file 4)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,17 +22,17 @@ from aex_models.science import Science
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
-from aex_outcomes.science.file_selection import default_files
+from aex_outcomes.science.file_selection import prefer_consumer_files
 from aex_outcomes.science.ranges import RangeCheck, check_claims
-from aex_outcomes.science.recompute import Recomputation, open_files, recompute_statistics
+from aex_outcomes.science.recompute import Recomputation, prepare_files, recompute_statistics
 from aex_outcomes.science.reconcile import reconcile
-from aex_outcomes.science.sanity import sanity_findings, sanity_specs
+from aex_outcomes.science.sanity import build_sanity_specs, find_failed_sanity_checks
 from aex_outcomes.science.source_files import SourceFile
-from aex_outcomes.science.statistic_specs import default_specs, find_score_column
+from aex_outcomes.science.statistic_specs import derive_default_specs, find_score_column
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 MAX_RECONCILIATIONS = 1_000
-"""Reconciliations in a result; mismatches first, then those that the work demands."""
+"""Maximum of reconciliations in a result; the least important ones are left out."""
 
 
 def examine(
@@ -42,9 +42,10 @@ def examine(
     files: Sequence[SourceFile],
     limits: DataLimits,
 ) -> Examination:
-    """Run all deterministic checks. `claims`: numbers, as `JsonFloat` where their own decimals count.
+    """Run the deterministic checks that `science.checks` names, and report their results, not a verdict.
 
-    `files`: the consumer's own data and the agent's, read in this process (`job` runs in a confined one).
+    `claims`: claimed numbers by name; a `JsonFloat` keeps the decimals that the agent wrote. `files`: raw data of the
+    consumer and the agent. They are read in this process; the job `examine_candidate` calls this in a confined one.
     """
     ranges = RangeCheck((), 0, ())
     if VALUE_RANGES in science.checks:
@@ -68,7 +69,7 @@ def examine(
 
 
 class _DataExamination:
-    """Checks that need raw data. Without files no claim is recomputed."""
+    """Checks that need raw data, with their results as attributes. Without files no claim is recomputed."""
 
     def __init__(self, science: Science, domain: Domain | None, claims: Mapping[str, Any]) -> None:
         self._science, self._domain, self._claims = science, domain, claims
@@ -79,9 +80,9 @@ class _DataExamination:
         self.problems: tuple[DataProblem, ...] = ()
 
     def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
-        """Recompute, reconcile, and apply the domain's sanity checks."""
-        opened = open_files(files, limits)
-        candidates = default_files(opened)
+        """Recompute statistics, reconcile claims, apply sanity checks, and set the result attributes."""
+        opened = prepare_files(files, limits)
+        candidates = prefer_consumer_files(opened)
         specs, sanity = self._specs(candidates), self._sanity(candidates)
         found = recompute_statistics(opened, [*specs, *sanity])
         checks = {each.name for each in sanity}
@@ -97,7 +98,7 @@ class _DataExamination:
     def _specs(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if RECOMPUTE_STATISTICS not in self._science.checks:
             return ()
-        return self._science.statistics or default_specs(self._domain, files, self._claims)
+        return self._science.statistics or derive_default_specs(self._domain, files, self._claims)
 
     def _sanity(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if self._domain is None or not self._domain.sanity_checks or not self._domain.common_columns:
@@ -106,12 +107,15 @@ class _DataExamination:
         if score is None:
             return ()
         taken = {each.name for each in self._science.statistics}
-        return tuple(each for each in sanity_specs(self._domain, score[1]) if each.name not in taken)
+        return tuple(each for each in build_sanity_specs(self._domain, score[1]) if each.name not in taken)
 
     def _unserved_problems(
         self, files: Sequence[OpenedFile], specs: Sequence[StatisticSpec], sanity: Sequence[StatisticSpec]
     ) -> Iterator[DataProblem]:
-        """Yield demands that the consumer's own data cannot serve, which no agent can repair."""
+        """Yield the platform's problems of demands that the consumer's own data cannot serve.
+
+        No agent can repair them. Yields nothing without such data, or if a file is unreadable.
+        """
         if not any(each.file.owner is DataOwner.CONSUMER for each in files) or any(each.error for each in files):
             return
         checks, domain = self._science.checks, self._domain
@@ -125,7 +129,7 @@ class _DataExamination:
 
     def _check_sanity(self, domain: Domain, found: Recomputation, checks: set[str]) -> None:
         of_checks = [each for each in found.values if each.name in checks]
-        failed = sanity_findings(
+        failed = find_failed_sanity_checks(
             domain,
             {each.name: each.value for each in of_checks},
             found.problems,
@@ -136,7 +140,7 @@ class _DataExamination:
         self.findings = tuple(each for each in failed if each.name not in self._science.checks)
 
     def _is_relevant(self, problem: DataProblem) -> bool:
-        """Return True for problems of demanded or claimed statistics and of complete files."""
+        """Return True for a problem of a complete file, or of a demanded or claimed statistic or check."""
         name, demanded = problem.name, {each.name for each in self._science.statistics}
         if name is None or name in self._claims or name in demanded:
             return True

@@ -1,40 +1,48 @@
-"""Selection of the file for a statistic: the consumer's own before the agent's."""
+"""Selection of the file that a statistic is computed from: a consumer's file before an agent's."""
 
 from collections.abc import Sequence
 
 from aex_models.examination import DataOwner, DataProblem, Fault
 from aex_models.statistics import StatisticSpec
-from aex_outcomes.science.tables.file_checks import DataError, quote_names
+from aex_outcomes.science.tables.file_checks import DataError, quote_names_for_message
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 
 class NoUsableFile(Exception):
-    """A statistic that no file can serve."""
+    """Error for a statistic that no file can serve; `problem` says why and who is at fault."""
 
     def __init__(self, problem: DataProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
 
-def problem_of(error: DataError, file: OpenedFile, name: str | None = None) -> DataProblem:
-    """Return the problem of a file, or of its statistic `name`: the platform's for the consumer's files."""
+def as_data_problem(error: DataError, file: OpenedFile, statistic_name: str | None = None) -> DataProblem:
+    """Return the error as a problem of a statistic, or without its name as a problem of the complete file.
+
+    For a consumer's file the platform is at fault and the problem is secret; for an agent's file the agent is.
+    """
     secret = file.file.owner is DataOwner.CONSUMER
-    fault = Fault.PLATFORM if secret else Fault.AGENT
     return DataProblem(
-        code=error.code, message=error.message, name=name, artifact=file.file.name, fault=fault, secret=secret
+        code=error.code,
+        message=error.message,
+        name=statistic_name,
+        artifact=file.file.name,
+        fault=Fault.PLATFORM if secret else Fault.AGENT,
+        secret=secret,
     )
 
 
-def default_files(files: Sequence[OpenedFile]) -> list[OpenedFile]:
-    """Return the consumer's files, or all files without those, for statistics that name no file."""
+def prefer_consumer_files(files: Sequence[OpenedFile]) -> list[OpenedFile]:
+    """Return the consumer's files, or all files if the consumer has none."""
     return _consumer_files(files) or list(files)
 
 
 def select_file(spec: StatisticSpec, files: Sequence[OpenedFile]) -> OpenedFile:
-    """Return the named file, else the first of `files` with the columns. Raises `NoUsableFile`.
+    """Return the file that the statistic names, else the first file with all of its columns.
 
-    Without a name the agent's files serve only where no file of the consumer's has any of the columns. An unreadable
-    file of the consumer's ends the search: it may have the columns, and must not be replaced by the agent's.
+    Raises `NoUsableFile`. Without a name the consumer's files are searched first. The agent's serve only if no
+    consumer's file has any of the columns. An unreadable consumer's file ends the search: it may have the columns, and
+    no agent's file may replace it.
     """
     if spec.artifact is not None:
         file = next((each for each in files if each.file.name == spec.artifact), None)
@@ -62,42 +70,48 @@ def _consumer_files(files: Sequence[OpenedFile]) -> list[OpenedFile]:
 
 
 def _first_with_all(spec: StatisticSpec, files: Sequence[OpenedFile]) -> tuple[OpenedFile | None, DataProblem | None]:
-    """Return the first file with all of the columns, or the problem of the first unreadable one."""
+    """Return the first file with all columns of the statistic, and the first unreadable file's problem.
+
+    One of the two is None, or both. An unreadable consumer's file ends the search.
+    """
     unread: DataProblem | None = None
     for each in files:
         try:
             if set(each.columns).issuperset(spec.needed_columns):
                 return each, None
         except DataError as error:
-            unread = unread or problem_of(error, each, spec.name)
+            unread = unread or as_data_problem(error, each, spec.name)
             if each.file.owner is DataOwner.CONSUMER:
                 break
     return None, unread
 
 
 def _missing_file_problem(spec: StatisticSpec, name: str, files: Sequence[OpenedFile]) -> DataProblem:
-    there = f"there are {quote_names(each.file.name for each in files)}" if files else "no file came"
+    there = f"there are {quote_names_for_message(each.file.name for each in files)}" if files else "no file came"
     message = f"no file is called so, {there}; {_instruction(spec)}"
     return DataProblem(code="artifact_missing", message=message, name=spec.name, artifact=name)
 
 
 def _missing_columns_problem(spec: StatisticSpec, file: OpenedFile) -> DataProblem:
-    """Return the problem of missing columns; the existing ones are listed only for the agent's file."""
-    gone = quote_names(name for name in spec.needed_columns if name not in file.columns)
-    there = f"; there are {quote_names(file.columns)}" if file.file.owner is DataOwner.AGENT else ""
-    return problem_of(DataError("column_missing", f"no column {gone}{there}"), file, spec.name)
+    """Return the problem of columns that the file lacks; it lists the columns of an agent's file alone."""
+    gone = quote_names_for_message(name for name in spec.needed_columns if name not in file.columns)
+    there = f"; there are {quote_names_for_message(file.columns)}" if file.file.owner is DataOwner.AGENT else ""
+    return as_data_problem(DataError("column_missing", f"no column {gone}{there}"), file, spec.name)
 
 
 def _split_columns_problem(spec: StatisticSpec, own: Sequence[OpenedFile]) -> DataProblem:
-    """Return the problem of columns that no single file of the consumer's has, which no agent can repair."""
+    """Return the platform's problem that no single consumer's file has all columns of the statistic."""
     best = min(own, key=lambda each: len(set(spec.needed_columns) - set(each.columns)))
-    gone = quote_names(name for name in spec.needed_columns if name not in best.columns)
+    gone = quote_names_for_message(name for name in spec.needed_columns if name not in best.columns)
     message = f"of the columns that it needs, no file of the work's own data has all: no column {gone}"
-    return problem_of(DataError("column_missing", message), best, spec.name)
+    return as_data_problem(DataError("column_missing", message), best, spec.name)
 
 
 def _unsent_file_problem(spec: StatisticSpec, agent_files: Sequence[OpenedFile]) -> DataProblem:
-    """Return the problem of a file that the agent may still send. The consumer's columns stay secret."""
+    """Return the problem that asks the agent to send a file with the statistic's columns.
+
+    It names the columns of the agent's files, and none of the consumer's.
+    """
     if not agent_files:
         return DataProblem(code="artifact_missing", message=f"no file came; {_instruction(spec)}", name=spec.name)
     best = min(agent_files, key=lambda each: len(set(spec.needed_columns) - set(each.columns)))
@@ -107,4 +121,4 @@ def _unsent_file_problem(spec: StatisticSpec, agent_files: Sequence[OpenedFile])
 
 def _instruction(spec: StatisticSpec) -> str:
     columns = spec.needed_columns
-    return f"send a file with the columns {quote_names(columns)}" if columns else "send a file"
+    return f"send a file with the columns {quote_names_for_message(columns)}" if columns else "send a file"

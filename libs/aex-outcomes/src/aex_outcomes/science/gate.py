@@ -1,7 +1,7 @@
-"""Science gate: the result of arithmetic, and a peer review within its bounds (spec file 4).
+"""Science gate: the verdict on a candidate from its examination and its peer review (spec file 4).
 
-Without a demanded review the gate is indeterminate, whatever the arithmetic says: the reasons name both, no attempt
-is counted, and nothing passes. Arithmetic may lower a review's grades and raises none.
+The examination's arithmetic may lower the grades of a review, and raises none. If a demanded review failed, the verdict
+is indeterminate whatever the arithmetic says: the candidate does not pass, and no attempt is counted.
 """
 
 from aex_models.examination import PEER_REVIEW, Examination
@@ -15,7 +15,7 @@ from aex_models.science import (
     ScientificReview,
     ScientificValidity,
 )
-from aex_outcomes.science.arithmetic import Arithmetic, arithmetic_of
+from aex_outcomes.science.arithmetic import Arithmetic, assess_arithmetic
 from aex_outcomes.science.peer_review_port import Reviewed
 
 VERDICTS = (
@@ -26,21 +26,22 @@ VERDICTS = (
 )
 VALIDITIES = (ScientificValidity.INVALID, ScientificValidity.QUESTIONABLE, ScientificValidity.VALID)
 RECOMMENDATIONS = (Recommendation.REJECT, Recommendation.REVISE, Recommendation.ACCEPT)
-"""From the worst to the best."""
+"""Grades from the worst to the best, as in the two lists above."""
 
 
-def cap_review(review: ScientificReview, found: Arithmetic) -> ScientificReview:
-    """Return the review within the bounds of the arithmetic.
+def cap_review(review: ScientificReview, arithmetic: Arithmetic) -> ScientificReview:
+    """Return the review with its grades lowered to what the arithmetic allows.
 
-    A critical mismatch or a violation allows at best a wrong answer, invalid, to be rejected. Other mismatches and
-    statistics that were not claimed or recomputed allow at best questionable, to be revised. Plausibility and
-    consistency come from arithmetic; where it has no result, only a reviewer's negative answer counts.
+    After a critical mismatch or a violation the grades are wrong answer, invalid, reject. Other mismatches, and missing
+    statistics, allow at best questionable and revise. Plausibility and consistency come from the arithmetic; where it
+    has no result, they are False if the reviewer denied them, else None. Mismatches and violations of the arithmetic
+    replace the reviewer's.
     """
     verdict, validity, recommendation = review.outcome_verdict, review.scientific_validity, review.recommendation
-    if found.reasons:
+    if arithmetic.reasons:
         validity = min(validity, ScientificValidity.QUESTIONABLE, key=VALIDITIES.index)
         recommendation = min(recommendation, Recommendation.REVISE, key=RECOMMENDATIONS.index)
-    if found.untenable:
+    if arithmetic.untenable:
         verdict, validity, recommendation = VERDICTS[0], VALIDITIES[0], RECOMMENDATIONS[0]
     answers = review.answers_original_question if verdict is OutcomeVerdict.ANSWERS_QUESTION else False
     mismatches = tuple(each.model_copy(update={"secret": True}) for each in review.value_mismatches)
@@ -50,10 +51,10 @@ def cap_review(review: ScientificReview, found: Arithmetic) -> ScientificReview:
             "scientific_validity": validity,
             "recommendation": recommendation,
             "answers_original_question": answers,
-            "values_plausible": _prefer_computed(found.plausible, review.values_plausible),
-            "values_consistent": _prefer_computed(found.consistent, review.values_consistent),
-            "value_mismatches": found.mismatches or mismatches,
-            "domain_violations": tuple(each.message for each in found.violations) or review.domain_violations,
+            "values_plausible": _prefer_computed(arithmetic.plausible, review.values_plausible),
+            "values_consistent": _prefer_computed(arithmetic.consistent, review.values_consistent),
+            "value_mismatches": arithmetic.mismatches or mismatches,
+            "domain_violations": tuple(each.message for each in arithmetic.violations) or review.domain_violations,
         }
     )
 
@@ -74,13 +75,14 @@ _FAILURES = {
 }
 
 
-def conclude(science: Science, examination: Examination, reviewed: Reviewed | None) -> ScienceResult:
-    """Return the gate's result for one candidate.
+def decide_science_result(science: Science, examination: Examination, reviewed: Reviewed | None) -> ScienceResult:
+    """Decide whether a candidate passes the work's scientific checks, with reasons.
 
-    `science`: the work's demands, of which `checks` and `strict` are read. `reviewed`: result of the peer review, or
-    None; ignored where the work does not demand `peer_review`. A review lowers what arithmetic allows, never raises it.
+    `passed` is None if no verdict is possible: unread data, or a demanded review that failed. Of `science`, `checks`
+    and `strict` are read. `reviewed`: result of the peer review, or None without one. It is ignored where the work does
+    not demand `peer_review`. A review can only lower what the arithmetic allows.
     """
-    found = arithmetic_of(science, examination)
+    found = assess_arithmetic(science, examination)
     peer_review = reviewed if PEER_REVIEW in science.checks else None
     review = cap_review(peer_review.review, found) if peer_review and peer_review.review else None
     failure = peer_review.failure if peer_review else None
@@ -103,7 +105,10 @@ def conclude(science: Science, examination: Examination, reviewed: Reviewed | No
 def _decide(
     science: Science, found: Arithmetic, reviewed: Reviewed | None, review: ScientificReview | None
 ) -> tuple[bool | None, tuple[GateReason, ...], tuple[GateReason, ...]]:
-    """Return the verdict, its reasons and its warnings; arithmetic lowered `review`, but not `reviewed`."""
+    """Return the verdict (None for indeterminate), its reasons and its warnings.
+
+    `reviewed` holds the reviewer's own grades, `review` the same review after `cap_review`.
+    """
     failure = reviewed.failure if reviewed else None
     if reviewed is None and set(science.checks) == {PEER_REVIEW}:
         failure = ReviewFailure.UNREACHABLE  # nothing else was checked, and unknown is no pass

@@ -1,4 +1,4 @@
-"""Job of a confined worker that examines a candidate: JSON in, JSON out."""
+"""Job that examines a candidate in a confined worker; its payload and result are JSON values."""
 
 from typing import Any
 
@@ -14,15 +14,15 @@ from aex_outcomes.science.source_files import SourceFile
 
 JOB = f"{__name__}:examine_candidate"
 _WARMED = duckdb.__version__
-"""Imported with this module, because a worker's memory limit counts from its warm state."""
+"""Imports DuckDB with this module, because a worker's memory limit counts from its state before the first job."""
 
 
 def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
-    """Examine one candidate.
+    """Examine one candidate by `examine`, and return `{"examination": …}`.
 
     `payload`: `science`, `domain` (or None), `claimed_values` (`{name: the number's text, or "null"}`), `files`
-    (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Returns `{"examination": …}` with
-    the problems of files and claims; raises for a malformed payload.
+    (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Unreadable files are problems in the
+    result; a malformed payload raises.
     """
     domain = payload["domain"]
     found = examine(
@@ -36,7 +36,7 @@ def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_number(text: Any) -> int | float:
-    """Return the number with its text; NaN, which fails every check, for anything else."""
+    """Return the number, which keeps its text; NaN, which fails every check, for a text that is no number."""
     written = text if isinstance(text, str) else repr(text)
     try:
         return int(written) if written.lstrip("+-").isdigit() else JsonFloat(written)

@@ -1,4 +1,4 @@
-"""Scientific verification on one machine, without services: one confined worker for each examination."""
+"""Scientific verification without services: each examination starts a confined worker on this machine."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,19 +11,26 @@ from aex_models.science import Science, ScienceResult
 from aex_outcomes.config import SandboxConfig
 from aex_outcomes.json_values import claim_texts
 from aex_outcomes.science.confined import ConfinedExaminer, DataLimits, ExaminationLost, ExaminationRequest
-from aex_outcomes.science.gate import conclude
-from aex_outcomes.science.peer_review_port import PeerReviewer, ReviewBrief, ReviewedFile, needs_review, output_text
-from aex_outcomes.science.source_files import InputFile, stage_files
+from aex_outcomes.science.gate import decide_science_result
+from aex_outcomes.science.peer_review_port import (
+    PeerReviewer,
+    ReviewBrief,
+    ReviewedFile,
+    needs_review,
+    render_output_text,
+)
+from aex_outcomes.science.source_files import InputFile, stage_temporary_copies
 
 _MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateClaims:
-    """Claims of a candidate, with its output and raw data."""
+    """Claims of a candidate, with its output and the raw data to check them with."""
 
     output: Any
     values: Mapping[str, float | None]
+    """Claimed numbers by name; None for a claim that is no number."""
     reasoning: str | None = None
     files: tuple[InputFile, ...] = ()
     """The consumer's own data, then the candidate's artifacts."""
@@ -31,17 +38,23 @@ class CandidateClaims:
 
 @dataclass(frozen=True, slots=True)
 class LocalScience:
-    """Examination, optional peer review, and gate."""
+    """Scientific verification without services: examination, peer review if demanded, science gate."""
 
     bounds: SandboxConfig
-    """Limits of an examination's worker."""
+    """Time and memory limits of an examination's worker."""
     limits: DataLimits
     reviewer: PeerReviewer | None = None
+    """Reviewer for works that demand a peer review; None to make no reviews."""
 
-    async def conclude(self, science: Science, domain: Domain | None, claimed: CandidateClaims) -> ScienceResult:
-        """Return the gate's result. Raises `UnusableFile` for unreadable files, and `ExaminationLost`."""
+    async def examine_and_review(
+        self, science: Science, domain: Domain | None, claimed: CandidateClaims
+    ) -> ScienceResult:
+        """Examine the claims in a worker, request a demanded peer review, and return the gate's result.
+
+        Raises `UnusableFile` for an unreadable file, and `ExaminationLost` if the worker fails.
+        """
         with ExitStack() as stack:
-            copies = stage_files(claimed.files, self.limits.max_bytes)
+            copies = stage_temporary_copies(claimed.files, self.limits.max_bytes)
             files = await asyncio.to_thread(stack.enter_context, copies)
             request = ExaminationRequest("", science, domain, claim_texts(claimed.values), files)
             try:
@@ -49,22 +62,22 @@ class LocalScience:
             except ExaminationLost as lost:  # with details, because the data are the caller's own
                 raise ExaminationLost(f"no worker could examine the claims: {lost.detail or lost}") from None
         if self.reviewer is None or not needs_review(science, examination):
-            return conclude(science, examination, None)
+            return decide_science_result(science, examination, None)
         brief = ReviewBrief(
             science=science,
             domain=domain,
             claims=claimed.values,
             reasoning=claimed.reasoning,
-            output_text=output_text(claimed.output),
+            output_text=render_output_text(claimed.output),
             examination=examination,
             files=tuple(ReviewedFile(each.name, each.owner) for each in claimed.files),
         )
-        return conclude(science, examination, await self.reviewer.review(brief))
+        return decide_science_result(science, examination, await self.reviewer.review(brief))
 
 
 @dataclass(frozen=True, slots=True)
 class _DisposableRunner:
-    """Runner with a new confined worker for every job."""
+    """Runner that starts a new confined worker for every job."""
 
     bounds: SandboxConfig
 

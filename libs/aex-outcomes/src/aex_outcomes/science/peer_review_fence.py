@@ -1,37 +1,46 @@
-"""Fence around untrusted text in a prompt: cleaned, bounded, and unable to end its own fence."""
+"""Fence around untrusted text in a prompt: two marked lines that the text between them cannot imitate."""
 
 import re
 from collections.abc import Iterable
 
 EMPTY = "(none)"
 _UNSAFE = re.compile("[^\n\t\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U000dffff]")
-"""Control characters, halves of surrogate pairs, directional overrides, invisible tags: a model may read structure."""
+"""Control characters, halves of surrogate pairs, directional overrides, invisible tags: they could mislead a model."""
 
 
 class Fence:
-    """Pair of lines with a nonce, which the text between them does not contain."""
+    """Fence of two lines with a random nonce, which is removed from the enclosed text."""
 
     def __init__(self, nonce: str) -> None:
-        """Keep the random nonce, unknown to the text's author. Raises `ValueError` for a short one."""
+        """Keep the nonce: random letters and digits that the text's author cannot know.
+
+        Raises `ValueError` for fewer than 16.
+        """
         if len(nonce) < 16 or not (nonce.isascii() and nonce.isalnum()):
             raise ValueError("A nonce has at least 16 letters and digits")
         self.nonce = nonce
         self._nonce_pattern = re.compile(re.escape(nonce), re.IGNORECASE)
 
     def enclose(self, label: str, text: str, max_chars: int) -> str:
-        """Return the fenced text; `(none)` for a blank text. Without the fence it has at most `max_chars`."""
-        cleaned = self._clean(truncate(text, max_chars))
+        """Return the text between the fence's lines, cut in its middle to `max_chars` and cleaned.
+
+        Unsafe characters become U+FFFD. A blank text gives `(none)` without a fence.
+        """
+        cleaned = self._clean(truncate_middle(text, max_chars))
         if not cleaned.strip():
             return EMPTY
         return f"<<<DATA {self.nonce} {label}>>>\n{cleaned}\n<<<END {self.nonce}>>>"
 
     def enclose_lines(self, label: str, lines: Iterable[str], max_chars: int) -> str:
-        """Fence lines, each on one line: as many as fit in `max_chars`, and the number of omitted ones."""
+        """Return as many lines as fit in `max_chars`, fenced, with a mark that counts the omitted lines.
+
+        Line breaks within a line become blanks. A line is cut to a quarter of `max_chars`.
+        """
         included: list[str] = []
         left = max_chars
         remaining = iter(lines)
         for line in remaining:
-            one = " ".join(self._clean(truncate(line, max_chars // 4)).split())
+            one = " ".join(self._clean(truncate_middle(line, max_chars // 4)).split())
             left -= len(one) + 1
             if left < 0:
                 included.append(f"[… {1 + sum(1 for _ in remaining):,} more left out here …]")
@@ -45,8 +54,11 @@ class Fence:
         return self._nonce_pattern.sub("\N{FULL BLOCK}", plain)
 
 
-def truncate(text: str, max_chars: int) -> str:
-    """Keep about `max_chars` characters: beginning, end, and a mark with the number of omitted ones."""
+def truncate_middle(text: str, max_chars: int) -> str:
+    """Replace the middle of a text longer than `max_chars` by a mark that counts the omitted characters.
+
+    Two thirds of the kept characters are the beginning. The mark comes in addition to `max_chars`.
+    """
     if len(text) <= max_chars:
         return text
     head, tail = max_chars * 2 // 3, max_chars - max_chars * 2 // 3

@@ -1,4 +1,4 @@
-"""Port of peer review: a language model in the verification service, or any other implementation."""
+"""Port of peer reviewers, with the material that they receive and the result that they return."""
 
 import json
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ from aex_models.science import Reviewer, ReviewFailure, Science, ScientificRevie
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFile:
-    """A file of raw data; a reviewer sees none of its cells."""
+    """Description of a file of raw data for a reviewer, who sees none of its cells."""
 
     name: str
     owner: DataOwner
     columns: tuple[str, ...] = ()
-    """Empty if unknown."""
+    """Names of the columns; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewBrief:
-    """Information on a candidate and its work for a reviewer."""
+    """Material of one peer review: a candidate, its work and its examination."""
 
     science: Science
-    """Includes its secrets. A reviewer sees the expected outcome only where the work allows it."""
+    """The work's `science` with its secrets. The prompt shows the expected outcome only where the work allows it."""
     domain: Domain | None
     claims: Mapping[str, Any]
-    """CandidateClaims values by name; a number's own text counts."""
+    """Claimed values by name; numbers keep the text that the agent wrote."""
     reasoning: str | None
     output_text: str
     """The claimed result: text as it is, anything else as JSON."""
@@ -38,13 +38,13 @@ class ReviewBrief:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """Result of a peer review: either a review or a failure, else `ValueError`."""
+    """Result of a request for a peer review: a review or a failure; both or neither is a `ValueError`."""
 
     reviewer: Reviewer
     review: ScientificReview | None = None
     failure: ReviewFailure | None = None
     detail: str = ""
-    """Kind of failure for logs, without quotes."""
+    """Kind of failure for logs; never a quotation of the review or the data."""
 
     def __post_init__(self) -> None:
         if (self.review is None) == (self.failure is None):
@@ -52,22 +52,22 @@ class Reviewed:
 
 
 class PeerReviewer(Protocol):
-    """Reviewer of a claimed result."""
+    """Reviewer that judges scientific claims, such as a language model."""
 
     async def review(self, brief: ReviewBrief) -> Reviewed:
-        """Return a review or its failure; errors of a model or its server are not raised."""
+        """Review the claims. Errors of a model or its server are returned as a failure, not raised."""
         ...
 
 
 def needs_review(science: Science, examination: Examination) -> bool:
-    """Return True if the work demands a review, also of refused claims.
+    """Return True if the work demands a peer review and the platform could read its data.
 
-    Without the platform's data there is no verdict, so that a review is useless.
+    Unread data allow no verdict, so that a review would be useless. Claims that failed other checks are reviewed too.
     """
     lost = any(problem.fault is Fault.PLATFORM for problem in examination.problems)
     return PEER_REVIEW in science.checks and not lost
 
 
-def output_text(output: Any) -> str:
-    """Return the output for a reviewer: text as it is, everything else as JSON."""
+def render_output_text(output: Any) -> str:
+    """Return the output as text for a reviewer: a string as it is, any other value as JSON."""
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""Prompt of a peer review: the packaged Markdown file, filled with fenced material.
+"""Prompt of a peer review: a packaged Markdown template, filled with fenced texts of the candidate.
 
-Each section has a share of the maximum length.
+Each section may use a fixed share of the prompt's maximum length.
 """
 
 import json
@@ -15,7 +15,7 @@ from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
 from aex_models.numbers import text_of
 from aex_models.science import Science
-from aex_outcomes.science.peer_review_fence import Fence, truncate
+from aex_outcomes.science.peer_review_fence import Fence, truncate_middle
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
 
 _PERCENT = {
@@ -23,13 +23,17 @@ _PERCENT = {
     **{"output": 20, "reasoning": 18, "claims": 8, "reconciliation": 8},
     **{"recomputed": 4, "violations": 4, "problems": 2, "files": 4},
 }
-"""Shares of the maximum length; their sum is 100."""
+"""Share of the maximum length in percent, by section; the sum is 100."""
 _BY_IMPORTANCE = tuple(ReconciliationStatus(each) for each in ("mismatch", "not_recomputed", "not_claimed", "match"))
-"""The most important first, because the last lines may be cut."""
+"""Order of reconciliations in the prompt: the last lines may be cut."""
 
 
-def sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> dict[str, str]:
-    """Return the text of each section by its placeholder."""
+def build_prompt_sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> dict[str, str]:
+    """Return each section's text, fenced and cut to its share of `max_chars`, by placeholder.
+
+    The domain's text is not fenced, because it is the operator's. The expected outcome is empty where the work does not
+    show it to reviewers.
+    """
     limits = {name: max_chars * share // 100 for name, share in _PERCENT.items()}
     science, found = brief.science, brief.examination
     criteria = science.outcome_criteria
@@ -53,7 +57,7 @@ def sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> dict[str, str]
         **{name: fence.enclose(name, text or "", limits[name]) for name, text in written.items()},
         "output": fence.enclose("claimed result", brief.output_text, limits["output"]),
         "expected": _expected_section(science, fence, limits["expected"]),
-        "domain": truncate(_domain(brief.domain), limits["domain"]),
+        "domain": truncate_middle(_domain(brief.domain), limits["domain"]),
     }
 
 
@@ -93,7 +97,7 @@ def _describe_file(each: ReviewedFile) -> str:
 
 
 def _domain(domain: Domain | None) -> str:
-    """Return the domain's text, which is the operator's and needs no fence."""
+    """Return the description, ranges and common issues of the domain as lines."""
     if domain is None:
         return "(not one that the platform knows)"
     ranges = [f"- {name}: {_describe_range(each)}" for name, each in domain.value_ranges.items()]
@@ -127,30 +131,30 @@ def _as_text(value: Any) -> str:
 
 
 MAX_CHARS = 60_000
-"""Default length of the material: about 15,000 tokens."""
+"""Default maximum of characters that are filled into the template: about 15,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Prompt of one review."""
+    """Prompt of one review, or its template with placeholders."""
 
     instructions: str
     """System message."""
     material: str
-    """User message: everything that is to be judged."""
+    """User message: the texts to judge."""
     version: str
-    """Version of the packaged file."""
+    """Version of the packaged template."""
 
 
-def render(brief: ReviewBrief, nonce: str, max_chars: int = MAX_CHARS) -> Prompt:
-    """Return the prompt for one candidate.
+def render_review_prompt(brief: ReviewBrief, nonce: str, max_chars: int = MAX_CHARS) -> Prompt:
+    """Return the prompt for the review of one candidate.
 
-    `nonce`: at least 16 random letters and digits, new for each prompt; else `ValueError`. `max_chars` bounds what is
-    filled in, without the file's own text, fences and marks of omissions. Braces, dollar signs and placeholders in
-    filled-in text stay as they are.
+    `nonce`: at least 16 random letters and digits, new for each prompt; else `ValueError`. `max_chars` bounds the
+    filled-in texts together, without the template, fences and marks of omissions. Placeholders within a filled-in text
+    are not replaced.
     """
-    template = packaged_template()
-    filled = {"nonce": nonce, **sections(brief, Fence(nonce), max_chars)}
+    template = load_prompt_template()
+    filled = {"nonce": nonce, **build_prompt_sections(brief, Fence(nonce), max_chars)}
     instructions, material = (
         re.sub(r"\{\{([a-z_]+)\}\}", lambda match: filled[match[1]], part)
         for part in (template.instructions, template.material)
@@ -159,8 +163,8 @@ def render(brief: ReviewBrief, nonce: str, max_chars: int = MAX_CHARS) -> Prompt
 
 
 @cache
-def packaged_template() -> Prompt:
-    """Return the packaged `peer_review_prompt.md` with its placeholders. Its first line names its version."""
+def load_prompt_template() -> Prompt:
+    """Read the packaged template `peer_review_prompt.md`, whose first line names its version."""
     text = (files(__package__) / "peer_review_prompt.md").read_text(encoding="utf-8")
     first, _, rest = text.partition("\n")
     instructions, _, material = rest.partition("<!-- material -->")

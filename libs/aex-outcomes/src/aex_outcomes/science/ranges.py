@@ -1,4 +1,4 @@
-"""Check of claimed values against the ranges of their domain and the work's constraints (spec file 4)."""
+"""Comparison of claimed values with ranges of the domain and constraints of the work (spec file 4)."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,44 +8,53 @@ from typing import Any
 from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DomainViolation
 from aex_models.science import Constraint
-from aex_outcomes.science.domains.quantities import QuantityClaim, QuantityKind, find_quantity, quantities
+from aex_outcomes.science.domains.quantities import (
+    QuantityClaim,
+    QuantityKind,
+    find_claimed_quantity,
+    index_quantities_by_name,
+)
 
 DOMAIN, OUTPUT_CONSTRAINTS = "domain", "output_constraints"
 _ROUNDING_SLACK = 1e-12
-"""Relative rounding error at the ends of a domain's range: a correlation of 1.0000000000000002 is 1."""
+"""Relative rounding error allowed at the ends of a domain's range: a correlation of 1.0000000000000002 is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class RangeCheck:
-    """Result of the check.
+    """Result of `check_claims`.
 
-    A claim is counted in `in_range`, named in `unchecked`, or of a quantity without bounds.
+    Each claim is counted in `in_range` or named in `unchecked`. A claim of a quantity that the domain declares
+    unbounded is in neither.
     """
 
     violations: tuple[DomainViolation, ...]
     in_range: int
-    """Claims that were compared with bounds, violated or not."""
+    """Number of claims that were compared with bounds, whether these were violated or not."""
     unchecked: tuple[str, ...]
-    """Claims without range and constraint; an explicitly unbounded quantity is not among them."""
+    """Names of the claims that no range and no constraint covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Bounds of a value, with a label for messages."""
+    """Bounds of a value; None leaves an end open."""
 
     low: float | None
     high: float | None
     label: str
+    """Description of the bounds for messages."""
     source: str
+    """Source that a violation names: `domain` or `output_constraints`."""
     unit: str = ""
     slack: float = 0.0
+    """Relative rounding error that is allowed beyond either end."""
 
     def excludes(self, value: float) -> bool:
         below = self.low is not None and value < self.low - self.slack * max(1.0, abs(self.low))
         above = self.high is not None and value > self.high + self.slack * max(1.0, abs(self.high))
         return below or above
 
-    def violation(self, name: str, value: float) -> DomainViolation:
+    def make_violation(self, name: str, value: float) -> DomainViolation:
         unit = f" {self.unit}" if self.unit else ""
         if self.low is not None and self.high is not None:
             message = f"is outside [{self.low:.10g}, {self.high:.10g}]{unit}, {self.label}"
@@ -57,24 +66,23 @@ class _Bounds:
 
 
 def check_claims(claims: Mapping[str, Any], domain: Domain | None, constraints: Mapping[str, Constraint]) -> RangeCheck:
-    """Compare each claim with the range of its quantity and the constraint of its exact name.
+    """Compare each claim with the range of its quantity, and with the constraint of exactly its name.
 
-    `domains.quantities` maps names to quantities. Mean, median, quantile, minimum and maximum lie in the range
-    [min, max] of the values, which also bounds:
+    `domains.quantities` finds the quantity in a claim's name. Mean, median, quantile, minimum and maximum must lie in
+    the range [min, max] of the values. The range also bounds:
 
-    - a standard deviation by [0, (max - min)/√2], which a sample of two reaches, and a variance by its square;
-    - an interquartile range by [0, max - min], and an absolute value by the larger |end|.
+    - a standard deviation by [0, (max - min)/√2], which a sample of two reaches, and a variance by the square of that;
+    - an interquartile range by [0, max - min], and an absolute value by the larger of |min| and |max|.
 
-    Counts of a ranged quantity must be integers and not negative, which does not make them checked. A claim with only
-    unbounded ranges is neither checked nor unchecked. A claim that is no finite number (a boolean is none) is a
-    violation.
+    A count must be an integer and not negative; a correct count is listed in `unchecked`, unless a constraint has its
+    name. A claim that is no finite number is a violation; a boolean is no number.
     """
-    known = quantities(domain) if domain is not None else {}
+    known = index_quantities_by_name(domain) if domain is not None else {}
     violations: list[DomainViolation] = []
     unchecked: list[str] = []
     checked = 0
     for name, claimed in claims.items():
-        meaning = find_quantity(name, domain, known) if domain is not None else None
+        meaning = find_claimed_quantity(name, domain, known) if domain is not None else None
         value = _finite(claimed)
         if value is None:
             source = OUTPUT_CONSTRAINTS if meaning is None and name in constraints else DOMAIN
@@ -82,7 +90,7 @@ def check_claims(claims: Mapping[str, Any], domain: Domain | None, constraints: 
             checked += 1
             continue
         bounds = list(_bounds(name, meaning, domain, constraints))
-        found = [each.violation(name, value) for each in bounds if each.excludes(value)]
+        found = [each.make_violation(name, value) for each in bounds if each.excludes(value)]
         if meaning is not None and meaning.kind is QuantityKind.COUNT and not (value >= 0 and value.is_integer()):
             message = f"{_text(value)} is no count: a whole number, not negative"
             found.append(DomainViolation(name=name, message=message, value=value, min=0.0, source=DOMAIN))
@@ -129,7 +137,7 @@ def _implied_bounds(kind: QuantityKind, value_range: ValueRange) -> tuple[float 
 
 
 def _finite(claimed: Any) -> float | None:
-    """Return the claim as a double; None for NaN, infinities, overflow, and anything that is no number."""
+    """Return the claim as a double; None for NaN, an infinity, an overflow, and a value that is no number."""
     if isinstance(claimed, bool) or not isinstance(claimed, int | float):
         return None
     try:

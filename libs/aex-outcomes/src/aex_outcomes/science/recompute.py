@@ -1,4 +1,4 @@
-"""Recomputation of statistics from raw data (spec file 4)."""
+"""Recomputation of statistics from files of raw data (spec file 4)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,28 +8,28 @@ from aex_models.domains import Domain
 from aex_models.examination import DataOwner, DataProblem, Recomputed
 from aex_models.statistics import Statistic, StatisticSpec
 from aex_outcomes.science.confined import DataLimits
-from aex_outcomes.science.file_selection import NoUsableFile, default_files, problem_of, select_file
+from aex_outcomes.science.file_selection import NoUsableFile, as_data_problem, prefer_consumer_files, select_file
 from aex_outcomes.science.reconcile import RoundingScale
 from aex_outcomes.science.source_files import SourceFile
-from aex_outcomes.science.statistic_specs import default_specs
+from aex_outcomes.science.statistic_specs import derive_default_specs
 from aex_outcomes.science.statistics.compute import ComputedStatistic, compute_statistic
-from aex_outcomes.science.statistics.conditions import reads_numbers
+from aex_outcomes.science.statistics.conditions import is_numeric_filter
 from aex_outcomes.science.tables.database import Deadline
-from aex_outcomes.science.tables.file_checks import DataError, memory_error
+from aex_outcomes.science.tables.file_checks import DataError, out_of_memory_error
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputation:
-    """Result in which every statistic has a value or a problem."""
+    """Result of a recomputation: each specified statistic has a value or a problem."""
 
     values: tuple[Recomputed, ...]
     problems: tuple[DataProblem, ...]
-    """Problems of statistics, and of complete files (`name` is None), each once."""
+    """Problems of complete files, whose `name` is None, and of statistics."""
     specs: tuple[StatisticSpec, ...]
-    """The specifications used: the requested ones, else the default ones."""
+    """The specifications that were computed: the requested ones, or without any the default ones."""
     scales: Mapping[str, RoundingScale] = field(default_factory=dict)
-    """Scale of each value: the limit for a claim of 0, and the rounding noise."""
+    """Rounding limits for comparing claims with each value, by name of the statistic."""
 
 
 def recompute(
@@ -42,19 +42,22 @@ def recompute(
 ) -> Recomputation:
     """Compute statistics from files of raw data.
 
-    Without `specs`: the default ones of domain and columns, and those of the score column that `claims`, names of
-    claimed values, refer to. Reads the files in this process, in a locked database, within `limits`. Untrusted files
-    belong in a confined worker, as services run the job `aex_outcomes.science.job:examine_candidate`.
+    Empty `specs` request the default statistics: those of `domain`, means of columns, and statistics of the score
+    column that `claims` name. `claims` are names of claimed values. Reads the files in this process, in a locked
+    database, within `limits`. Run untrusted files in a confined worker, by the job
+    `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
-    opened = open_files(files, bounds)
-    return recompute_statistics(opened, tuple(specs) or default_specs(domain, default_files(opened), claims))
+    opened = prepare_files(files, bounds)
+    return recompute_statistics(
+        opened, tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
+    )
 
 
-def open_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFile]:
-    """Return the consumer's unread files, then the agent's, with a time limit for each owner.
+def prepare_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFile]:
+    """Wrap the files for reading on demand: first the consumer's, then the agent's. Nothing is read yet.
 
-    The agent's files cannot use up the consumer's time.
+    All files of one owner share a limit of processor time, so that the agent's cannot use up the consumer's.
     """
     deadlines = {owner: Deadline(limits.cpu_seconds) for owner in DataOwner}
     by_precedence = sorted(files, key=lambda each: each.owner is not DataOwner.CONSUMER)
@@ -62,7 +65,10 @@ def open_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFi
 
 
 def recompute_statistics(files: Sequence[OpenedFile], specs: Sequence[StatisticSpec]) -> Recomputation:
-    """Compute each statistic from the file that serves it; a file is read once for all of its statistics."""
+    """Compute each statistic from the file that `select_file` selects; each file is read once.
+
+    A file that cannot be read keeps its error.
+    """
     served: dict[int, list[StatisticSpec]] = defaultdict(list)
     problems: list[DataProblem] = []
     for spec in specs:
@@ -81,7 +87,7 @@ def recompute_statistics(files: Sequence[OpenedFile], specs: Sequence[StatisticS
             source, scales[spec.name] = file.file, found.scale
             values[spec.name] = Recomputed(name=spec.name, value=found.value, owner=source.owner, artifact=source.name)
     ordered = tuple(values[spec.name] for spec in specs if spec.name in values)
-    of_files = [problem_of(each.error, each) for each in files if each.error is not None]
+    of_files = [as_data_problem(each.error, each) for each in files if each.error is not None]
     return Recomputation(ordered, (*of_files, *problems), tuple(specs), scales)
 
 
@@ -89,21 +95,21 @@ def _compute_from_file(
     file: OpenedFile, specs: Sequence[StatisticSpec]
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
     columns = {name for spec in specs for name in spec.needed_columns}
-    texts = {each.column for spec in specs for each in spec.where if not reads_numbers(each)}
+    texts = {each.column for spec in specs for each in spec.where if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}
     done = 0
     results: dict[str, ComputedStatistic] = {}
     try:
-        with file.table(columns, texts) as table:
+        with file.load_table(columns, texts) as table:
             for spec in specs:
                 key = spec.model_dump_json(exclude={"name", "artifact", "tolerance"})
                 try:
                     results[key] = results.get(key) or compute_statistic(table, spec)  # claims may repeat a statistic
                 except DataError as error:
-                    yield spec, problem_of(error, file, spec.name)
+                    yield spec, as_data_problem(error, file, spec.name)
                 else:
                     yield spec, results[key]
                 done += 1
     except (DataError, MemoryError) as error:
-        file.error = error if isinstance(error, DataError) else memory_error()
-        yield from ((spec, problem_of(file.error, file, spec.name)) for spec in specs[done:])
+        file.error = error if isinstance(error, DataError) else out_of_memory_error()
+        yield from ((spec, as_data_problem(file.error, file, spec.name)) for spec in specs[done:])

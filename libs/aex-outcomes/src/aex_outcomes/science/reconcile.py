@@ -1,4 +1,4 @@
-"""Comparison of claimed values with recomputed ones, name by name (spec file 4)."""
+"""Comparison of claimed values with the recomputed values of the same names (spec file 4)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,28 +12,28 @@ from aex_models.numbers import is_number, text_of
 from aex_models.statistics import Statistic, StatisticSpec
 
 TOLERANCE = 0.01
-"""Relative error up to which a claim matches, unless its specification sets another one."""
+"""Relative error up to which a claim matches, unless the statistic's specification sets another one."""
 _MINOR, _MAJOR = 0.05, 0.5
 _EDGE = 1 + 1e-12
-"""Slack for rounding: 1.05 for 1 is 5 % off, though the nearest double is 5.000000000000004 % off."""
+"""Factor that allows for rounding at a limit: 1.05 instead of 1 is 5.000000000000004 % off in doubles."""
 _DECIMAL_SLACK = Decimal("1e-9")
 """Rounding error of a claim computed in doubles, relative to half a unit of its last decimal."""
 _ZERO = Fraction(1, 10**9)
-"""Share of max|x| that a claim of 0 may stand for."""
+"""Largest result that may be claimed to be 0, as a share of max|x|."""
 _NOISE = Fraction(1, 10**13)
-"""Share of max|x| that rounding leaves of cancelling summands: 1.85e-17 and 9e-18 both mean 0."""
+"""Rounding error of a sum whose summands cancel, as a share of max|x|: 1.85e-17 and 9e-18 both mean 0."""
 _CANCELLING = frozenset({Statistic.MEAN, Statistic.SUM})
 _COUNTS = frozenset({Statistic.COUNT, Statistic.N_UNIQUE})
 
 
 @dataclass(frozen=True, slots=True)
 class RoundingScale:
-    """Limits in the unit of a statistic. By default only 0 matches 0, without rounding noise."""
+    """Rounding limits for comparing claims with one statistic, in its unit. By default only 0 matches 0."""
 
     zero: float = 0.0
-    """Largest |value| that may be claimed to be 0."""
+    """Largest recomputed |value| that matches a claim of 0."""
     noise: float = 0.0
-    """Difference between results of the same sums by rounding alone; 0 where no summands cancel."""
+    """Largest difference that rounding alone explains; 0 for a statistic whose summands do not cancel."""
 
 
 def reconcile(
@@ -43,11 +43,12 @@ def reconcile(
     *,
     scales: Mapping[str, RoundingScale] | None = None,
 ) -> tuple[Reconciliation, ...]:
-    """Return a reconciliation of every name that is specified, recomputed or claimed, in this order.
+    """Compare each claimed value with the recomputed value of its name, and return one result per name.
 
-    `claims`: numbers; a `JsonFloat` claims as many decimals as its text has. `scales`: limits for a claim of 0 and the
-    rounding noise by name; without, only 0 matches 0. `recomputed` may be a mapping of plain values.
-    A claim that is no finite number is a critical mismatch.
+    The names come from `specs`, `recomputed` and `claims`, in this order. A claim within the tolerance of its
+    specification matches, and so does one that equals the value rounded to the claim's decimals. A `JsonFloat` has the
+    decimals of its text. `scales`: rounding limits by name. `recomputed` may map names to plain values. A claim that is
+    no finite number is a critical mismatch.
     """
     if isinstance(recomputed, Mapping):
         values = recomputed.items()
@@ -80,23 +81,26 @@ def _reconcile_one(
     if claimed is not None and _matches(claim, claimed, actual, tolerance, scale):
         status, severity = ReconciliationStatus.MATCH, None
     else:
-        status, severity = ReconciliationStatus.MISMATCH, severity_of(claimed, actual)
+        status, severity = ReconciliationStatus.MISMATCH, classify_mismatch(claimed, actual)
     error = _relative_error(claimed, actual)
     return reconciliation.model_copy(update={"status": status, "severity": severity, "relative_error": error})
 
 
 def _relative_error(claimed: float | None, actual: float) -> float | None:
-    """Return |claimed − actual| / |actual|; None if it is no finite number."""
+    """Return |claimed − actual| / |actual|; None if that is no finite number or `claimed` is None."""
     if claimed is None or actual == 0:
         return 0.0 if claimed == actual else None
     error = abs(claimed / actual - 1) if abs(claimed) > 1e300 else abs(claimed - actual) / abs(actual)
     return error if math.isfinite(error) else None
 
 
-def severity_of(claimed: float | None, actual: float) -> MismatchSeverity:
-    """Return the severity of a mismatch: critical for another sign, for a zero, and for no number."""
-    error = _relative_error(claimed, actual)
-    if claimed is None or error is None or error > _MAJOR * _EDGE or math.copysign(1, claimed * actual) < 0:
+def classify_mismatch(claimed: float | None, recomputed: float) -> MismatchSeverity:
+    """Return a mismatch's severity by its relative error: minor to 5 %, major to 50 %, else critical.
+
+    Another sign, a recomputed 0 and a claim that is no number (None) are critical.
+    """
+    error = _relative_error(claimed, recomputed)
+    if claimed is None or error is None or error > _MAJOR * _EDGE or math.copysign(1, claimed * recomputed) < 0:
         return MismatchSeverity.CRITICAL
     return MismatchSeverity.MINOR if error <= _MINOR * _EDGE else MismatchSeverity.MAJOR
 
@@ -111,9 +115,9 @@ def _matches(claim: int | float, claimed: float, actual: float, tolerance: float
 
 
 def _rounds_to(claim: int | float, actual: float) -> bool:
-    """Return True if the value rounds to the claim at the claim's own decimals.
+    """Return True if the recomputed value, rounded to the claim's number of decimals, equals the claim.
 
-    A claim needs two significant digits. 1.2e5 has no decimals, as 120000 has none.
+    A claim of one significant digit never does. 1.2e5 is 120000 and has no decimals.
     """
     written = Decimal(text_of(claim))
     _, digits, exponent = written.as_tuple()
@@ -125,28 +129,29 @@ def _rounds_to(claim: int | float, actual: float) -> bool:
         return abs(Decimal(actual) - written) <= half * (1 + _DECIMAL_SLACK)
 
 
-def column_scale(stat: Statistic, largest: float, count: int) -> RoundingScale:
-    """Return the scale of a statistic of `count` values with max|x| `largest`.
+def compute_rounding_scale(stat: Statistic, max_abs: float, count: int) -> RoundingScale:
+    """Return the rounding limits of a statistic of one column.
 
-    The zero of a variance, too, is in the unit of the values.
+    `max_abs`: the largest |x| of the column's `count` values. A count of rows or values has no rounding. The limit
+    `zero` of a variance is in the unit of the values, not in its square.
     """
     if stat in _COUNTS:
         return RoundingScale()
-    noise = _NOISE * Fraction(largest) if stat in _CANCELLING else Fraction()
-    return RoundingScale(_double(_ZERO * Fraction(largest)), _double(noise * count if stat is Statistic.SUM else noise))
+    noise = _NOISE * Fraction(max_abs) if stat in _CANCELLING else Fraction()
+    return RoundingScale(_double(_ZERO * Fraction(max_abs)), _double(noise * count if stat is Statistic.SUM else noise))
 
 
-def pair_scale(ratio: Fraction | None = None) -> RoundingScale:
-    """Return the scale of a correlation, or of a slope.
+def compute_pair_rounding_scale(deviation_ratio: Fraction | None = None) -> RoundingScale:
+    """Return the rounding limits of a correlation, or of a slope if `deviation_ratio` is given.
 
-    `ratio` of a slope: the largest deviation of y from its mean over that of x.
+    `deviation_ratio`: the largest deviation of y from its mean, divided by the largest of x.
     """
-    unit = Fraction(1) if ratio is None else ratio
+    unit = Fraction(1) if deviation_ratio is None else deviation_ratio
     return RoundingScale(_double(_ZERO * unit), _double(_NOISE * unit))
 
 
 def _double(value: Fraction) -> float:
-    """Return the nearest double; infinity beyond all doubles."""
+    """Return the nearest double; infinity if the value is larger than any double."""
     try:
         return float(value)
     except OverflowError:

@@ -11,8 +11,11 @@ from aex_outcomes.science.domains.soundness import SANITY_PREFIX, SCORE_COLUMN
 SOURCE = "sanity_check"
 
 
-def sanity_specs(domain: Domain, score_column: str) -> tuple[StatisticSpec, ...]:
-    """Return the statistic of each sanity check; the prefix `sanity.` separates the names from claims."""
+def build_sanity_specs(domain: Domain, score_column: str) -> tuple[StatisticSpec, ...]:
+    """Return the specification of each sanity check's statistic, applied to the score column.
+
+    Their names are `sanity.` and the name of the check, so that they differ from the names of claims.
+    """
     on_score = {"column": score_column}
     return tuple(
         StatisticSpec(
@@ -28,7 +31,7 @@ def sanity_specs(domain: Domain, score_column: str) -> tuple[StatisticSpec, ...]
     )
 
 
-def sanity_findings(
+def find_failed_sanity_checks(
     domain: Domain,
     values: Mapping[str, float],
     problems: Sequence[DataProblem] = (),
@@ -36,11 +39,11 @@ def sanity_findings(
     demanded: Collection[str] = (),
     secret: bool = False,
 ) -> tuple[DomainViolation, ...]:
-    """Return the failed checks in the domain's order; `values` by the names of `sanity_specs`.
+    """Return a violation for each sanity check of the domain that its statistic's value fails.
 
-    A check without a value has not failed. Where the work's `checks` (`demanded`) contain it, it is a violation without
-    a value. If one of the `problems` is the platform's fault, it is none, because there is no verdict. `secret`: true
-    if the values come from the consumer's own data.
+    `values`: by the names of `build_sanity_specs`. A check without a value fails only if the work demands it:
+    `demanded` are the names in the work's `checks`. It does not fail if one of `problems` explains the missing value as
+    the platform's fault. `secret`: mark the violations as computed from the consumer's own data.
     """
     excused = {each.name for each in problems if each.fault is Fault.PLATFORM}
     found: list[DomainViolation] = []
@@ -58,7 +61,7 @@ def sanity_findings(
 
 
 def _holds(check: SanityCheck, value: float) -> bool:
-    """Return True within the bounds, which NaN never is."""
+    """Return True if the value, or its absolute value where the check says so, is within the bounds."""
     magnitude = abs(value) if check.abs else value
     return (
         not math.isnan(magnitude)

@@ -1,4 +1,4 @@
-"""Files of raw data for one examination: their formats, and their copies for a confined worker."""
+"""Files of raw data for an examination: owners, formats, and temporary copies for a confined worker."""
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,13 @@ from aex_models.science import DataFile
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A local file for one job. Its name comes from its sender and opens nothing."""
+    """File of raw data on this machine, as an examination's job reads it."""
 
     name: str
+    """Name that the sender gave it; used in messages, never to open a file."""
     media_type: str
     path: str
+    """Path to open."""
     owner: DataOwner
 
 
@@ -49,7 +51,7 @@ _MEDIA_TYPES = {
 _FORMATS = {media_type: form for form, media_types in _MEDIA_TYPES.items() for media_type in media_types}
 MEDIA_TYPES = tuple(media_types[0] for media_types in _MEDIA_TYPES.values())
 _GENERIC_TYPES = frozenset({"application/octet-stream", "application/json", "text/plain"})
-"""Media types without information on the content: the ending of the name decides."""
+"""Media types that say nothing about the format: the ending of the file's name decides."""
 _UTF_8_NAMES = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
 _ENDINGS = {
     ".csv": "text/csv",
@@ -59,23 +61,32 @@ _ENDINGS = {
     ".parquet": "application/vnd.apache.parquet",
 }
 ENDINGS = tuple(_ENDINGS)
-"""Endings of names of readable files."""
+"""Endings of file names whose format is known."""
 
 
-def media_type_of(name: str, declared: str | None = None) -> str:
-    """Return the declared media type, or the one of the name's ending; a generic one for other endings."""
-    return declared or _ENDINGS.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
+def resolve_media_type(file_name: str, declared: str | None = None) -> str:
+    """Return the declared media type, else the one of the file name's ending.
+
+    An unknown ending gives `application/octet-stream`.
+    """
+    return declared or _ENDINGS.get(PurePosixPath(file_name).suffix.lower(), "application/octet-stream")
 
 
-def format_of(file: SourceFile) -> DataFormat | None:
-    """Return the format of the file; None for an unreadable one."""
+def resolve_data_format(file: SourceFile) -> DataFormat | None:
+    """Return the format by the media type, or by the name's ending for a generic type; None if unknown.
+
+    The content is not read.
+    """
     plain = file.media_type.partition(";")[0].strip().lower()
-    return _FORMATS.get(media_type_of(file.name) if plain in _GENERIC_TYPES else plain)
+    return _FORMATS.get(resolve_media_type(file.name) if plain in _GENERIC_TYPES else plain)
 
 
-def foreign_charset(file: SourceFile) -> str | None:
-    """Return the character set of the media type, unless it is UTF-8 or ASCII."""
-    if format_of(file) is DataFormat.PARQUET:
+def find_unsupported_charset(file: SourceFile) -> str | None:
+    """Return the character set that the media type names if it is not UTF-8 or ASCII, else None.
+
+    Parquet has no character set.
+    """
+    if resolve_data_format(file) is DataFormat.PARQUET:
         return None
     header = Message()
     header["Content-Type"] = file.media_type
@@ -84,7 +95,7 @@ def foreign_charset(file: SourceFile) -> str | None:
 
 
 Content = bytes | str | Path
-"""The bytes, or the path of a file."""
+"""Content of a file as bytes, or the path to read it from."""
 
 _PIECE = 1 << 20
 _FOLDER_MODE, _FILE_MODE = 0o711, 0o644
@@ -92,22 +103,22 @@ _FOLDER_MODE, _FILE_MODE = 0o711, 0o644
 
 
 class UnusableFile(ValueError):
-    """A named file that cannot be examined here; the message says what to do."""
+    """Error for a file that cannot be examined; the message names the file and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of raw data and its owner."""
+    """File of raw data as a caller gives it: content or path, and its owner."""
 
     name: str
     media_type: str | None
-    """Media type; None derives it from the name's ending."""
+    """Declared media type; None if the name's ending decides."""
     content: Content
     owner: DataOwner
 
     @contextmanager
     def open(self) -> Iterator[BufferedReader | BytesIO]:
-        """Open the content. Raises `UnusableFile` for an unreadable file."""
+        """Open the content for reading in binary mode. Raises `UnusableFile` for an unreadable path."""
         if isinstance(self.content, bytes):
             yield BytesIO(self.content)
             return
@@ -119,8 +130,11 @@ class InputFile:
             raise UnusableFile(f"{self.name}: {self.content} cannot be read: {why}; check the path") from None
 
 
-def candidate_files(artifacts: Sequence[Artifact]) -> tuple[InputFile, ...]:
-    """Return a candidate's artifacts. Raises `UnusableFile` for the digest of an upload."""
+def decode_candidate_files(artifacts: Sequence[Artifact]) -> tuple[InputFile, ...]:
+    """Return the artifacts of a candidate as the agent's files, with decoded content.
+
+    Raises `UnusableFile` for an artifact that only names the digest of an upload.
+    """
     found = []
     for each in artifacts:
         if each.content is None and each.content_base64 is None:
@@ -131,18 +145,21 @@ def candidate_files(artifacts: Sequence[Artifact]) -> tuple[InputFile, ...]:
     return tuple(found)
 
 
-def consumer_files(named: Sequence[DataFile], data: Mapping[str, Content]) -> tuple[InputFile, ...]:
-    """Return the files that the work's `science.data` names, and further files of the consumer.
+def collect_consumer_files(
+    declared_files: Sequence[DataFile], contents: Mapping[str, Content]
+) -> tuple[InputFile, ...]:
+    """Return `contents`, by file name, as the consumer's files, checked against the work's declaration.
 
-    Raises `UnusableFile` for a missing file, and for one with another digest than the work's.
+    `declared_files`: the work's `science.data`. Raises `UnusableFile` if one of them has no content or another SHA-256
+    digest than declared. Contents that the work does not declare are accepted.
     """
-    declared = {each.name: each for each in named}
-    missing = sorted(set(declared) - set(data))
+    declared = {each.name: each for each in declared_files}
+    missing = sorted(set(declared) - set(contents))
     if missing:
         raise UnusableFile(f"science.data names {', '.join(missing)}: give what is in it, under that name")
     files = [
         InputFile(name, declared[name].media_type if name in declared else None, content, DataOwner.CONSUMER)
-        for name, content in data.items()
+        for name, content in contents.items()
     ]
     for file in files:
         expected = declared[file.name].sha256 if file.name in declared else None
@@ -155,10 +172,11 @@ def consumer_files(named: Sequence[DataFile], data: Mapping[str, Content]) -> tu
 
 
 @contextmanager
-def stage_files(files: Sequence[InputFile], max_bytes: int) -> Iterator[tuple[SourceFile, ...]]:
-    """Copy the files for the duration of the block; too large ones only to one byte beyond `max_bytes`.
+def stage_temporary_copies(files: Sequence[InputFile], max_bytes: int) -> Iterator[tuple[SourceFile, ...]]:
+    """Copy the files to a temporary folder, which is deleted at the end of the block.
 
-    That byte suffices for the examination to refuse them.
+    A file larger than `max_bytes` is cut to one byte more: that byte makes the examination refuse it. Raises
+    `UnusableFile` for an unreadable file.
     """
     with TemporaryDirectory(prefix="aex-science-") as folder:
         Path(folder).chmod(_FOLDER_MODE)
@@ -169,6 +187,6 @@ def stage_files(files: Sequence[InputFile], max_bytes: int) -> Iterator[tuple[So
                 while left > 0 and (piece := source.read(min(left, _PIECE))):
                     left -= copy.write(piece)
             target.chmod(_FILE_MODE)
-            media_type = media_type_of(file.name, file.media_type)
+            media_type = resolve_media_type(file.name, file.media_type)
             staged.append(SourceFile(file.name, media_type, str(target), file.owner))
         yield tuple(staged)

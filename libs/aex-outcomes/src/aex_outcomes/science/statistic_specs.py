@@ -1,7 +1,7 @@
-"""Default statistics of a work that names none: of the score column, and means of other columns.
+"""Default statistics for a work that specifies none: of the score column, and means of other columns.
 
-Claims may name statistics of the score column in their own words: `fitness_mean`, `Mean_Fitness`, `sd_fitness`.
-Otherwise a claim under another name than its recipe would never be compared with the data.
+The score column is the first of the domain's `common_columns` that a file has. Claims may name its statistics in their
+own words: `fitness_mean`, `Mean_Fitness` and `sd_fitness` are recognised, and compared with the data.
 """
 
 import re
@@ -11,11 +11,11 @@ from itertools import islice
 from aex_models.domains import Domain
 from aex_models.examination import DataOwner
 from aex_models.statistics import DerivedSpec, Statistic, StatisticSpec
-from aex_outcomes.science.domains.quantities import key_of, possible_quantities, quantities
-from aex_outcomes.science.statistics.column_values import count_by_kind
+from aex_outcomes.science.domains.quantities import index_quantities_by_name, normalize_quantity_name, split_claim_name
+from aex_outcomes.science.statistics.column_values import count_cells_by_kind
 from aex_outcomes.science.statistics.conditions import EVERY_ROW
 from aex_outcomes.science.tables.cells import MISSING, TEXT, UNREADABLE
-from aex_outcomes.science.tables.file_checks import DataError, memory_error, quote_names
+from aex_outcomes.science.tables.file_checks import DataError, out_of_memory_error, quote_names_for_message
 from aex_outcomes.science.tables.source_table import OpenedFile
 
 _WORDS: Mapping[str, Statistic] = {
@@ -28,30 +28,33 @@ _WORDS: Mapping[str, Statistic] = {
 }
 _FILLER = "of"
 _PARTS: Mapping[str, int] = {"quantile": 1, "quartile": 4, "decile": 10, "percentile": 100}
-"""Divisor of a number beside the word."""
+"""Divisor of the number beside each word: `percentile 95` is 95/100."""
 _JOINED = re.compile(r"(?:(?:p|pct)|(q))(\d+(?:\.\d+)?)")
 _LEAST_PERCENT = 5
-"""Smallest percentile: q1 to q4 may be quartiles or percentiles and name nothing. q0.9 and q90 are one."""
+"""Smallest number after `q` that is a percentile. q1 to q4 are ambiguous and name nothing; q0.9 and q90 are equal."""
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)?")
 _MAX_QUANTILES = 20
-"""Quantiles computed for claims: each sorts all values, and a hundred would exceed the time limit."""
+"""Maximum of quantiles computed for claims: each sorts all values, and a hundred would exceed the time limit."""
 
 
-def claimed_specs(
-    claims: Iterable[str], domain: Domain | None, score: str, columns: Iterable[str]
+def derive_specs_from_claims(
+    claim_names: Iterable[str], domain: Domain | None, score_column: str, columns: Iterable[str]
 ) -> Iterator[DerivedSpec]:
-    """Yield a specification under the claim's name for each statistic of the score column's quantity.
+    """Yield a specification for each claim whose name denotes a statistic of the score column.
 
-    `columns`: of the file. A claim that names another of them exactly (`median_fitness` beside a column `fitness`)
-    refers to that column. Case, form and width of letters do not count.
+    It has the claim's name. It has the claim's name. The claim may use any of the domain's names for the column's
+    quantity. `columns`: all columns of the file. If one of them has the name in the claim, the statistic is of that
+    column instead: `median_fitness` of a column `fitness`. Case, form and width of letters do not count. At most 20
+    different quantiles are derived.
     """
-    every = quantities(domain) if domain is not None else {}
-    quantity = every.get(key_of(score))
+    every = index_quantities_by_name(domain) if domain is not None else {}
+    score_key = normalize_quantity_name(score_column)
+    quantity = every.get(score_key)
     names = {key for key, each in every.items() if each == quantity} if quantity is not None else set()
-    own = {key: column for column in columns if (key := key_of(column)) in names}
-    known = dict.fromkeys(names, score) | own | {key_of(score): score}
+    own = {key: column for column in columns if (key := normalize_quantity_name(column)) in names}
+    known = dict.fromkeys(names, score_column) | own | {score_key: score_column}
     quantiles: set[float | None] = {None}
-    for claim in claims:
+    for claim in claim_names:
         if (found := _parse_claim(claim, known)) is not None:
             column, stat, q = found
             quantiles.add(q)
@@ -62,7 +65,7 @@ def claimed_specs(
 def _parse_claim(claim: str, known: Mapping[str, str]) -> tuple[str, Statistic, float | None] | None:
     if not claim.isprintable():
         return None
-    for key, around in possible_quantities(claim):
+    for key, around in split_claim_name(claim):
         statistic = _statistic(around - {_FILLER}) if key in known else None
         if statistic is not None:
             return known[key], *statistic
@@ -70,7 +73,7 @@ def _parse_claim(claim: str, known: Mapping[str, str]) -> tuple[str, Statistic, 
 
 
 def _statistic(words: frozenset[str]) -> tuple[Statistic, float | None] | None:
-    """Return the statistic that these words name; None for none or more than one."""
+    """Return the statistic that these words name, and q of a quantile; None if they name none or several."""
     q = None
     if len(words) == 1:
         (word,) = words
@@ -88,13 +91,13 @@ def _statistic(words: frozenset[str]) -> tuple[Statistic, float | None] | None:
 
 _OTHERS = 5
 _MAX_READ = 40
-"""Columns that are read to find five of numbers."""
+"""Maximum of columns that are read to find five columns of numbers."""
 _OF_SCORE = (Statistic.MEAN, Statistic.STD, Statistic.MIN, Statistic.MAX)
 _LONGEST_NAME, _LONGEST_FILE = 300, 200
 
 
 def find_score_column(domain: Domain | None, files: Sequence[OpenedFile]) -> tuple[OpenedFile, str] | None:
-    """Return the first readable file with one of the domain's common columns, and that column."""
+    """Return the first readable file with a common column of the domain, and the column; None without."""
     for file in files:
         has = _columns(file)
         found = next((name for name in (domain.common_columns if domain else ()) if name in has), None)
@@ -103,20 +106,20 @@ def find_score_column(domain: Domain | None, files: Sequence[OpenedFile]) -> tup
     return None
 
 
-def default_specs(
-    domain: Domain | None, files: Sequence[OpenedFile], claims: Collection[str] = ()
+def derive_default_specs(
+    domain: Domain | None, files: Sequence[OpenedFile], claim_names: Collection[str] = ()
 ) -> tuple[StatisticSpec, ...]:
-    """Return the default statistics of the score column's file.
+    """Return the default statistics of the file with the score column, else of the first with numbers.
 
-    These are the domain's recipes, `{column}_mean` of the first five other columns of numbers, and statistics of the
-    score column that `claims` name. Without a score column the first file with columns of numbers serves. An unreadable
-    file keeps its error, and so does each of the agent's where none serves.
+    They are the statistics that the domain lists, and `{column}_mean` of the first five other columns of numbers.
+    Statistics of the score column that `claim_names` denote are added. The result is empty if no file serves: then each
+    of the agent's files gets an error that says so. An unreadable file also keeps its error.
     """
     score = find_score_column(domain, files)
     if score is not None:
         file, column = score
         specs = [*_score_specs(domain, column, file), *_mean_specs(file, column)]
-        return _unique_specs(file, specs, domain, column, claims)
+        return _unique_specs(file, specs, domain, column, claim_names)
     for file in files:
         found = _mean_specs(file, None)
         if found:
@@ -140,13 +143,13 @@ def _unique_specs(
     score: str | None = None,
     claims: Collection[str] = (),
 ) -> tuple[StatisticSpec, ...]:
-    """Return the first specification of each name, all of this file, and those of claims."""
+    """Return the first specification of each name and those derived from claims, all bound to this file."""
     found: dict[str, StatisticSpec] = {}
     for each in specs:
         found.setdefault(each.name, each)
     if score is not None:
         others = (name for name in claims if name not in found)
-        found |= {each.name: each for each in claimed_specs(others, domain, score, file.columns)}
+        found |= {each.name: each for each in derive_specs_from_claims(others, domain, score, file.columns)}
     name = file.file.name
     of_file = {"artifact": name} if 0 < len(name) <= _LONGEST_FILE else {}
     return tuple(each.model_copy(update=of_file) for each in found.values())
@@ -164,19 +167,22 @@ def _score_specs(domain: Domain | None, score: str | None, file: OpenedFile) -> 
 
 
 def _mean_specs(file: OpenedFile, score: str | None) -> list[StatisticSpec]:
-    """Return the means of the first five other columns that hold numbers and nothing else."""
+    """Return the means of the first five columns, other than the score column, that hold only numbers.
+
+    Without a score column an unreadable file keeps its error.
+    """
     others = [name for name in _columns(file) if name != score and _is_claimable(f"{name}_mean")][:_MAX_READ]
     if not others:
         return []
     try:
-        with file.table(others, ()) as table:
-            kinds = ((name, count_by_kind(table, name, EVERY_ROW).keys()) for name in others)
+        with file.load_table(others, ()) as table:
+            kinds = ((name, count_cells_by_kind(table, name, EVERY_ROW).keys()) for name in others)
             numeric = (name for name, found in kinds if not found & {TEXT, UNREADABLE} and found - {MISSING})
             means = (DerivedSpec(name=f"{name}_mean", stat=Statistic.MEAN, column=name) for name in numeric)
             return list(islice(means, _OTHERS))
     except (DataError, MemoryError) as error:
         if score is None:  # else computing the score column's statistics reports it, or it is irrelevant
-            file.error = error if isinstance(error, DataError) else memory_error()
+            file.error = error if isinstance(error, DataError) else out_of_memory_error()
         return []
 
 
@@ -185,9 +191,9 @@ def _is_claimable(name: str) -> bool:
 
 
 def _record_missing_columns(file: OpenedFile, domain: Domain | None) -> None:
-    """Record the missing columns of an agent's file. The consumer's columns stay secret."""
+    """Set an error on an agent's file without usable columns; a consumer's file gets none."""
     if file.error is None and file.file.owner is not DataOwner.CONSUMER:
         scores = domain.common_columns if domain else ()
-        expected = f"none of the score columns {quote_names(scores)} and " if scores else ""
-        message = f"{expected}no column of numbers; there are {quote_names(_columns(file))}"
+        expected = f"none of the score columns {quote_names_for_message(scores)} and " if scores else ""
+        message = f"{expected}no column of numbers; there are {quote_names_for_message(_columns(file))}"
         file.error = DataError("column_missing", f"{message}: give one")

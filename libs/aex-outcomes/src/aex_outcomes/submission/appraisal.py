@@ -13,7 +13,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.feasibility import MAX_ENUMERATED, EvaluationCounts, count_evaluation
 from aex_outcomes.linter import LintContext, lint_feasible
 from aex_outcomes.price_quote import quote, quote_combinations
-from aex_outcomes.science_lint import science_warnings
+from aex_outcomes.science_lint import lint_science
 from aex_outcomes.submission.findings import CRITERIA
 
 _MAX_KEY_BYTES = 16_384
@@ -81,7 +81,7 @@ def _extent(body: Mapping[str, Any], submission: WorkSubmission) -> EvaluationCo
 
 def _appraisal(submission: WorkSubmission, extent: EvaluationCounts, catalog: Catalog) -> Appraisal:
     criteria, budget, science = submission.success_criteria, submission.budget, submission.science
-    warnings = science_warnings(science, submission.domain, catalog) if science else ()
+    warnings = lint_science(science, submission.domain, catalog) if science else ()
     if criteria is None:
         return Appraisal(warnings, quote_combinations(None, budget, ()))
     known = catalog.with_statistics(science.statistics if science else ())

@@ -13,7 +13,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.appraisal import Appraise, appraise_work
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
 from aex_outcomes.submission.findings import CheckFindings, problems_of, split_by_kind
-from aex_outcomes.submission.science import drop_duplicate_names, science_problems
+from aex_outcomes.submission.science import check_science, drop_duplicate_name_problems
 from aex_outcomes.submission.sizes import criteria_size_problems, size_problems
 
 T = TypeVar("T", bound=BaseModel)
@@ -67,7 +67,11 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
     }
     shape = [problem for name, model in models.items() for problem in _field_problems(body, name, model)]
     sizes = CheckFindings(tuple(criteria_size_problems(body.get("success_criteria"))))
-    return split_by_kind(drop_duplicate_names(shape)) + sizes + _semantic_findings(body, catalog, reviewer=reviewer)
+    return (
+        split_by_kind(drop_duplicate_name_problems(shape))
+        + sizes
+        + _semantic_findings(body, catalog, reviewer=reviewer)
+    )
 
 
 def _semantic_findings(
@@ -79,7 +83,7 @@ def _semantic_findings(
     read: SuccessCriteria | None = None,
 ) -> CheckFindings:
     criteria = criteria_problems(body, catalog, reviewer=reviewer, read=read)
-    science = science_problems(body, catalog, reviewer=reviewer, uploaded=uploaded)
+    science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded)
     return CheckFindings((*criteria, *evaluation_problems(body, catalog), *science))
 
 
@@ -88,7 +92,7 @@ def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
     try:
         return model.model_validate(body), CheckFindings()
     except ValidationError as error:
-        return None, split_by_kind(drop_duplicate_names(problems_of(error, body, model=model)))
+        return None, split_by_kind(drop_duplicate_name_problems(problems_of(error, body, model=model)))
 
 
 def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) -> list[Problem]:

@@ -23,7 +23,7 @@ from aex_outcomes.extractors.custom import CUSTOM_METRICS, code_name, declared_n
 from aex_outcomes.extractors.protocol import check_evaluation
 from aex_outcomes.metric_names import ANY_NAME, ANY_STATISTIC, is_custom, is_statistic
 from aex_outcomes.submission.findings import CRITERIA
-from aex_outcomes.submission.science import requirement_problems, sound_statistics, statistic_problem
+from aex_outcomes.submission.science import check_metric_requirements, check_statistic_metric, parse_valid_statistics
 
 SCIENCE_METRICS = frozenset(
     {
@@ -45,7 +45,7 @@ class _Context:
     evaluation: Mapping[str, Any]
     science: Any
     catalog: Catalog
-    reviewer: bool
+    has_reviewer: bool
 
 
 def criteria_problems(
@@ -65,7 +65,7 @@ def criteria_problems(
         yield Problem(path=f"{CRITERIA}/criteria", code="too_many_criteria", message=message)
     evaluation, science = body.get("evaluation"), body.get("science")
     evaluation_data = evaluation if isinstance(evaluation, Mapping) else {}
-    context = _Context(evaluation_data, science, catalog.with_statistics(sound_statistics(science)), reviewer)
+    context = _Context(evaluation_data, science, catalog.with_statistics(parse_valid_statistics(science)), reviewer)
     parsed = read.criteria if read else map(_parse_criterion, listed)
     checked = list(islice(zip(listed, parsed, strict=False), MAX_CRITERIA_CHECKED))
     yield from _duplicates([criterion for _, criterion in checked])
@@ -119,13 +119,13 @@ def _criterion_problems(
     if name is not None and not is_absent(evaluation.get(CUSTOM_METRICS)) and name not in declared:
         message = f"{entry.name} needs the code {name} in evaluation.{CUSTOM_METRICS}"
         yield Problem(path=f"/evaluation/{CUSTOM_METRICS}", code="evaluation_missing", message=message)
-    yield from requirement_problems(entry, f"{path}/metric", context.science, reviewer=context.reviewer)
+    yield from check_metric_requirements(entry, f"{path}/metric", context.science, has_reviewer=context.has_reviewer)
 
 
 def _unknown_metric(metric: str, path: str, context: _Context) -> Problem | None:
     catalog = context.catalog
     if metric in catalog and metric not in (ANY_NAME, ANY_STATISTIC):
-        return statistic_problem(metric, path, context.science)
+        return check_statistic_metric(metric, path, context.science)
     code, message = "unknown_metric", str(UnknownMetric(metric))
     if is_custom(metric) and ANY_NAME in catalog:
         message += " (custom.NAME or custom.NAME.KEY is expected)"

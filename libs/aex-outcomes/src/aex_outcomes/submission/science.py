@@ -1,4 +1,7 @@
-"""Check of a body's `science`, as far as its parts have the right shape."""
+"""Checks of a body's `science` against the catalogue.
+
+Parts of a wrong type are skipped, because the model reports them.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,21 +21,22 @@ from aex_outcomes.science.source_files import (
     ENDINGS,
     MEDIA_TYPES,
     SourceFile,
-    foreign_charset,
-    format_of,
-    media_type_of,
+    find_unsupported_charset,
+    resolve_data_format,
+    resolve_media_type,
 )
 
 SCIENCE = "/science"
 _MAX_CHECKED = 100
 
 
-def science_problems(
-    body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool, uploaded: bool = True
+def check_science(
+    body: Mapping[str, Any], catalog: Catalog, *, has_reviewer: bool, needs_upload: bool = True
 ) -> Iterator[Problem]:
-    """Yield what prevents the `science` of a body from being verified here.
+    """Yield the problems that prevent this installation from verifying the `science` of a request's body.
 
-    `reviewer`: true if peer reviews are available. `uploaded`: true if its data must be uploaded.
+    `has_reviewer`: peer reviews are available here. `needs_upload`: raw data must have been uploaded, and be named by
+    their digest.
     """
     science = body.get("science")
     if science is None:
@@ -47,13 +51,16 @@ def science_problems(
         message = f"Unknown domain; known here: {', '.join(catalog.domains.names)}"
         yield Problem(path=f"{SCIENCE}/domain", code="unknown_domain", message=message)
     domain = catalog.domain_of(_text(domain_name), _text(body.get("domain")))
-    yield from _check_problems(science, domain, catalog, reviewer=reviewer)
-    yield from _statistic_problems(listed_items(science, "statistics"))
-    yield from data_problems(listed_items(science, "data"), f"{SCIENCE}/data", uploaded=uploaded)
+    yield from _check_problems(science, domain, catalog, has_reviewer=has_reviewer)
+    yield from _statistic_problems(first_list_items(science, "statistics"))
+    yield from check_data_files(first_list_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
 
 
-def requirement_problems(entry: MetricEntry, path: str, science: Any, *, reviewer: bool) -> Iterator[Problem]:
-    """Yield the requirements of a metric, named at `path`, that the body lacks."""
+def check_metric_requirements(entry: MetricEntry, path: str, science: Any, *, has_reviewer: bool) -> Iterator[Problem]:
+    """Yield a problem for each requirement of a metric that the body's `science` does not meet.
+
+    `path`: JSON pointer of the metric in the body. `has_reviewer`: peer reviews are available here.
+    """
     if not entry.requires or not (science is None or isinstance(science, Mapping)):
         return
     if science is None:
@@ -62,7 +69,7 @@ def requirement_problems(entry: MetricEntry, path: str, science: Any, *, reviewe
         return
     requested = requested_checks(science)
     for check in entry.requires:
-        if check is Requirement.PEER_REVIEW and not reviewer:
+        if check is Requirement.PEER_REVIEW and not has_reviewer:
             message = f"{entry.name} needs a reviewer, and none is configured here"
             yield Problem(path=path, code="reviewer_unavailable", message=message)
         elif check is not Requirement.SCIENCE and check.value not in requested:
@@ -70,9 +77,15 @@ def requirement_problems(entry: MetricEntry, path: str, science: Any, *, reviewe
             yield Problem(path=f"{SCIENCE}/checks", code="check_missing", message=message)
 
 
-def statistic_problem(metric: str, path: str, science: Any) -> Problem | None:
-    """Return the problem of a metric `stat.NAME` that is not among the work's own statistics."""
-    name, listed = statistic_name(metric), listed_items(science, "statistics") if isinstance(science, Mapping) else ()
+def check_statistic_metric(metric: str, path: str, science: Any) -> Problem | None:
+    """Return a problem if the metric is `stat.NAME` and the work lists statistics without it, else None.
+
+    `path`: JSON pointer of the metric in the body. `science`: the body's `science`, unvalidated.
+    """
+    name, listed = (
+        statistic_name(metric),
+        first_list_items(science, "statistics") if isinstance(science, Mapping) else (),
+    )
     known = sorted({own for each in listed if isinstance(each, Mapping) and (own := _text(each.get("name")))})
     if name is None or not known or name in known:
         return None
@@ -80,10 +93,10 @@ def statistic_problem(metric: str, path: str, science: Any) -> Problem | None:
     return Problem(path=path, code="unknown_metric", message=message)
 
 
-def sound_statistics(science: Any) -> list[StatisticSpec]:
-    """Return the statistics of a right shape that a work names."""
+def parse_valid_statistics(science: Any) -> list[StatisticSpec]:
+    """Return those of the first 100 statistics in unvalidated `science` that are valid specifications."""
     found = []
-    for each in listed_items(science, "statistics") if isinstance(science, Mapping) else ():
+    for each in first_list_items(science, "statistics") if isinstance(science, Mapping) else ():
         try:
             found.append(StatisticSpec.model_validate(each))
         except ValidationError:
@@ -92,18 +105,18 @@ def sound_statistics(science: Any) -> list[StatisticSpec]:
 
 
 def requested_checks(science: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the requested checks, or the default ones."""
+    """Return the names in `checks`, or the default checks if it is absent; empty if it is no list."""
     checks = science.get("checks", DEFAULT_CHECKS)
     return tuple(each for each in checks if isinstance(each, str)) if isinstance(checks, list | tuple) else ()
 
 
-def drop_duplicate_names(shape: Iterable[Problem]) -> list[Problem]:
-    """Drop the model's problems of duplicate names: here each has its own position."""
-    return [each for each in shape if (each.path, each.code) != (SCIENCE, "duplicate_name")]
+def drop_duplicate_name_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """Drop the model's problems of duplicate names in `science`, which `check_science` reports better."""
+    return [each for each in problems if (each.path, each.code) != (SCIENCE, "duplicate_name")]
 
 
 def _check_problems(
-    science: Mapping[str, Any], domain: Domain | None, catalog: Catalog, *, reviewer: bool
+    science: Mapping[str, Any], domain: Domain | None, catalog: Catalog, *, has_reviewer: bool
 ) -> Iterator[Problem]:
     path = f"{SCIENCE}/checks"
     checks = science.get("checks", DEFAULT_CHECKS)
@@ -111,7 +124,7 @@ def _check_problems(
         message = f"Name at least one check ({', '.join(CHECKS)}), or leave science out: nothing would be verified"
         yield Problem(path=path, code="nothing_to_check", message=message)
     for position, check in enumerate(requested_checks(science)[:_MAX_CHECKED]):
-        if check == PEER_REVIEW and not reviewer:
+        if check == PEER_REVIEW and not has_reviewer:
             message = "No reviewer is configured here: leave peer_review out"
             yield Problem(path=f"{path}/{position}", code="reviewer_unavailable", message=message)
         elif check not in CHECKS:
@@ -119,7 +132,7 @@ def _check_problems(
 
 
 def _sanity_check_problems(check: str, path: str, domain: Domain | None, catalog: Catalog) -> Iterator[Problem]:
-    """Yield the problem of a check that must be a sanity check of the work's domain, and is none."""
+    """Yield a problem if the check is no sanity check of the work's domain."""
     known = [each.name for each in domain.sanity_checks] if domain else []
     if check in known:
         return
@@ -150,14 +163,17 @@ def _statistic_problems(listed: Sequence[Any]) -> Iterator[Problem]:
             yield Problem(path=path, code="duplicate_statistic", message=message)
 
 
-def data_problems(listed: Sequence[Any], root: str, *, uploaded: bool) -> Iterator[Problem]:
-    """Yield the problems of raw data at `root`: missing uploads, unreadable types, duplicate names."""
+def check_data_files(files: Sequence[Any], root: str, *, needs_upload: bool) -> Iterator[Problem]:
+    """Yield the problems of a list of raw data files: missing digests, unreadable types, duplicate names.
+
+    `root`: JSON pointer of the list. `needs_upload`: each file must be named by the digest of its upload.
+    """
     first_of: dict[str, int] = {}
-    for position, each in enumerate(listed):
+    for position, each in enumerate(files):
         if not isinstance(each, Mapping):
             continue
         path, name = f"{root}/{position}", _text(each.get("name"))
-        if uploaded and each.get("sha256") is None:
+        if needs_upload and each.get("sha256") is None:
             message = "Upload the file first (PUT /v1/artifacts), and give the sha256 of the answer"
             yield Problem(path=f"{path}/sha256", code="sha256_missing", message=message)
         yield from _media_type_problems(each, path)
@@ -168,13 +184,13 @@ def data_problems(listed: Sequence[Any], root: str, *, uploaded: bool) -> Iterat
 
 
 def _media_type_problems(each: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """Yield what prevents a file from being read, by its media type or the ending of its name."""
+    """Yield a problem if the file's media type, or without one its name's ending, is unreadable."""
     media_type, name = _text(each.get("media_type")), _text(each.get("name"))
     if media_type is None and name is None:
         return
-    file = SourceFile(name or "", media_type_of(name or "", media_type), "", DataOwner.CONSUMER)
-    if format_of(file) is not None:
-        if foreign_charset(file) is not None:
+    file = SourceFile(name or "", resolve_media_type(name or "", media_type), "", DataOwner.CONSUMER)
+    if resolve_data_format(file) is not None:
+        if find_unsupported_charset(file) is not None:
             message = "Texts are read as UTF-8: save the file so, and leave the charset out"
             yield Problem(path=f"{path}/media_type", code="unsupported_charset", message=message)
         return
@@ -186,9 +202,9 @@ def _media_type_problems(each: Mapping[str, Any], path: str) -> Iterator[Problem
     yield Problem(path=f"{path}/{field}", code="unsupported_media_type", message=message)
 
 
-def listed_items(science: Mapping[str, Any], name: str) -> Sequence[Any]:
-    """Return the first items of a list; none for a part of another shape."""
-    listed = science.get(name)
+def first_list_items(part: Mapping[str, Any], key: str) -> Sequence[Any]:
+    """Return the first 100 items of the list at `key` of an unvalidated mapping; empty if it is no list."""
+    listed = part.get(key)
     return listed[:_MAX_CHECKED] if isinstance(listed, list | tuple) else ()
 
 

@@ -13,7 +13,7 @@ from aex_models.work import GENERAL, Evaluation, Problem, WorkDomain
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria, parse_body
 from aex_outcomes.submission.findings import CRITERIA, CheckFindings
-from aex_outcomes.submission.science import data_problems, listed_items
+from aex_outcomes.submission.science import check_data_files, first_list_items
 
 
 class Trial(Candidate):
@@ -75,7 +75,7 @@ def check_trial(body: Any, catalog: Catalog, kind: type[T], *, reviewer: bool = 
 
 def _upload_problems(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
     """Yield a problem for each file by digest: uploads belong to works and contracts."""
-    for position, each in enumerate(listed_items(body, part)[:_MAX_CHECKED]):
+    for position, each in enumerate(first_list_items(body, part)[:_MAX_CHECKED]):
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"
             yield Problem(path=f"/{part}/{position}/sha256", code="artifact_not_inline", message=message)
@@ -86,10 +86,10 @@ def _request_problems(body: Mapping[str, Any]) -> Iterator[Problem]:
         message = "Field required: criteria, or science, by which the output is judged"
         yield Problem(path=CRITERIA, code="missing", message=message)
     yield from _upload_problems(body, "data")
-    listed = listed_items(body, "data")[:_MAX_CHECKED]
+    listed = first_list_items(body, "data")[:_MAX_CHECKED]
     named = [isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in listed]
     files = [each if is_named else None for each, is_named in zip(listed, named, strict=True)]
-    yield from data_problems(files, "/data", uploaded=False)
+    yield from check_data_files(files, "/data", needs_upload=False)
     science = body.get("science")
     if isinstance(science, Mapping) and science.get("data"):
         message = "There are no uploads here: leave science.data out, and send the files inline in data, beside science"

@@ -12,8 +12,8 @@ from aex_models.domains import Domain
 from aex_models.examination import DataOwner, Examination
 from aex_models.science import DataFile, Science, ScienceResult
 from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
-from aex_outcomes.science.gate import conclude
-from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed, ReviewedFile, needs_review, output_text
+from aex_outcomes.science.gate import decide_science_result
+from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed, ReviewedFile, needs_review, render_output_text
 from aex_runtime.telemetry import mark_failed, step
 from aex_runtime.tracing.spans import span_ids
 from aex_verification.deps import Deps
@@ -49,7 +49,7 @@ async def examine_candidate(deps: Deps, request: ExaminationInput) -> ScienceRes
     """Return the science gate's result. Raises `ExaminationLost` where the platform fails."""
     examination = await run_examination(deps, request)
     reviewed = await _review(deps, request, examination)
-    return conclude(request.science, examination, reviewed)
+    return decide_science_result(request.science, examination, reviewed)
 
 
 async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
@@ -83,7 +83,7 @@ async def _review(deps: Deps, request: ExaminationInput, examination: Examinatio
         domain=_domain(deps, request),
         claims=request.claims,
         reasoning=request.reasoning,
-        output_text=await asyncio.to_thread(output_text, request.output),  # it may make megabytes of JSON
+        output_text=await asyncio.to_thread(render_output_text, request.output),  # it may make megabytes of JSON
         examination=examination,
         files=tuple(files),
     )

@@ -12,7 +12,7 @@ import structlog
 from aex_models.backoff import Backoff
 from aex_models.science import Reviewer, ReviewFailure, ScientificReview
 from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed
-from aex_outcomes.science.peer_review_prompt import Prompt, render
+from aex_outcomes.science.peer_review_prompt import Prompt, render_review_prompt
 from aex_runtime.ids import Ids
 
 _log = structlog.get_logger(__name__)
@@ -93,7 +93,7 @@ class ModelReviewer:
 
     async def review(self, brief: ReviewBrief) -> Reviewed:
         """Return the model's review, or the reason why there is none."""
-        prompt = render(brief, self._ids.salt()[:32], self._bounds.max_input_chars)
+        prompt = render_review_prompt(brief, self._ids.salt()[:32], self._bounds.max_input_chars)
         reviewer = Reviewer(model=self._model, prompt_version=prompt.version)
         try:
             async with self._slots:

@@ -2,7 +2,7 @@ import pytest
 
 from aex_models.domains import Domain
 from aex_outcomes import DomainRegistry
-from aex_outcomes.science.domains.quantities import find_quantity, quantities
+from aex_outcomes.science.domains.quantities import find_claimed_quantity, index_quantities_by_name
 
 REGISTRY = DomainRegistry.load()
 Range = tuple[float | None, float | None, str]
@@ -56,6 +56,6 @@ def test_dms_has_typical_fitness_columns_checks_and_recipes() -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_every_recipe_of_a_domain_is_held_to_one_of_its_ranges(name: str) -> None:
     one = domain(name)
-    known = quantities(one)
-    assert all(find_quantity(each.name, one, known) for each in one.statistics)
-    assert all(find_quantity(f"mean_{column}", one, known) for column in one.common_columns)
+    known = index_quantities_by_name(one)
+    assert all(find_claimed_quantity(each.name, one, known) for each in one.statistics)
+    assert all(find_claimed_quantity(f"mean_{column}", one, known) for column in one.common_columns)

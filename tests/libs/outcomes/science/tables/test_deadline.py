@@ -19,16 +19,16 @@ def burn(cpu_seconds: float) -> None:
 def test_deadline_counts_processor_time_while_it_runs() -> None:
     deadline = Deadline(0.04)
     burn(0.05)
-    deadline.check()
-    with deadline.running(), deadline.running():
+    deadline.raise_if_over()
+    with deadline.count_time(), deadline.count_time():
         time.sleep(0.05)
         burn(0.025)
-        deadline.check()
-    with deadline.running():
+        deadline.raise_if_over()
+    with deadline.count_time():
         burn(0.025)
         assert deadline.is_over
     with pytest.raises(DataError, match="longer than it may"):
-        deadline.check()
+        deadline.raise_if_over()
 
 
 def test_agents_files_that_take_all_of_their_time_leave_the_consumers_all_of_its_own(tmp_path: Path) -> None:

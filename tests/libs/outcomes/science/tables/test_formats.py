@@ -10,7 +10,7 @@ import pytest
 
 from aex_models.examination import DataOwner
 from aex_outcomes.science.recompute import recompute
-from aex_outcomes.science.source_files import DataFormat, SourceFile, foreign_charset, format_of
+from aex_outcomes.science.source_files import DataFormat, SourceFile, find_unsupported_charset, resolve_data_format
 from tests.libs.outcomes.science.raw_data import code, parquet, recomputed, spec, value, written
 
 
@@ -210,7 +210,7 @@ def test_a_column_may_be_called_anything(name: str) -> None:
 )
 def test_format_follows_media_type_then_ending(name: str, media_type: str, form: DataFormat | None) -> None:
     file = SourceFile(name, media_type, "", DataOwner.AGENT)
-    assert (format_of(file), foreign_charset(file)) == (form, None)
+    assert (resolve_data_format(file), find_unsupported_charset(file)) == (form, None)
 
 
 @pytest.mark.parametrize("charset", ["latin-1", "UTF-16", '"iso-8859-1"'])
@@ -219,4 +219,7 @@ def test_texts_in_another_character_set_are_refused_by_their_media_type(tmp_path
     [problem] = [each for each in recompute([read], [spec()]).problems if each.name == "it"]
     assert problem.code == "not_utf8"
     assert f'says charset "{charset.lower().strip(chr(34))}": save the file as UTF-8' in problem.message
-    assert foreign_charset(SourceFile("a", f"application/x-parquet; charset={charset}", "", DataOwner.AGENT)) is None
+    assert (
+        find_unsupported_charset(SourceFile("a", f"application/x-parquet; charset={charset}", "", DataOwner.AGENT))
+        is None
+    )

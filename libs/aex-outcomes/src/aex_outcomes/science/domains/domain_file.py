@@ -1,4 +1,4 @@
-"""Domains read from strict YAML: duplicate keys and references, which PyYAML accepts, are refused."""
+"""Reading of a domain from a YAML file. Duplicate keys and YAML references are refused."""
 
 import json
 import re
@@ -15,16 +15,19 @@ from aex_models.validation_messages import message_of
 from aex_outcomes.science.domains.soundness import InvalidDomain, check_domain
 
 MAX_BYTES = 1_000_000
-"""Bytes of one file; the packaged ones have two thousand."""
+"""Maximum bytes of one file; the packaged files have about two thousand."""
 
 
 class _InvalidYaml(ValueError):
-    """Unreadable YAML; the message says where, and what to do."""
+    """Unreadable YAML; the message names the line and the fix."""
 
 
-def read_domain(file: Path | Traversable, source: str | None = None) -> Domain:
-    """Read and check the domain of a file, which errors name by `source`. Raises `InvalidDomain`."""
-    source = source or str(file)
+def read_domain_file(file: Path | Traversable, error_label: str | None = None) -> Domain:
+    """Read and check the domain in a YAML file. Raises `InvalidDomain` for a file with any problem.
+
+    `error_label`: name of the file in error messages, by default its path.
+    """
+    source = error_label or str(file)
     try:
         with file.open("rb") as opened:
             content = opened.read(MAX_BYTES + 1)
@@ -68,7 +71,7 @@ def _parse_yaml(text: str) -> Any:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Loader that refuses duplicate keys, keys that are no text, and references."""
+    """YAML loader that refuses duplicate keys, keys that are no text, and references."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -97,4 +100,4 @@ _StrictLoader.add_implicit_resolver(
     re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$"),
     list("-+.0123456789"),
 )
-"""YAML 1.2 reads 1e3 as a number; PyYAML follows 1.1, where it is a text."""
+"""Reads 1e3 as a number, as YAML 1.2 does; PyYAML follows YAML 1.1, in which it is a text."""

@@ -1,4 +1,4 @@
-"""Guess of the domain of a text and columns by keywords."""
+"""Guess of a work's scientific domain by keywords in its text and in the names of its data's columns."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,13 @@ _Phrase = tuple[str, ...]
 
 
 def infer_domain(text: str, columns: Sequence[str] = (), registry: DomainRegistry | None = None) -> DomainGuess:
-    """Return the domain with the most matching words of text and columns; None on a tie, or without any.
+    """Guess the domain of a text and of column names; the guess is None on a tie and without a match.
 
-    A domain scores a point for each of its keywords and names in the text, however often it occurs. It scores one for
-    each keyword or name of its score column among the columns. They match as complete, normalised words and phrases,
-    which blanks, hyphens, slashes and underscores separate. Phrases extend across the end of a line, but not of a
-    sentence or a paragraph. Takes time linear in the input. `registry`: by default the packaged one.
+    The domain with the most points wins. A domain gets one point for each of its keywords and names that occurs in the
+    text, however often. It gets one more for each of its keywords, names and common columns among `columns`.
+    Words match as complete, normalised words; blanks, hyphens, slashes and underscores separate them. A phrase may
+    continue on the next line, but not in the next sentence or paragraph. Takes time linear in the input.
+    `registry`: by default the packaged domains.
     """
     domains = (registry or DomainRegistry.load()).domains
     in_text = {each.name: _phrases(*each.keywords, each.name, *each.aliases) for each in domains}
@@ -30,7 +31,7 @@ def infer_domain(text: str, columns: Sequence[str] = (), registry: DomainRegistr
 
 
 def _matches(phrases_by_domain: Mapping[str, set[_Phrase]], clauses: Iterable[Sequence[str]]) -> Counter[str]:
-    """Return the number of phrases of each domain that occur in any of the clauses."""
+    """Return for each domain how many of its phrases occur in any clause."""
     by_first: dict[str, list[tuple[str, _Phrase]]] = {}  # by the first word, so that a text is read once
     for domain, phrases in phrases_by_domain.items():
         for phrase in phrases:
@@ -45,7 +46,7 @@ def _matches(phrases_by_domain: Mapping[str, set[_Phrase]], clauses: Iterable[Se
 
 
 def _join_lines(text: str) -> str:
-    """Join the lines of each paragraph."""
+    """Join the lines of each paragraph into one line; a blank line separates paragraphs."""
     paragraphs: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.strip():

@@ -1,10 +1,10 @@
-"""Quantity of a claimed value: one that a domain has a range for, or a statistic of one.
+"""Parsing of a claim's name into a quantity of the domain and a statistic of it.
 
-A name is cut into words at `_`, `-`, `.` (not within a number) and where a capital follows a small letter. Case and
-separators do not count: `pValue`, `p-value` and `P_VALUE` are one. Around the quantity only words of statistics may
-stand, up to four on either side: `mean_fitness`, `fitness_mean`, `fitness_p95`, `quantile_0.9_fitness`,
-`max_abs_log2_fold_change`. With any other word (`mean_fitness_treated`, `fitness_threshold`, `sum_fitness`) the name
-denotes something else, without a range.
+A quantity is a kind of value that the domain has a range for, such as `fitness`. A name is cut into words at `_`, `-`,
+`.` (not within a number) and where a capital follows a small letter. Case and separators do not count: `pValue`,
+`p-value` and `P_VALUE` are equal. Beside the quantity a name may have up to four words of statistics on either side:
+`mean_fitness`, `fitness_p95`, `quantile_0.9_fitness`, `max_abs_log2_fold_change`. A name with any other word
+(`mean_fitness_treated`, `fitness_threshold`, `sum_fitness`) names no quantity, and no range applies.
 """
 
 import re
@@ -26,61 +26,68 @@ _QUANTILE = frozenset({"quantile", "percentile", "quartile", "decile"})
 _ONE_QUANTILE = re.compile(r"(?:q|p|pct)\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:st|nd|rd|th)?")
 _FILLERS = frozenset({"of", "n"})
-"""Words without a meaning of their own: `n_fitness` is ambiguous; `n_unique_fitness` is a count."""
+"""Words that name no statistic alone: `n_fitness` is ambiguous, whereas `n_unique_fitness` is a count."""
 _WORDS = _LOCATION | _DEVIATION | _VARIANCE | _EXTENT | _COUNT | _ABSOLUTE | _QUANTILE | _FILLERS
 _MAX_AROUND = 4
 _LONGEST_NAME = 300
 
 
 class QuantityKind(StrEnum):
-    """Relation of a claim to its quantity."""
+    """Kind of number that a claim states about its quantity, which decides the bounds that apply."""
 
     VALUE = "value"
-    """A value, or a statistic within the values' range."""
+    """A value, or a statistic that lies in the range of the values, such as a mean or a quantile."""
     ABSOLUTE = "absolute value"
     DEVIATION = "standard deviation"
     VARIANCE = "variance"
     EXTENT = "extent"
-    """Distance between values."""
+    """Distance between values, such as an interquartile range."""
     COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
 class QuantityClaim:
-    """Quantity of a claim, with its range and the kind of statistic."""
+    """Meaning of a claim's name: the quantity, the range of its values, and the kind of statistic."""
 
     quantity: str
     range: ValueRange
     kind: QuantityKind
 
 
-def key_of(name: str) -> str:
-    """Return the key that all spellings of a quantity's name share."""
+def normalize_quantity_name(name: str) -> str:
+    """Return the name in one spelling: words in lower case (NFKC), without separators."""
     return "".join(_split_name(name))
 
 
-def quantities(domain: Domain) -> dict[str, str]:
-    """Return the quantity by the key of each of its names."""
-    named = {key_of(alias): name for name, each in domain.value_ranges.items() for alias in each.aliases}
-    return named | {key_of(name): name for name in domain.value_ranges}
+def index_quantities_by_name(domain: Domain) -> dict[str, str]:
+    """Return the quantity of each name and alias in the domain; keys are normalised names."""
+    named = {
+        normalize_quantity_name(alias): name for name, each in domain.value_ranges.items() for alias in each.aliases
+    }
+    return named | {normalize_quantity_name(name): name for name in domain.value_ranges}
 
 
-def find_quantity(claim: str, domain: Domain, known: Mapping[str, str]) -> QuantityClaim | None:
-    """Return the quantity of the claim; None without a range for it. `known`: the domain's `quantities`.
+def find_claimed_quantity(claim_name: str, domain: Domain, quantity_by_name: Mapping[str, str]) -> QuantityClaim | None:
+    """Return the quantity and statistic that a claim's name denotes; None if the domain has no such.
 
-    The quantity with the longest name has precedence.
+    `quantity_by_name`: result of `index_quantities_by_name`. Of several quantities the longest name wins.
     """
-    for name, around in possible_quantities(claim):
-        quantity = known.get(name)
+    for name, around in split_claim_name(claim_name):
+        quantity = quantity_by_name.get(name)
         kind = _kind(around) if quantity is not None else None
         if quantity is not None and kind is not None:
             return QuantityClaim(quantity, domain.value_ranges[quantity], kind)
     return None
 
 
-def possible_quantities(claim: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the key of each possible quantity, the longest first, and the words of statistics around it."""
-    words = _split_name(claim) if len(claim) <= _LONGEST_NAME else []
+def split_claim_name(claim_name: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each way to split a claim's name into a quantity's name and the words of statistics around it.
+
+    `mean_fitness` gives `meanfitness` with no words, then `fitness` with `mean`. Quantities with more words come first.
+    Their names are normalised as by `normalize_quantity_name`; none needs to exist. A name of more than 300 characters
+    yields nothing.
+    """
+    words = _split_name(claim_name) if len(claim_name) <= _LONGEST_NAME else []
     first, last = _leading_statistics(words), _leading_statistics(words[::-1])
     cuts = [(front, back) for front in range(first + 1) for back in range(last + 1) if front + back < len(words)]
     for front, back in sorted(cuts, key=sum):
@@ -93,7 +100,7 @@ def _split_name(name: str) -> list[str]:
 
 
 def _leading_statistics(words: list[str]) -> int:
-    """Return the number of words of statistics at the beginning."""
+    """Return how many of the first words name a statistic or a number, at most four."""
     for position, word in enumerate(words[:_MAX_AROUND]):
         if word not in _WORDS and not _ONE_QUANTILE.fullmatch(word) and not _NUMBER.fullmatch(word):
             return position
@@ -101,7 +108,10 @@ def _leading_statistics(words: list[str]) -> int:
 
 
 def _kind(around: frozenset[str]) -> QuantityKind | None:
-    """Return the kind that these words make of the quantity; None for no statistic."""
+    """Return the kind of statistic that the words beside a quantity name; None if it is ambiguous.
+
+    Without words it is a plain value.
+    """
     if any(_NUMBER.fullmatch(word) for word in around) and not around & _QUANTILE:
         return None  # `fitness_2` may be anything
     if ("n" in around) != ("unique" in around):

@@ -1,4 +1,4 @@
-"""Registry of domains: data, one YAML file each, from the package and from a configured folder."""
+"""Registry of scientific domains, read from YAML files of the package and of a configured folder."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class DomainRegistry:
-    """Domains by name and alias. Names are exact: `bioinformatics/dms` is no domain."""
+    """Domains by name and alias. Look-ups compare exact names: `bioinformatics/dms` finds nothing."""
 
     domains: tuple[Domain, ...] = field(default_factory=lambda: DomainRegistry.load().domains)
     """Sorted by name; by default those of the package."""
 
     @classmethod
     def from_domains(cls, domains: Iterable[Domain]) -> "DomainRegistry":
-        """Return the registry of these domains. Raises `InvalidDomain` for a shared name or an unsound domain."""
+        """Return a registry of these domains alone. Raises `InvalidDomain`, also for a shared name."""
         named = [(each.name, each) for each in domains]
         for source, each in named:
             check_domain(each, source)
@@ -32,10 +32,10 @@ class DomainRegistry:
 
     @classmethod
     def load(cls, folder: Path | None = None) -> "DomainRegistry":
-        """Return the packaged domains, and those of the folder's own `.yaml` and `.yml` files.
+        """Read the packaged domains, and those in the `.yaml` and `.yml` files directly in `folder`.
 
-        A folder's domain takes no name or alias of another, so that it cannot replace a packaged range. Raises
-        `InvalidDomain`, naming file and key path, also for a missing folder.
+        Raises `InvalidDomain`, which names file and key path, for an invalid file or a missing folder. A domain whose
+        name or alias is taken is invalid too, so that no folder can replace a packaged range.
         """
         found: list[tuple[str, Path | Traversable]] = [
             (f"the package's {each.name}", each)
@@ -48,9 +48,9 @@ class DomainRegistry:
             except OSError as error:
                 problem = f"the folder of domains cannot be read: {error.strerror or error}"
                 raise InvalidDomain([(str(folder), problem)]) from None
-        from aex_outcomes.science.domains.domain_file import read_domain  # noqa: PLC0415 imports PyYAML
+        from aex_outcomes.science.domains.domain_file import read_domain_file  # noqa: PLC0415 imports PyYAML
 
-        return cls._join([(source, read_domain(file, source)) for source, file in found])
+        return cls._join([(source, read_domain_file(file, source)) for source, file in found])
 
     @classmethod
     def _join(cls, named: Iterable[tuple[str, Domain]]) -> "DomainRegistry":
@@ -65,23 +65,26 @@ class DomainRegistry:
         domains = {id(domain): domain for _, domain in owners.values()}
         return cls(tuple(sorted(domains.values(), key=lambda each: each.name)))
 
-    def with_domain(self, domain: Domain, source: str) -> "DomainRegistry":
-        """Return a registry with one more domain, named `source` in errors. Raises `InvalidDomain`."""
-        check_domain(domain, source)
-        return self._join([*((each.name, each) for each in self.domains), (source, domain)])
+    def with_domain(self, domain: Domain, error_label: str) -> "DomainRegistry":
+        """Return a new registry with one more domain. Raises `InvalidDomain`, also for a taken name.
+
+        `error_label`: name of the domain's source in error messages.
+        """
+        check_domain(domain, error_label)
+        return self._join([*((each.name, each) for each in self.domains), (error_label, domain)])
 
     def get(self, name: str | None) -> Domain | None:
-        """Return the domain of this name or alias; None if there is none."""
+        """Return the domain of this name or alias; None for an unknown name and for None."""
         return self._by_name.get(name) if name is not None else None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the sorted names, without aliases."""
+        """Return the sorted names of the domains, without aliases."""
         return tuple(each.name for each in self.domains)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a digest that changes whenever a domain does, since verdicts may change with it."""
+        """Return a SHA-256 digest of all domains, which changes with any of them."""
         content = [each.model_dump(mode="json") for each in self.domains]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Problems of a domain beyond its shape: colliding names, and checks that cannot work or cannot fail."""
+"""Validation of a domain beyond its schema: colliding names, checks that cannot work or cannot fail."""
 
 from collections.abc import Iterator
 
@@ -6,30 +6,30 @@ from aex_models.domains import Domain, SanityCheck
 from aex_models.examination import CHECKS
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.science.domains.quantities import key_of
+from aex_outcomes.science.domains.quantities import normalize_quantity_name
 
 SCORE_COLUMN = "@score"
 """Placeholder for the score column in a sanity check's filters."""
 SANITY_PREFIX = "sanity."
-"""Prefix of a sanity check's name as a statistic."""
+"""Prefix that makes the name of a sanity check the name of its statistic."""
 _LONGEST_CHECK = 100 - len(SANITY_PREFIX)
 
 Problems = Iterator[tuple[str, str]]
 
 
 class InvalidDomain(InvalidConfig):
-    """A domain, or several that conflict; `problems` name file, key path and what is wrong there."""
+    """Error of an invalid domain or of conflicting domains; `problems` name file, key path and cause."""
 
 
-def check_domain(domain: Domain, source: str) -> None:
-    """Raise `InvalidDomain`, which names `source`, for a domain with problems."""
-    problems = [(f"{source}: {path}", problem) for path, problem in _problems_of(domain)]
+def check_domain(domain: Domain, error_label: str) -> None:
+    """Raise `InvalidDomain` if the domain has problems. `error_label` names its source in the messages."""
+    problems = [(f"{error_label}: {path}", problem) for path, problem in _problems_of(domain)]
     if problems:
         raise InvalidDomain(problems)
 
 
 def _problems_of(domain: Domain) -> Problems:
-    """Yield pairs of a dotted path and the problem there."""
+    """Yield pairs of a dotted key path and the problem of its value."""
     yield from _colliding_ranges(domain)
     yield from _repeated_names([each.name for each in domain.sanity_checks], "sanity_checks")
     yield from _repeated_names([each.name for each in domain.statistics], "statistics")
@@ -48,7 +48,7 @@ def _colliding_ranges(domain: Domain) -> Problems:
         path = f"value_ranges.{quantity}"
         aliases = ((alias, f"{path}.aliases.{index}") for index, alias in enumerate(each.aliases))
         for name, own_path in ((quantity, path), *aliases):
-            owner = owners.setdefault(key_of(name), quantity)
+            owner = owners.setdefault(normalize_quantity_name(name), quantity)
             if owner != quantity:
                 yield own_path, f"{name} is a name of {owner} already; a claim could be held to one of them alone"
 

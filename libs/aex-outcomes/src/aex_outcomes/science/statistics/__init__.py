@@ -1,1 +1,1 @@
-"""Statistics over a table: SQL to select and sum rows, exact arithmetic for the result."""
+"""Statistics of a table of raw data: SQL selects and sums rows, Python adds exact arithmetic."""

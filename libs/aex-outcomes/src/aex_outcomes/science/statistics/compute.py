@@ -1,27 +1,27 @@
 # ruff: noqa: S608 SQL is put together from words of this package; names and values are parameters
-"""Computation of a statistic by its specification."""
+"""Computation of one statistic of a table by its specification."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from aex_models.statistics import OF_TWO_COLUMNS, Statistic, StatisticSpec
-from aex_outcomes.science.reconcile import RoundingScale, column_scale, pair_scale
+from aex_outcomes.science.reconcile import RoundingScale, compute_pair_rounding_scale, compute_rounding_scale
 from aex_outcomes.science.statistics import moments
 from aex_outcomes.science.statistics.column_values import (
     ColumnValues,
-    count_by_kind,
-    refuse_unreadable,
-    row_condition,
-    select_values,
+    compile_row_condition,
+    count_cells_by_kind,
+    require_readable_cells,
+    select_values_into_table,
 )
 from aex_outcomes.science.statistics.moments import as_double, exact_mean, exact_sum
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT, DataTable
-from aex_outcomes.science.tables.file_checks import DataError, quote_name
+from aex_outcomes.science.tables.file_checks import DataError, quote_name_for_message
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedStatistic:
-    """A finite value, and the scale for comparing claims with it."""
+    """Finite value of a statistic, and the rounding limits for comparing claims with it."""
 
     value: float
     scale: RoundingScale
@@ -30,50 +30,51 @@ class ComputedStatistic:
 _ONE_COLUMN: dict[Statistic, Callable[[ColumnValues, float], float]] = {
     Statistic.MEAN: lambda x, _: as_double(exact_mean(x)),
     Statistic.SUM: lambda x, _: as_double(exact_sum(x)),
-    Statistic.STD: lambda x, _: moments.standard_deviation(x),
-    Statistic.VAR: lambda x, _: moments.variance(x),
+    Statistic.STD: lambda x, _: moments.sample_standard_deviation(x),
+    Statistic.VAR: lambda x, _: moments.sample_variance(x),
     Statistic.MIN: lambda x, _: float(x.least),
     Statistic.MAX: lambda x, _: float(x.greatest),
     Statistic.MEDIAN: lambda x, _: moments.quantile(x, 0.5),
     Statistic.QUANTILE: moments.quantile,
 }
 _TWO_COLUMNS: dict[Statistic, Callable[[ColumnValues, ColumnValues], float]] = {
-    Statistic.PEARSON: moments.correlation,
-    Statistic.R_SQUARED: lambda x, y: moments.correlation(x, y) ** 2,
-    Statistic.SPEARMAN: lambda x, y: moments.correlation(*moments.rank_columns(x, y)),
-    Statistic.SLOPE: moments.slope,
+    Statistic.PEARSON: moments.pearson_correlation,
+    Statistic.R_SQUARED: lambda x, y: moments.pearson_correlation(x, y) ** 2,
+    Statistic.SPEARMAN: lambda x, y: moments.pearson_correlation(*moments.rank_columns(x, y)),
+    Statistic.SLOPE: moments.regression_slope,
 }
 
 
 def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatistic:
-    """Compute the statistic of the selected rows. Raises `DataError` where there is no finite value."""
+    """Compute the statistic of the rows that its filters select. Raises `DataError` without a result."""
     if spec.stat in OF_TWO_COLUMNS:
-        x, y = select_values(table, spec.columns, spec.where)
+        x, y = select_values_into_table(table, spec.columns, spec.where)
         value = _TWO_COLUMNS[spec.stat](x, y)
         ratio = moments.largest_deviation(y) / moments.largest_deviation(x) if spec.stat is Statistic.SLOPE else None
-        return ComputedStatistic(value, pair_scale(ratio))
+        return ComputedStatistic(value, compute_pair_rounding_scale(ratio))
     if spec.stat in {Statistic.COUNT, Statistic.N_UNIQUE}:
         return ComputedStatistic(float(_count(table, spec)), RoundingScale())
-    (x,) = select_values(table, [spec.column or ""], spec.where)
+    (x,) = select_values_into_table(table, [spec.column or ""], spec.where)
     value = _ONE_COLUMN[spec.stat](x, spec.q if spec.q is not None else 0.5)
-    return ComputedStatistic(value, column_scale(spec.stat, x.largest, x.count))
+    return ComputedStatistic(value, compute_rounding_scale(spec.stat, x.max_abs, x.count))
 
 
 def _count(table: DataTable, spec: StatisticSpec) -> int:
-    """Return the number of rows, of cells, or of different numbers, of different texts if there is any.
+    """Count rows, or the present cells of a column, or for `n_unique` its different values.
 
-    In a column of numbers `nan` is refused, among texts it is a word.
+    Different values are compared as numbers, or as texts if the column has any text. In a column of numbers `nan` is
+    refused; in a column of texts it is a word.
     """
-    rows, name = row_condition(table, spec.where), spec.column
+    rows, name = compile_row_condition(table, spec.where), spec.column
     counted = "*"
     if name is not None:
         if spec.stat is Statistic.N_UNIQUE:
-            refuse_unreadable(table, name, rows)
-        kinds = count_by_kind(table, name, rows)
+            require_readable_cells(table, name, rows)
+        kinds = count_cells_by_kind(table, name, rows)
         if NOT_FINITE in kinds and TEXT not in kinds:
-            message = f"cells of the column {quote_name(name)}: {kinds[NOT_FINITE]}, are NaN or infinite"
+            message = f"cells of the column {quote_name_for_message(name)}: {kinds[NOT_FINITE]}, are NaN or infinite"
             raise DataError("not_finite", f"{message}; leave out what is not known")
         if spec.stat is Statistic.COUNT:
             return sum(count for kind, count in kinds.items() if kind != MISSING)
-        counted = f"DISTINCT {table.columns[name].text if TEXT in kinds else table.columns[name].number}"
-    return int(table.database.row(f"SELECT count({counted}) FROM cells WHERE {rows.sql}", rows.values)[0])
+        counted = f"DISTINCT {table.columns[name].text_sql if TEXT in kinds else table.columns[name].number_sql}"
+    return int(table.database.fetch_row(f"SELECT count({counted}) FROM cells WHERE {rows.sql}", rows.values)[0])

@@ -1,4 +1,4 @@
-"""Filters as SQL: rows that match, and rows whose cells make a filter undecidable."""
+"""Filters of a statistic as SQL conditions, for matching rows and for undecidable ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _LARGEST_INTEGER = 2**126
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An SQL expression and its parameters."""
+    """SQL condition on rows, with its parameters; `&` combines two by AND."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -33,31 +33,32 @@ class Condition:
 EVERY_ROW = Condition("true")
 
 
-def reads_numbers(each: Filter) -> bool:
-    """Return True for a filter that compares numbers, not texts or booleans."""
-    return all(map(is_number, _operands(each)))
+def is_numeric_filter(row_filter: Filter) -> bool:
+    """Return True if the filter compares with numbers, False if with texts or booleans."""
+    return all(map(is_number, _operands(row_filter)))
 
 
-def matching_rows(filters: Sequence[Filter], columns: Mapping[str, DataColumn]) -> Condition:
-    """Select rows in which every filter holds. A missing cell meets none."""
+def build_match_condition(filters: Sequence[Filter], columns: Mapping[str, DataColumn]) -> Condition:
+    """Return a condition for rows in which every filter holds; a missing cell meets no filter."""
     found = EVERY_ROW
     for each in filters:
         found = found & _matching(each, columns[each.column])
     return found
 
 
-def undecided_rows(
-    filters: Sequence[Filter], name: str, columns: Mapping[str, DataColumn], *, numbers: bool
+def build_undecidable_condition(
+    filters: Sequence[Filter], column_name: str, columns: Mapping[str, DataColumn], *, as_numbers: bool
 ) -> Condition:
-    """Select rows whose cell of this column is present and incomparable, as a number or else as a text.
+    """Return a condition for rows whose cell of the column is present, but cannot be compared.
 
-    Rows that another filter excludes are left out.
+    `as_numbers`: the filters compare numbers, so that a text is incomparable; else only a cell without text is. Rows
+    that another filter excludes are not selected.
     """
-    found = Condition(f"{columns[name].kind} {_undecidable_states(numbers)}")
+    found = Condition(f"{columns[column_name].kind_sql} {_undecidable_states(as_numbers)}")
     for each in filters:
-        if each.column != name or (numbers and not reads_numbers(each)):
+        if each.column != column_name or (as_numbers and not is_numeric_filter(each)):
             met, column = _matching(each, columns[each.column]), columns[each.column]
-            possible = f"({met.sql}) OR {column.kind} {_undecidable_states(reads_numbers(each))}"
+            possible = f"({met.sql}) OR {column.kind_sql} {_undecidable_states(is_numeric_filter(each))}"
             found = found & Condition(possible, met.values)
     return found
 
@@ -67,16 +68,16 @@ def _undecidable_states(numbers: bool) -> str:
 
 
 def _matching(each: Filter, column: DataColumn) -> Condition:
-    if reads_numbers(each):
-        cell = f"abs({column.number})" if each.abs else column.number
-        return Condition(f"{column.kind} = {NUMBER}") & _comparison(
+    if is_numeric_filter(each):
+        cell = f"abs({column.number_sql})" if each.abs else column.number_sql
+        return Condition(f"{column.kind_sql} = {NUMBER}") & _comparison(
             cell, each.op, [_to_column_number(value, column) for value in _operands(each)]
         )
     worded = [str(value).lower() if isinstance(value, bool) else value for value in _operands(each)]
     boolean = any(isinstance(value, bool) for value in _operands(each))
-    cell = f"coalesce({column.text}, '')"
+    cell = f"coalesce({column.text_sql}, '')"
     compared = _comparison(f"lower({cell})" if boolean else cell, each.op, worded)
-    return Condition(f"{column.kind} <> {MISSING}") & compared
+    return Condition(f"{column.kind_sql} <> {MISSING}") & compared
 
 
 def _comparison(cell: str, op: FilterOp, values: Sequence[Any]) -> Condition:
@@ -90,7 +91,7 @@ def _operands(each: Filter) -> Sequence[Any]:
 
 
 def _to_column_number(value: float, column: DataColumn) -> float | int:
-    """Return an integer for a column of integers: a double would round the column's own values."""
+    """Return the operand as an integer for a column of integers, which doubles would round."""
     if column.is_integer and float(value).is_integer() and abs(value) < _LARGEST_INTEGER:
         return int(value)
     return float(value)

@@ -1,13 +1,13 @@
 # ruff: noqa: S608 SQL is put together from words of this package; names and values are parameters
-"""Exact sums, variance, correlation, slope, quantiles and ranks.
+"""Exact sums and means, and accurate variance, correlation, slope, quantiles and ranks of columns.
 
-Sums: doubles are sorted into classes of eight binary orders of magnitude. Within a class each is a multiple of the same
-power of two, below 2^63 of it. The database sums those as integers of 128 bits, and Python adds the few classes as a
-fraction, so that nothing is rounded. Sums in doubles, compensated ones too, lose all of 1e16 + 1 − 1e16.
+Sums: doubles are grouped by exponent, eight binary orders of magnitude to a class. Within a class each double is an
+integer multiple of one power of two. The database sums these integers in 128 bits, and Python adds the classes as
+fractions, so that nothing is rounded. Sums in doubles, even compensated ones, lose the 1 of 1e16 + 1 − 1e16.
 
-Moments: compensated sums of products of deviations from the correctly rounded mean, in two passes. Deviations are
-scaled by a power of two so that no square overflows or vanishes. A correction removes the rounding error of the mean
-(Chan, Golub & LeVeque 1983).
+Variance, correlation and slope take two passes: the mean, then compensated sums of products of deviations from it.
+Deviations are scaled by a power of two, so that no square overflows or vanishes. A correction removes the rounding
+error of the mean (Chan, Golub & LeVeque 1983).
 """
 
 import math
@@ -18,17 +18,17 @@ from aex_outcomes.science.statistics.column_values import ColumnValues
 from aex_outcomes.science.tables.file_checks import DataError
 
 _CLASS_BITS, _KEPT_BITS = 8, 54
-"""54: a double has 53 bits, and the logarithm may be a class too high just below a boundary."""
+"""54 instead of a double's 53 bits, because rounding of the logarithm may choose the next higher class."""
 
 
 def exact_sum(values: ColumnValues) -> Fraction:
-    """Return Σx, exactly."""
+    """Return the sum of the values, without any rounding."""
     name, table = values.name, values.table
     if values.is_integer:
-        return Fraction(int(values.database.row(f"SELECT sum({name}) FROM {table}")[0]))
+        return Fraction(int(values.database.fetch_row(f"SELECT sum({name}) FROM {table}")[0]))
     half = _KEPT_BITS // 2
     power = f"pow(2.0::DOUBLE, {half} - {_CLASS_BITS // 2} * class)"  # applied twice: at once it may exceed 2^1023
-    found = values.database.rows(
+    found = values.database.fetch_rows(
         f"SELECT class, sum(CAST({name} * {power} * {power} AS BIGINT)) FROM (SELECT {name}, "
         f"CAST(floor(log2(abs({name})) / {_CLASS_BITS}) AS INTEGER) AS class FROM {table} WHERE {name} <> 0) GROUP BY 1"
     )
@@ -42,7 +42,7 @@ def exact_mean(values: ColumnValues) -> Fraction:
 
 
 def as_double(value: Fraction) -> float:
-    """Return the nearest double. Raises `DataError` on overflow."""
+    """Return the double nearest to the fraction. Raises `DataError` on overflow."""
     try:
         return float(value)
     except OverflowError:
@@ -54,25 +54,26 @@ def _too_large() -> DataError:
 
 
 _MAX_EXPONENT = 1000
-"""Largest exponent to scale by: 2^1000 is a double, 2^1074 would not be one."""
+"""Largest exponent of a scale factor: 2^1000 is a double, and 2^1074 is not."""
 
 
 _Deviations = tuple[str, tuple[float | int, ...], int]
-"""SQL of the deviations, divided by 2^exponent; its parameters; the exponent."""
+"""SQL for the deviations from the mean, divided by 2^exponent; the SQL's parameters; the exponent."""
 
 
-def variance(values: ColumnValues) -> float:
-    """Return the variance of a sample (n − 1). Raises `DataError` for fewer than two values."""
+def sample_variance(values: ColumnValues) -> float:
+    """Return the variance with the divisor n − 1. Raises `DataError` for fewer than two values."""
     scaled, exponent = _scaled_variance(values)
     return _unscale(scaled, 2 * exponent)
 
 
-def standard_deviation(values: ColumnValues) -> float:
+def sample_standard_deviation(values: ColumnValues) -> float:
+    """Return the standard deviation with the divisor n − 1. Raises `DataError` for fewer than two values."""
     scaled, exponent = _scaled_variance(values)
     return _unscale(math.sqrt(scaled), exponent)
 
 
-def correlation(x: ColumnValues, y: ColumnValues) -> float:
+def pearson_correlation(x: ColumnValues, y: ColumnValues) -> float:
     """Return Pearson's r. Raises `DataError` for a constant column and for fewer than two rows."""
     _require_two_rows(x)
     for each in (x, y):
@@ -82,7 +83,7 @@ def correlation(x: ColumnValues, y: ColumnValues) -> float:
     return max(-1.0, min(1.0, xy / math.sqrt(xx * yy)))
 
 
-def slope(x: ColumnValues, y: ColumnValues) -> float:
+def regression_slope(x: ColumnValues, y: ColumnValues) -> float:
     """Return the slope of the least-squares line of y over x.
 
     Raises `DataError` for a constant x and for fewer than two rows.
@@ -96,7 +97,7 @@ def slope(x: ColumnValues, y: ColumnValues) -> float:
 
 
 def largest_deviation(values: ColumnValues) -> Fraction:
-    """Return the largest |x - mean|, exactly."""
+    """Return the largest distance of a value from the mean, without rounding."""
     mean = exact_mean(values)
     return max(Fraction(values.greatest) - mean, mean - Fraction(values.least))
 
@@ -112,18 +113,18 @@ def _scaled_variance(values: ColumnValues) -> tuple[float, int]:
         return 0.0, 0
     deviation, parameters, exponent = _deviations(values)
     sql = f"SELECT fsum(d), fsum(d * d) FROM (SELECT {deviation} AS d FROM {values.table})"
-    total, squares = values.database.row(sql, parameters)
+    total, squares = values.database.fetch_row(sql, parameters)
     return max(0.0, squares - total * total / values.count) / (values.count - 1), exponent
 
 
 def _products(x: ColumnValues, x_deviations: _Deviations, y_deviations: _Deviations) -> tuple[float, float, float]:
-    """Return Σdx², Σdy² and Σdxdy, each scaled; both columns are in the table of `x`."""
+    """Return the sums of dx², dy² and dx·dy of the scaled deviations; both columns are in `x`'s table."""
     (dx, x_parameters, _), (dy, y_parameters, _) = x_deviations, y_deviations
     sql = (
         "SELECT fsum(dx), fsum(dy), fsum(dx * dx), fsum(dy * dy), fsum(dx * dy) "
         f"FROM (SELECT {dx} AS dx, {dy} AS dy FROM {x.table})"
     )
-    sx, sy, xx, yy, xy = x.database.row(sql, (*x_parameters, *y_parameters))
+    sx, sy, xx, yy, xy = x.database.fetch_row(sql, (*x_parameters, *y_parameters))
     n = x.count
     return xx - sx * sx / n, yy - sy * sy / n, xy - sx * sy / n
 
@@ -136,7 +137,7 @@ def _deviations(values: ColumnValues) -> _Deviations:
         scale = math.ldexp(1.0, -exponent)
         return f"(CAST({name} - ?::HUGEINT AS DOUBLE) * ?::DOUBLE)", (anchor, scale), exponent
     centre = as_double(mean)
-    exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, math.frexp(values.largest)[1]))
+    exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, math.frexp(values.max_abs)[1]))
     scale = math.ldexp(1.0, -exponent)
     return f"({name} * ?::DOUBLE - ?::DOUBLE)", (scale, centre * scale), exponent
 
@@ -149,21 +150,27 @@ def _unscale(value: float, exponent: int) -> float:
 
 
 def quantile(values: ColumnValues, q: float) -> float:
-    """Interpolate linearly between the nearest values, as numpy's default (Hyndman & Fan 1996, number 7)."""
+    """Return the q-quantile (q from 0 to 1), interpolated linearly as by numpy's default method.
+
+    It is number 7 of Hyndman & Fan 1996. Raises `DataError` on overflow.
+    """
     position = (values.count - 1) * q
     below = math.floor(position)
     sql = f"SELECT {values.name} FROM {values.table} ORDER BY 1 LIMIT 2 OFFSET {below}"
-    found = [Fraction(each) for (each,) in values.database.rows(sql)]
+    found = [Fraction(each) for (each,) in values.database.fetch_rows(sql)]
     return as_double(found[0] + (found[-1] - found[0]) * Fraction(position - below))
 
 
 def rank_columns(x: ColumnValues, y: ColumnValues) -> tuple[ColumnValues, ColumnValues]:
-    """Return the ranks of two columns, from 1; equal values share the average of theirs."""
-    x.database.rows("DROP TABLE IF EXISTS ranked")
-    x.database.rows(f"CREATE TABLE ranked AS SELECT {_rank_sql('x')} AS x, {_rank_sql('y')} AS y FROM {x.table}")
+    """Return the ranks of two columns, counted from 1; equal values get the average of their ranks.
+
+    Both columns are in the table of `x`. Creates or replaces the table `ranked`.
+    """
+    x.database.fetch_rows("DROP TABLE IF EXISTS ranked")
+    x.database.fetch_rows(f"CREATE TABLE ranked AS SELECT {_rank_sql('x')} AS x, {_rank_sql('y')} AS y FROM {x.table}")
     found = []
     for each in (x, y):
-        least, greatest = x.database.row(f"SELECT min({each.name}), max({each.name}) FROM ranked")
+        least, greatest = x.database.fetch_row(f"SELECT min({each.name}), max({each.name}) FROM ranked")
         found.append(replace(each, is_integer=False, least=least, greatest=greatest, table="ranked"))
     return found[0], found[1]
 

@@ -1,1 +1,1 @@
-"""Reading of hostile files of raw data into one table of a locked database."""
+"""Reading of untrusted files of raw data into a table of a locked in-memory database."""

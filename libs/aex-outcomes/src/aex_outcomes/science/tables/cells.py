@@ -1,10 +1,10 @@
 # ruff: noqa: S608 SQL is put together from words of this package; names and values are parameters
-"""Cells and the table of a database that holds them.
+"""Database table `cells`, which holds the raw data, and the SQL that fills it from text files.
 
-A cell of a text file is missing, a number, a number that is not finite, or a text. A number has ASCII digits: an
-optional sign, at most one decimal point, an optional exponent; blanks and tabs around it do not count.
-Thousands separators, decimal commas, underscores, hexadecimal and other digits make a text. The database's own cast
-accepts `1_000`, so that the pattern decides and the cast only converts.
+A cell of a text file is missing, a number, a number that is not finite, or a text. A number has ASCII digits
+with at most one decimal point, and may have a sign and an exponent. Blanks and tabs around it are ignored.
+Anything else is a text, also with thousands separators, decimal commas, underscores or hexadecimal digits. A regular
+expression decides this, because the database's own cast accepts `1_000`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,21 +14,24 @@ from aex_models.statistics import MISSING_WORDS
 from aex_outcomes.science.tables.database import LockedDatabase
 
 MISSING, NUMBER, NOT_FINITE, TEXT, UNREADABLE = 0, 1, 2, 3, 4
-"""Unreadable cells are present, but neither number nor text: lists, objects, bytes."""
+"""Kinds of cells. Unreadable cells are present, but neither number nor text: lists, objects, bytes."""
 NOT_FINITE_WORDS = ("nan", "+nan", "-nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 
 TEXT_MARK = '"'
-"""Prefix of a cell that is always a text, such as a JSON string of digits."""
+"""Prefix that makes a cell a text whatever follows, such as a JSON string of digits."""
 NESTED_MARK = "{"
-"""Replacement of a JSON array or object, used only beside marked texts."""
+"""Cell that stands for a JSON array or object; used only where texts have the prefix `TEXT_MARK`."""
 SEPARATOR = "\x1f"
-"""The ASCII unit separator: a table that contains it is refused."""
+"""ASCII unit separator, which joins cells; a file that contains it is refused."""
 _PATTERN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def kind_sql(cell: str, *, marked: bool = False) -> str:
-    """Return SQL for the kind of the trimmed text that the SQL `cell` yields."""
-    nested = f"WHEN {cell} = '{NESTED_MARK}' THEN {UNREADABLE} " if marked else ""
+def cell_kind_sql(cell: str, *, has_marks: bool = False) -> str:
+    """Return SQL for the kind of a cell (`MISSING`, `NUMBER`, …).
+
+    `cell`: SQL that yields the cell's trimmed text. `has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`.
+    """
+    nested = f"WHEN {cell} = '{NESTED_MARK}' THEN {UNREADABLE} " if has_marks else ""
     return (
         f"CASE {nested}WHEN {cell} IN {MISSING_WORDS} THEN {MISSING} "
         f"WHEN regexp_full_match({cell}, '{_PATTERN}') "
@@ -37,66 +40,70 @@ def kind_sql(cell: str, *, marked: bool = False) -> str:
     )
 
 
-def insert_sql(with_text: Sequence[bool], *, marked: bool) -> str:
-    """Return SQL that adds a batch of rows to `cells`; one parameter a column.
+def insert_cells_sql(with_text: Sequence[bool], *, has_marks: bool) -> str:
+    """Return SQL that adds a batch of rows of a text file to the table `cells`.
 
-    A parameter is a column's cells joined by `SEPARATOR`, because a list of a million texts costs ten times as much to
-    hand over. `with_text`: for each column, true to keep its texts beside its numbers. `marked`: true if texts have the
-    `TEXT_MARK`.
+    It takes one parameter per column: the column's cells joined by `SEPARATOR`: passing a list of a million texts takes
+    ten times as long. `with_text`: for each column, true to store its texts beside its numbers. `has_marks`: the cells
+    use `TEXT_MARK` and `NESTED_MARK`.
     """
     indexes = range(len(with_text))
     split = ", ".join(f"unnest(string_split(${index + 1}, chr({ord(SEPARATOR)}))) AS r{index}" for index in indexes)
     trimmed = ", ".join(f"trim(r{index}, ' ' || chr(9)) AS c{index}" for index in indexes)
-    kinds = ", ".join(f"c{index}, {kind_sql(f'c{index}', marked=marked)} AS k{index}" for index in indexes)
-    stored = ", ".join(_stored_sql(index, text, marked) for index, text in enumerate(with_text))
+    kinds = ", ".join(f"c{index}, {cell_kind_sql(f'c{index}', has_marks=has_marks)} AS k{index}" for index in indexes)
+    stored = ", ".join(_stored_sql(index, text, has_marks) for index, text in enumerate(with_text))
     return (
         f"INSERT INTO cells WITH split AS (SELECT {split}), trimmed AS MATERIALIZED (SELECT {trimmed} FROM split), "
         f"sorted AS (SELECT {kinds} FROM trimmed) SELECT {stored} FROM sorted"
     )
 
 
-def _stored_sql(index: int, with_text: bool, marked: bool) -> str:
+def _stored_sql(index: int, with_text: bool, has_marks: bool) -> str:
     number = f"CASE WHEN k{index} = {NUMBER} THEN TRY_CAST(c{index} AS DOUBLE) END"
     if not with_text:
         return f"k{index}, {number}, NULL"
     plain = f"CASE WHEN starts_with(c{index}, '{TEXT_MARK}') THEN substr(c{index}, 2) ELSE c{index} END"
-    text = plain if marked else f"c{index}"
+    text = plain if has_marks else f"c{index}"
     return f"k{index}, {number}, CASE WHEN k{index} NOT IN ({MISSING}, {UNREADABLE}) THEN {text} END"
 
 
 @dataclass(frozen=True, slots=True)
 class DataColumn:
-    """A column of the table. Its index names it in SQL; its own name never appears there."""
+    """Column of the file in the table `cells`.
+
+    SQL names it by its index, never by the name that its sender chose.
+    """
 
     index: int
     is_integer: bool = False
-    """True for integers of 128 bits, which a double would round."""
+    """True if its numbers are stored as integers of 128 bits, because doubles would round them."""
 
     @property
-    def kind(self) -> str:
+    def kind_sql(self) -> str:
+        """Return SQL for the kind of the cell (`MISSING`, `NUMBER`, …)."""
         return f"k{self.index}"
 
     @property
-    def number(self) -> str:
-        """Return SQL for the number, null in other cells."""
+    def number_sql(self) -> str:
+        """Return SQL for the number in the cell, null in a cell of another kind."""
         return f"n{self.index}"
 
     @property
-    def text(self) -> str:
-        """Return SQL for the text, null if missing or not requested."""
+    def text_sql(self) -> str:
+        """Return SQL for the text of the cell, null if it is missing or texts of this column are not stored."""
         return f"t{self.index}"
 
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """Rows of one file, in order, in the table `cells` of its database, with the requested columns."""
+    """Requested columns of one file, loaded in order of its rows into the table `cells` of a database."""
 
     database: LockedDatabase
     columns: Mapping[str, DataColumn]
 
 
-def create_sql(is_integer: list[bool]) -> str:
-    """Return SQL for the empty table, with a flag for each column of integers."""
+def create_cells_table_sql(is_integer: list[bool]) -> str:
+    """Return SQL that creates the table `cells`. `is_integer`: for each column, true to store integers."""
     columns = (
         f"k{index} UTINYINT, n{index} {'HUGEINT' if each else 'DOUBLE'}, t{index} VARCHAR"
         for index, each in enumerate(is_integer)

@@ -1,4 +1,4 @@
-"""Database in memory that can open one file and nothing else, with a limit of processor time."""
+"""In-memory database that may open one given file and nothing else, with a limit of processor time."""
 
 import resource
 import threading
@@ -12,24 +12,24 @@ import duckdb
 
 from aex_outcomes.confinement.lockdown import measure_address_space
 from aex_outcomes.science.confined import DataLimits
-from aex_outcomes.science.tables.file_checks import DataError, memory_error
+from aex_outcomes.science.tables.file_checks import DataError, out_of_memory_error
 
 _POLL_SECONDS = 0.1
 _MIN_MB = 16
 _MEMORY_SHARE = 0.6
-"""Share of the process's remaining memory; the rest is for data handed to the database."""
+"""Share of the process's remaining memory for the database; the rest is for data passed to it."""
 
 
 class Deadline:
-    """Processor time for the files of one owner, which counts only while one of them is read."""
+    """Limit of processor time for all files of one owner; only time in `count_time` blocks counts."""
 
     def __init__(self, cpu_seconds: float) -> None:
         self._left = cpu_seconds
         self._since: float | None = None
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time within the block. Blocks may be nested."""
+    def count_time(self) -> Iterator[None]:
+        """Count the processor time that passes within the block. Blocks may be nested."""
         if self._since is not None:
             yield
             return
@@ -45,38 +45,44 @@ class Deadline:
         since = self._since
         return self._left <= (0 if since is None else time.process_time() - since)
 
-    def check(self) -> None:
-        """Raise `DataError` when no time is left."""
+    def raise_if_over(self) -> None:
+        """Raise `DataError` with the code `timed_out` if no time is left."""
         if self.is_over:
             raise DataError("timed_out", "reading the data took longer than it may; give fewer rows or columns")
 
 
 class LockedDatabase:
-    """Locked connection. SQL comes only from this package; names and values are parameters."""
+    """Connection to a locked database. SQL comes only from this package; names and values are parameters."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> None:
         self._connection = connection
         self._deadline = deadline
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement. Raises `DataError` for time and memory, `duckdb.Error` for the rest."""
-        self._deadline.check()
+    def fetch_rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows.
+
+        Raises `DataError` if time or memory runs out, and `duckdb.Error` for any other failure.
+        """
+        self._deadline.raise_if_over()
         try:
             return self._connection.execute(sql, list(values)).fetchall()
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise memory_error() from None
+            raise out_of_memory_error() from None
         except duckdb.InterruptException:
-            self._deadline.check()
+            self._deadline.raise_if_over()
             raise
 
-    def row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """Return the one row of an aggregate."""
-        return self.rows(sql, values)[0]
+    def fetch_row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """Run a statement, such as an aggregate, and return its first row; fails without a row."""
+        return self.fetch_rows(sql, values)[0]
 
 
 @contextmanager
-def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterator[LockedDatabase]:
-    """Open a database that may read this one file: no network, no extension, no disk, one thread."""
+def open_locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterator[LockedDatabase]:
+    """Open an in-memory database for the block; it may read the file at `path`, and nothing else.
+
+    It has one thread, and loads no extensions. A statement is interrupted when `deadline` is over.
+    """
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
         "memory_limit": f"{_affordable_mb(limits.memory_mb)}MB",
@@ -97,9 +103,9 @@ def locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterat
 
 @cache
 def _affordable_mb(limit_mb: int) -> int:
-    """Return the database's limit, so low that it reports an error before the process is refused memory.
+    """Return a memory limit in MB by which the database fails before the process runs out of memory.
 
-    Cached from the first examination: memory that it frees stays in the address space and serves the next one.
+    It is cached, because memory that the first examination frees stays in the address space and is used again.
     """
     bound, _ = resource.getrlimit(resource.RLIMIT_AS)
     used = measure_address_space()
@@ -110,7 +116,7 @@ def _affordable_mb(limit_mb: int) -> int:
 
 @contextmanager
 def _interrupt_when_over(connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> Iterator[None]:
-    """Interrupt the connection when the time is over: a single statement can use all of it."""
+    """Interrupt the connection's statement once the deadline is over; a thread checks during the block."""
     done = threading.Event()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""Errors of raw data, and checks of a file's size and first bytes before it is parsed."""
+"""Errors of raw data, names in messages, and checks of a file before it is parsed."""
 
 import codecs
 import stat
@@ -33,11 +33,11 @@ WRONG_FORMAT_CODES = {
     DataFormat.JSON_LINES: "not_jsonl",
     DataFormat.PARQUET: "not_parquet",
 }
-"""Error codes of files whose content has another format than declared."""
+"""Error code for a file whose content is not of the declared format."""
 
 
 class DataError(Exception):
-    """An unusable file, or a statistic that cannot be computed."""
+    """Error of an unusable file, or of a statistic that cannot be computed; `code` is sent to callers."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -45,26 +45,29 @@ class DataError(Exception):
         self.message = message
 
 
-def memory_error() -> DataError:
+def out_of_memory_error() -> DataError:
     message = "reading the data took more memory than there is for it; give fewer rows or columns"
     return DataError("out_of_memory", message)
 
 
-def quote_name(name: str) -> str:
-    """Quote a name chosen by a sender: short and on one line."""
+def quote_name_for_message(name: str) -> str:
+    """Put a sender's name in quotes for a message, cut at 60 characters, with `?` for unprintable ones."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in name[: _CHARACTERS + 1])
     return f'"{printable[:_CHARACTERS]}…"' if len(printable) > _CHARACTERS else f'"{printable}"'
 
 
-def quote_names(names: Iterable[str]) -> str:
-    """Quote the first twenty names, and count the others."""
+def quote_names_for_message(names: Iterable[str]) -> str:
+    """Return the first twenty names in quotes for a message, and the number of further ones."""
     every = list(names)
     more = f" and {len(every) - _NAMES} more" if len(every) > _NAMES else ""
-    return ", ".join(map(quote_name, every[:_NAMES])) + more
+    return ", ".join(map(quote_name_for_message, every[:_NAMES])) + more
 
 
-def check_file(file: SourceFile, limits: DataLimits) -> str:
-    """Return the real path of the file. Raises `DataError` for a missing, empty or too large one."""
+def resolve_checked_path(file: SourceFile, limits: DataLimits) -> str:
+    """Return the file's path with symbolic links resolved.
+
+    Raises `DataError` for a file that is missing, empty, too large or no plain file.
+    """
     path = Path(file.path).resolve()
     try:
         found = path.stat()
@@ -79,8 +82,11 @@ def check_file(file: SourceFile, limits: DataLimits) -> str:
     return str(path)
 
 
-def check_is_text(path: str, form: DataFormat) -> None:
-    """Raise `DataError` for content that is known not to be text in UTF-8."""
+def refuse_known_binary(path: str, form: DataFormat) -> None:
+    """Raise `DataError` if the file begins as a known binary format, or as UTF-16 or UTF-32.
+
+    `form`: the declared format, for the message.
+    """
     with Path(path).open("rb") as opened:
         head = opened.read(max(len(magic) for magic, _ in _MAGIC_NUMBERS))
     for magic, description in _MAGIC_NUMBERS:

@@ -1,4 +1,4 @@
-"""Parquet: its metadata are checked before its content is read."""
+"""Reading of Parquet files; their metadata are checked before their content is read."""
 
 # ruff: noqa: S608 SQL is put together from this package's own words; names and values go as parameters
 
@@ -11,7 +11,7 @@ from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, NUMBER, TEXT, UNREADABLE
 from aex_outcomes.science.tables.database import LockedDatabase
 from aex_outcomes.science.tables.file_checks import DataError
-from aex_outcomes.science.tables.text_rows import check_names
+from aex_outcomes.science.tables.text_rows import check_column_names
 
 INTEGER_TYPES = frozenset(
     ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
@@ -21,27 +21,32 @@ _AS_TEXT = ("BOOLEAN", "DATE", "TIME", "UUID")
 _READ = "read_parquet(?, hive_partitioning = false, union_by_name = false, filename = false)"
 
 
-def read_schema(database: LockedDatabase, path: str, limits: DataLimits) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns' names and types. Raises `DataError`, also for too many rows by its metadata."""
+def read_parquet_schema(
+    database: LockedDatabase, path: str, limits: DataLimits
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names and the SQL types of the columns.
+
+    Raises `DataError` for an unreadable file, and for too many rows or columns by its metadata.
+    """
     try:
-        (rows,) = database.row("SELECT num_rows FROM parquet_file_metadata(?)", [path])
+        (rows,) = database.fetch_row("SELECT num_rows FROM parquet_file_metadata(?)", [path])
         if rows > limits.max_rows:
             raise DataError("too_many_rows", f"{rows} rows, more than {limits.max_rows}: give fewer")
         names = _top_names(database, path)
-        types = [each[1] for each in database.rows(f"DESCRIBE SELECT * FROM {_READ}", [path])]
+        types = [each[1] for each in database.fetch_rows(f"DESCRIBE SELECT * FROM {_READ}", [path])]
     except duckdb.Error as error:
-        raise unreadable_file_error(error) from None
+        raise as_unreadable_parquet_error(error) from None
     if not names or len(types) != len(names):
         raise DataError("not_parquet", "its columns cannot be determined: write it again")
     if len(names) > limits.max_columns:
         raise DataError("too_many_columns", f"{len(names)} columns, more than {limits.max_columns}: leave some out")
-    check_names(names, limits)
+    check_column_names(names, limits)
     return names, tuple(types)
 
 
 def _top_names(database: LockedDatabase, path: str) -> tuple[str, ...]:
-    """Return the names as the file has them: reading renames duplicates."""
-    listed = database.rows("SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", [path])
+    """Return the names of the top-level columns by the metadata: reading would rename duplicates."""
+    listed = database.fetch_rows("SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)", [path])
     names: list[str] = []
     inside = [1]
     for name, children in listed:
@@ -55,24 +60,33 @@ def _top_names(database: LockedDatabase, path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def unreadable_file_error(error: duckdb.Error) -> DataError:
-    """Return the error of an unreadable file; the library's own message may quote the file."""
+def as_unreadable_parquet_error(error: duckdb.Error) -> DataError:
+    """Return the error of a file that DuckDB cannot read, without its message, which may quote the file."""
     if "ncrypt" in str(error):
         return DataError("not_parquet", "it is encrypted: give it in the clear")
     return DataError("not_parquet", "it cannot be read as Parquet: write it again, or give CSV")
 
 
-def insert_sql(kinds: Sequence[str], indexes: Sequence[int], with_text: Sequence[bool], limit: int) -> str:
-    """Return SQL that inserts these columns (indexes in the file) and at limit `limit` rows into `cells`."""
-    names = ", ".join(f"c{index}" for index in range(len(kinds)))
+def insert_parquet_cells_sql(
+    types: Sequence[str], indexes: Sequence[int], with_text: Sequence[bool], max_rows: int
+) -> str:
+    """Return SQL that copies columns of a Parquet file to the table `cells`, at most `max_rows` rows.
+
+    The file's path is its parameter. `types`: SQL types of all columns of the file. `indexes`: the columns to copy.
+    `with_text`: for each of these, true to store its texts beside its numbers.
+    """
+    names = ", ".join(f"c{index}" for index in range(len(types)))
     selection = ", ".join(
-        _stored_sql(f"c{index}", kinds[index], text) for index, text in zip(indexes, with_text, strict=True)
+        _stored_sql(f"c{index}", types[index], text) for index, text in zip(indexes, with_text, strict=True)
     )
-    return f"INSERT INTO cells SELECT {selection} FROM (SELECT * FROM {_READ}) AS file({names}) LIMIT {limit}"
+    return f"INSERT INTO cells SELECT {selection} FROM (SELECT * FROM {_READ}) AS file({names}) LIMIT {max_rows}"
 
 
 def _stored_sql(cell: str, kind: str, with_text: bool) -> str:
-    """Return kind, number and text of a column. Nested and binary values are neither number nor text."""
+    """Return SQL for the kind, the number and the text of a cell whose column has the SQL type `kind`.
+
+    Nested and binary values have neither number nor text.
+    """
     missing = f"WHEN {cell} IS NULL THEN {MISSING}"
     if kind.endswith("]"):  # a list, also of DECIMAL(9,2)[] and ENUM(...)[]
         return f"CASE {missing} ELSE {UNREADABLE} END, NULL, NULL"
