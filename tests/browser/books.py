@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from aex_models.contract import ContractStatus, Terms
-from aex_models.cost import billing_impact, cost
+from aex_models.cost import cost, to_billing_impact
 from aex_models.results import Verdict
 from tests.libs.models.results import a_criterion, a_result
 from tests.services.settlement.counter import Counter
@@ -74,7 +74,7 @@ def _drawn(dice: Random, contract_id: str) -> dict[str, Any]:
         "final_status": ContractStatus.PASSED if passed else ContractStatus.EXHAUSTED,
         "terms": agreed,
         "verification_result": judged,
-        "billing_impact": billing_impact(cost(agreed, judged, contract_id)),
+        "billing_impact": to_billing_impact(cost(agreed, judged, contract_id)),
     }
 
 

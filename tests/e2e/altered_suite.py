@@ -5,9 +5,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from aex_cli.commands.up import run_suite, suite_policy
-from aex_cli.main import exit_code_of
-from aex_cli.suite.service_spec import default_suite
+from aex_cli.commands.up import run_suite, suite_policy_for_replicas
+from aex_cli.main import run_and_report_errors
+from aex_cli.suite.service_spec import plan_suite
 from aex_cli.suite.supervisor import RestartPolicy
 from tests.e2e import altered_service
 
@@ -22,10 +22,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--config", type=Path)
     options = parser.parse_args(arguments)
-    suite = default_suite(options.port_base, options.replicas)
+    suite = plan_suite(options.port_base, options.replicas)
     specs = [replace(spec, module=altered_service.__name__) for spec in suite]
-    policy = replace(suite_policy(options.replicas), restarts=_OFTEN)
-    return exit_code_of(lambda: run_suite(specs, options.data_dir, options.config, policy))
+    policy = replace(suite_policy_for_replicas(options.replicas), restarts=_OFTEN)
+    return run_and_report_errors(lambda: run_suite(specs, options.data_dir, options.config, policy))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import psutil
 
-from aex_cli.suite.service_spec import MODULES, default_suite
+from aex_cli.suite.service_spec import MODULES, plan_suite
 from aex_runtime.settings import RuntimeSettings
 from tests.e2e.altered_service import ALTER
 from tests.e2e.backend import EMBEDDED, Backend
@@ -51,7 +51,7 @@ class Live:
 
     def labels(self, service: str) -> list[str]:
         """Return the names of the service's processes."""
-        return [spec.label for spec in default_suite(self.running.port, self.replicas) if spec.name == service]
+        return [spec.label for spec in plan_suite(self.running.port, self.replicas) if spec.name == service]
 
     def log(self, service: str) -> list[dict[str, Any]]:
         """Return the complete lines that the service's processes have logged."""

@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from aex_models.audiences import project_event
-from aex_models.events import TOPICS, Event, OutcomeVerified, event_id
+from aex_models.audiences import project_event_data
+from aex_models.events import TOPICS, Event, OutcomeVerified, derive_event_id
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.bus.embedded import EmbeddedBus
@@ -55,12 +55,12 @@ def stored_outcome(live: Live, contract_id: str) -> OutcomeRecord:
 def outcome_event(record: OutcomeRecord) -> Event:
     """The `outcome.verified` that carried the record: the same id, and the same data."""
     return Event(
-        id=event_id("outcome.verified", record.contract_id),
+        id=derive_event_id("outcome.verified", record.contract_id),
         type="outcome.verified",
         source="/aex/verification",
         subject=record.contract_id,
         time=record.created_at,
-        data=project_event(OutcomeVerified(outcome=record)),
+        data=project_event_data(OutcomeVerified(outcome=record)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import aex_cli.examples
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_cli.offline.documents import read_document
 from tests.e2e.jobs import award, eventually
 from tests.e2e.parties import Parties
@@ -31,7 +31,7 @@ def offline(work: str, output: str, capsys: pytest.CaptureFixture[str]) -> tuple
     """The exit code and the result of `aex verify`."""
     files = {"criteria": "criteria.yaml", "work": "work.json", "output": output, "metadata": "metadata.json"}
     options = [part for option, file in files.items() for part in (f"--{option}", str(FOLDER / work / file))]
-    code = call(["verify", *options, "--json"])
+    code = run_command_line(["verify", *options, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
 

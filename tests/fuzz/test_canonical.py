@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aex_models.canonical import NotCanonical, canonical_bytes, json_problem
+from aex_models.canonical import NotCanonical, canonical_bytes, find_json_problem
 from aex_models.contract import Candidate
 from aex_outcomes.json_values import lossy_claim_texts, restore_claims
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -52,12 +52,12 @@ def test_canonical_text_equals_reference_or_is_refused_with_pointer(value: Any) 
     try:
         written = soon(canonical_bytes, value)
     except NotCanonical as refused:
-        assert json_problem(value) == (refused.path, refused.problem)  # noqa: PT017 either of the two may happen
+        assert find_json_problem(value) == (refused.path, refused.problem)  # noqa: PT017 either of the two may happen
         assert is_there(value, refused.path)  # noqa: PT017
         with pytest.raises(ValueError):  # noqa: PT011 of any wording: it is the reference's own
             rfc8785.dumps(value)
         return
-    assert json_problem(value) is None
+    assert find_json_problem(value) is None
     assert canonical_bytes(json.loads(written)) == written
 
 

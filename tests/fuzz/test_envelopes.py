@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.events import TOPICS, UnreadableEvent, read_data
+from aex_models.events import TOPICS, UnreadableEvent, parse_event_data
 from aex_runtime.bus.port import Message
 from aex_runtime.bus.wire import Undecodable, decode, encode
 from tests.fuzz.effort import effort, soon
@@ -67,7 +67,7 @@ def test_event_data_are_readable_or_refused(name: str, data: st.DataObject) -> N
     found = data.draw(data_of(sorted(model.model_fields)))
     event = decode(message({"ce-type": name}, json.dumps(found).encode()))
     try:
-        read = soon(read_data, event, model)
+        read = soon(parse_event_data, event, model)
     except UnreadableEvent as refused:
         assert name in str(refused)  # noqa: PT017 either of the two may happen
         return

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aex_cli.offline.documents import InputDocument, read_document
 from aex_cli.offline.linting import lint_files
 from aex_models.money import parse_amount
-from aex_models.numbers import text_of
+from aex_models.numbers import format_as_written
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig, parse_config
 from aex_runtime.commandline import UserError
@@ -64,7 +64,7 @@ def test_number_is_equal_in_yaml_and_json(folder: Path, text: str) -> None:
     if isinstance(in_json, UserError):
         return  # YAML has texts where JSON has nothing
     assert in_yaml == in_json
-    assert text_of(in_yaml["n"]) == text_of(in_json["n"])
+    assert format_as_written(in_yaml["n"]) == format_as_written(in_json["n"])
     assert amount(in_yaml["n"]) == amount(in_json["n"])
 
 
@@ -87,13 +87,13 @@ def without_trials(body: Any) -> Any:
 def test_altered_file_is_linted_or_refused_by_name(body: Any, configured: bool) -> None:
     document = InputDocument("work.yaml", without_trials(body))
     try:
-        linted = soon(lint_files, document, None, CATALOG, configured=configured)
+        linted = soon(lint_files, document, None, CATALOG, only_known_verifiers=configured)
     except UserError as refused:
         assert "work.yaml" in str(refused)  # noqa: PT017 either of the two may happen
         return
     assert linted.validation.valid is not bool(linted.validation.problems)
     for problem in linted.validation.problems:
-        assert "work.yaml" in linted.sources.locate(problem.path, problem.message)
+        assert "work.yaml" in linted.sources.add_location(problem.path, problem.message)
 
 
 CONFIG: dict[str, Any] = {

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aex_models.criteria import SuccessCriterion, identity
-from aex_models.numbers import is_integer, is_number
-from aex_models.thresholds import COMPARISONS, UNIT_TYPES, ComparisonOperator, MetricType, threshold_problem
+from aex_models.criteria import SuccessCriterion, criterion_identity_key
+from aex_models.numbers import is_finite_number, is_integral_number
+from aex_models.thresholds import COMPARISONS, UNIT_TYPES, ComparisonOperator, MetricType, find_threshold_problem
 from tests.fuzz.effort import effort, soon
 from tests.fuzz.values import INVALID, JSON, TEXT
 
@@ -15,14 +15,14 @@ ANYTHING = INVALID | RANGES | st.lists(TEXT, max_size=5)
 
 
 def in_bounds(kind: MetricType, bound: Any) -> bool:
-    if not is_number(bound):
+    if not is_finite_number(bound):
         return False
     if kind in UNIT_TYPES:
         return bool(0 <= bound <= 1)
     if kind is MetricType.PERCENTAGE:
         return bool(0 <= bound <= 100)
     if kind is MetricType.COUNT:
-        return is_integer(bound) and bool(bound >= 0)
+        return is_integral_number(bound) and bool(bound >= 0)
     return kind is not MetricType.LATENCY or bool(bound >= 0)
 
 
@@ -42,7 +42,7 @@ def test_threshold_fits_or_is_refused_with_reason(
 ) -> None:
     if comparison not in COMPARISONS[kind]:
         return
-    problem = soon(threshold_problem, kind, comparison, threshold)
+    problem = soon(find_threshold_problem, kind, comparison, threshold)
     assert problem is None or problem.encode()
     numeric = kind not in (MetricType.BOOLEAN, MetricType.MATCHES_SCHEMA) and not comparison.startswith("contains_")
     if numeric and not (kind is MetricType.CUSTOM and isinstance(threshold, bool)):
@@ -67,4 +67,6 @@ def test_criterion_is_read_or_refused_at_its_fields(raw: dict[str, Any]) -> None
     except ValidationError as refused:
         assert {each["loc"][0] for each in refused.errors()} <= set(raw)  # noqa: PT017 either of the two may happen
         return
-    assert identity(SuccessCriterion.model_validate_json(criterion.model_dump_json())) == identity(criterion)
+    assert criterion_identity_key(
+        SuccessCriterion.model_validate_json(criterion.model_dump_json())
+    ) == criterion_identity_key(criterion)

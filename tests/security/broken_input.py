@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from aex_models.events import Event, event_id
+from aex_models.events import Event, derive_event_id
 from aex_runtime.bus.port import Message
 from aex_runtime.bus.wire import encode
 from aex_runtime.clock import WallClock
@@ -96,7 +96,7 @@ def send_broken_events(live: Live) -> int:
     }
     for topic, data in wrong.items():
         garbage = Message({"ce-id": _SECRET, "ce-type": topic}, json.dumps(EVALUATION).encode()[:-2])
-        about = {"id": event_id(topic, fresh("cause")), "source": "/aex/test", "subject": fresh("ctr")}
+        about = {"id": derive_event_id(topic, fresh("cause")), "source": "/aex/test", "subject": fresh("ctr")}
         event = Event(type=topic, time=WallClock().now(), data=data, **about)
         publish_messages(live, topic, [encode(event), garbage])
         until_dealt_with(live, topic)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from tests.e2e.jobs import deliver
 from tests.e2e.live import Live
 from tests.e2e.parties import Parties
@@ -26,7 +26,7 @@ def test_aex_verify_says_offline_what_the_suite_says(
     work = {"success_criteria": {"criteria": [WORDS]}, "verification": {"verifier": "lenient"}}
     files = {"work": json.dumps(work), "output": json.dumps({"text": text})}
     options = [part for name, content in files.items() for part in (f"--{name}", written(tmp_path / name, content))]
-    code = call(["verify", *options, "--config", config, "--json"])
+    code = run_command_line(["verify", *options, "--config", config, "--json"])
     offline = json.loads(capsys.readouterr().out)
     live = deliver(parties, contract(parties, "lenient", WORDS, feedback="full"), text)["result"]
     assert (code, offline["verdict"]) == (exit_code, live["verdict"])

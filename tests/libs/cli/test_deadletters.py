@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.commands.deadletters import list_dead_letters, replay_all, replay_one
-from aex_cli.main import call
+from aex_cli.commands.deadletters import list_dead_letters, replay_all_dead_letters, replay_dead_letter
+from aex_cli.main import run_command_line
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message
 from aex_runtime.command_backends import has_store, open_service_backends, read_settings
@@ -51,8 +51,8 @@ async def test_newest_dead_letters_of_all_services_are_listed_first_up_to_the_li
 async def test_listing_and_replaying_create_no_files(tmp_path: Path) -> None:
     settings = read_settings(tmp_path)
     assert await list_dead_letters(settings, ["settlement"], 50) == []
-    assert await replay_all(settings, "settlement", print) == 0
-    assert await replay_one(settings, ["settlement"], "dead_1") is None
+    assert await replay_all_dead_letters(settings, "settlement", print) == 0
+    assert await replay_dead_letter(settings, ["settlement"], "dead_1") is None
     assert not has_store(settings, "settlement")
     assert await asyncio.to_thread(os.listdir, tmp_path) == []
 
@@ -61,10 +61,10 @@ async def test_replayed_dead_letters_return_only_to_their_service(tmp_path: Path
     ids = await shelve(tmp_path, "settlement", "evt_1", "evt_2", "evt_3")
     await shelve(tmp_path, "governance", "evt_1")
     settings = read_settings(tmp_path)
-    assert await replay_one(settings, ["work-publisher", "settlement"], ids[0]) == "settlement"
-    assert await replay_one(settings, ["settlement"], ids[0]) is None
+    assert await replay_dead_letter(settings, ["work-publisher", "settlement"], ids[0]) == "settlement"
+    assert await replay_dead_letter(settings, ["settlement"], ids[0]) is None
     printed: list[str] = []
-    assert await replay_all(settings, "settlement", printed.append) == 2
+    assert await replay_all_dead_letters(settings, "settlement", printed.append) == 2
     assert printed == ids[1:]
     assert (await waiting(tmp_path, "settlement"), await waiting(tmp_path, "governance")) == (3, 0)
     assert [each.service for each in await list_dead_letters(settings, ["settlement", "governance"], 9)] == [
@@ -74,7 +74,7 @@ async def test_replayed_dead_letters_return_only_to_their_service(tmp_path: Path
 
 async def aex(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of `aex deadletters`; it has an event loop of its own."""
-    code = await asyncio.to_thread(call, ["deadletters", *map(str, arguments)])
+    code = await asyncio.to_thread(run_command_line, ["deadletters", *map(str, arguments)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 
 OWN = """
 name: chemistry/spectra
@@ -19,7 +19,7 @@ keywords: [absorption spectrum]
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
     """The exit code, stdout and stderr."""
-    code = call(["domains", *map(str, arguments)])
+    code = run_command_line(["domains", *map(str, arguments)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

@@ -7,7 +7,7 @@ import pytest
 
 import aex_outcomes.linter
 import aex_outcomes.science_lint
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_outcomes import reference_check
 from aex_outcomes.sandbox.port import FaultKind
 
@@ -37,7 +37,7 @@ class LintBench:
 
     def lint(self, *arguments: str | Path) -> tuple[int, list[str], list[str]]:
         """The exit code, the lines on stdout and those on stderr."""
-        code = call(["lint", *map(str, arguments)])
+        code = run_command_line(["lint", *map(str, arguments)])
         captured = self._capsys.readouterr()
         return code, captured.out.splitlines(), captured.err.splitlines()
 

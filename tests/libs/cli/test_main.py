@@ -6,17 +6,17 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from aex_cli.lazy_commands import GROUP, CommandSource, LazyGroup
-from aex_cli.main import call, exit_code_of
+from aex_cli.main import run_and_report_errors, run_command_line
 
 
 def test_version_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(["--version"]) == 0
+    assert run_command_line(["--version"]) == 0
     assert re.fullmatch(r"aex \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])
 def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(arguments) == 0
+    assert run_command_line(arguments) == 0
     out = capsys.readouterr().out
     example = "aex token --role consumer --sub acme"
     for word in ("up", "token", "deadletters", "ledger", "rollups", "lint", "verify", example):
@@ -41,7 +41,7 @@ def test_help_lists_the_commands_and_examples(arguments: list[str], capsys: pyte
 def test_bad_arguments_are_one_line_with_exit_code_2(
     arguments: list[str], names: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(arguments) == 2
+    assert run_command_line(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("aex: ")
@@ -52,7 +52,7 @@ def test_bad_arguments_are_one_line_with_exit_code_2(
 def test_defect_has_a_traceback_and_exit_code_70(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert exit_code_of(lambda: 1 // 0) == 70
+    assert run_and_report_errors(lambda: 1 // 0) == 70
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_models.events import Event
 from aex_runtime.command_backends import open_service_backends, read_settings
 from aex_runtime.outbox_parked import ParkedEvents
@@ -40,7 +40,7 @@ async def outbox_rows(data_dir: Path, service: str) -> list[str]:
 async def aex(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of `aex outbox`; it has an event loop of its own."""
     capsys.readouterr()
-    code = await asyncio.to_thread(call, ["outbox", *map(str, arguments)])
+    code = await asyncio.to_thread(run_command_line, ["outbox", *map(str, arguments)])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_cli.report import write_atomically
 from aex_runtime.commandline import CommandFailed, UserError
 from tests.libs.client.platform import served, stream
@@ -53,7 +53,7 @@ def running(exports: Exports) -> Iterator[list[str]]:
 def test_file_has_the_exported_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exports, out = Exports(), tmp_path / "rollouts.jsonl"
     with running(exports) as command:
-        assert call([*command, "--format", "rollouts", "--out", str(out)]) == 0
+        assert run_command_line([*command, "--format", "rollouts", "--out", str(out)]) == 0
     assert out.read_bytes() == LINES
     assert capsys.readouterr().out == f"2 rollouts written to {out}\n"
     assert exports.requests == [{"token": "t", "format": "rollouts"}]
@@ -62,7 +62,7 @@ def test_file_has_the_exported_lines(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_stdout_has_only_the_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with running(Exports()) as command:
-        assert call(command) == 0
+        assert run_command_line(command) == 0
     printed = capfdbinary.readouterr()
     assert printed.out == LINES
     assert printed.err == b"aex: 2 outcomes\n"
@@ -72,7 +72,7 @@ def test_filters_are_query_parameters(tmp_path: Path) -> None:
     exports = Exports(b"")
     with running(exports) as command:
         filters = ["--agent", "bot", "--consumer", "acme", "--domain", "news", "--from", "2025-01-01"]
-        assert call([*command, *filters, "--to", "2025-01-31", "--out", str(tmp_path / "none.jsonl")]) == 0
+        assert run_command_line([*command, *filters, "--to", "2025-01-31", "--out", str(tmp_path / "none.jsonl")]) == 0
     names = {"agent_id": "bot", "consumer_id": "acme", "domain": "news", "from": "2025-01-01", "to": "2025-01-31"}
     assert exports.requests == [{"token": "t", "format": "jsonl", **names}]
     assert (tmp_path / "none.jsonl").read_bytes() == b""
@@ -92,7 +92,7 @@ def test_failed_export_leaves_the_file_unchanged(
     out = tmp_path / "outcomes.jsonl"
     out.write_text("yesterday's\n")
     with running(exports) as command:
-        assert call([*command, *(["--out", str(out)] if to_file else [])]) == 1
+        assert run_command_line([*command, *(["--out", str(out)] if to_file else [])]) == 1
     assert printed in capfd.readouterr().err
     assert out.read_text() == "yesterday's\n"
     assert list(tmp_path.iterdir()) == [out]
@@ -102,7 +102,7 @@ def test_export_uses_an_operator_token_of_the_data_directory(tmp_path: Path) -> 
     exports = Exports()
     with served(exports) as url:
         command = ["outcomes", "export", "--url", url, "--data-dir", str(tmp_path)]
-        assert call([*command, "--out", str(tmp_path / "outcomes.jsonl")]) == 0
+        assert run_command_line([*command, "--out", str(tmp_path / "outcomes.jsonl")]) == 0
     keys = jwt.PyJWKSet.from_dict(json.loads(next((tmp_path / "keys").glob("*.jwks.json")).read_text()))
     claims = jwt.decode(exports.requests[0]["token"], keys.keys[0], algorithms=["EdDSA"], audience="verification")
     assert claims["role"] == "operator"
@@ -126,7 +126,7 @@ def test_bad_arguments_are_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with served(Exports()) as url:
-        assert call(["outcomes", "export", "--url", url, *arguments]) == 2
+        assert run_command_line(["outcomes", "export", "--url", url, *arguments]) == 2
     assert named in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

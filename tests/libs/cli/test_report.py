@@ -8,11 +8,11 @@ from aex_cli.report import align_columns, create_report
 
 def printed(console: Console) -> str:
     report = create_report(console)
-    report.chapter("Work 1")
-    report.step("verdict", "rejected [1 of 3]")
-    report.block("<a>\n</a>")
-    report.table(("metric", "money"), (("rougeL", "+0.20"), ("f1", "-10.02")), numbers=("money",))
-    report.command("curl", "curl -s " + "x" * 100)
+    report.print_heading("Work 1")
+    report.print_step("verdict", "rejected [1 of 3]")
+    report.print_block("<a>\n</a>")
+    report.print_table(("metric", "money"), (("rougeL", "+0.20"), ("f1", "-10.02")), right_aligned=("money",))
+    report.print_command("curl", "curl -s " + "x" * 100)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -41,8 +41,8 @@ def test_terminal_has_colours_and_folds_steps_but_not_commands(terminal: Console
     for part in ("\x1b[", "rejected [1 of 3]", "-10.02"):
         assert part in visible
     report = create_report(terminal)
-    report.step("publish", "word " * 20)
-    report.command("curl", "y" * 100)
+    report.print_step("publish", "word " * 20)
+    report.print_command("curl", "y" * 100)
     assert isinstance(terminal.file, io.StringIO)
     folded = terminal.file.getvalue()
     assert "\n             word" in folded
@@ -50,4 +50,8 @@ def test_terminal_has_colours_and_folds_steps_but_not_commands(terminal: Console
 
 
 def test_wide_characters_keep_their_columns() -> None:
-    assert align_columns(("a", "b"), (("日本", "1"), ("x", "2")), numbers=("b",)) == ["a     b", "日本  1", "x     2"]
+    assert align_columns(("a", "b"), (("日本", "1"), ("x", "2")), right_aligned=("b",)) == [
+        "a     b",
+        "日本  1",
+        "x     2",
+    ]

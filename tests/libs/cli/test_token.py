@@ -5,8 +5,8 @@ from pathlib import Path
 import jwt
 import pytest
 
-from aex_cli.commands.token import parse_duration, signing_key
-from aex_cli.main import call
+from aex_cli.commands.token import load_or_create_signing_key, parse_duration
+from aex_cli.main import run_command_line
 from aex_runtime.commandline import UserError
 from aex_runtime.identity.local_key import local_key
 from tests.parts.google import ACCOUNTS
@@ -21,13 +21,13 @@ def claims_of(token: str, data_dir: Path) -> dict[str, object]:
 
 def test_token_alone_is_printed_and_its_key_created(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["token", "--data-dir", str(tmp_path), "--role"]
-    assert call([*command, "consumer", "--sub", "acme", "--org", "acme-corp", "--ttl", "90s"]) == 0
+    assert run_command_line([*command, "consumer", "--sub", "acme", "--org", "acme-corp", "--ttl", "90s"]) == 0
     printed = capsys.readouterr()
     claims = claims_of(printed.out.removesuffix("\n"), tmp_path)
     assert (printed.err, claims["role"], claims["sub"], claims["org"]) == ("", "consumer", "acme", "acme-corp")
     assert claims["aud"] == ["work-publisher", "verification", "governance", "settlement"]
     assert int(str(claims["exp"])) - int(str(claims["iat"])) == 90
-    assert call([*command, "agent", "--sub", "solver"]) == 0
+    assert run_command_line([*command, "agent", "--sub", "solver"]) == 0
     assert "org" not in claims_of(capsys.readouterr().out.strip(), tmp_path)
 
 
@@ -36,7 +36,7 @@ def test_variable_names_the_data_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AEX_DATA_DIR", str(tmp_path / "data"))
-    assert call(["token", "--role", "agent", "--sub", "solver"]) == 0
+    assert run_command_line(["token", "--role", "agent", "--sub", "solver"]) == 0
     assert claims_of(capsys.readouterr().out.strip(), tmp_path / "data")["sub"] == "solver"
     assert not (tmp_path / ".aex").exists()
 
@@ -52,7 +52,7 @@ def test_variable_names_the_data_directory(
 def test_bad_arguments_are_named(
     arguments: list[str], names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(["token", "--data-dir", str(tmp_path), *arguments]) == 2
+    assert run_command_line(["token", "--data-dir", str(tmp_path), *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert names in captured.err
@@ -60,15 +60,15 @@ def test_bad_arguments_are_named(
 
 def test_private_key_is_kept_and_a_readable_one_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mint = ["token", "--data-dir", str(tmp_path), "--role", "agent", "--sub", "solver"]
-    assert call(mint) == 0
+    assert run_command_line(mint) == 0
     (pem,) = (tmp_path / "keys").glob("*.pem")
     assert pem.stat().st_mode & 0o077 == 0
     before = pem.read_bytes()
-    assert call(mint) == 0
+    assert run_command_line(mint) == 0
     assert pem.read_bytes() == before
     pem.chmod(0o644)
     capsys.readouterr()
-    assert call(mint) == 2
+    assert run_command_line(mint) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "chmod 600" in captured.err
@@ -78,14 +78,14 @@ def test_service_token_is_refused_with_google_service_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mint = ["token", "--data-dir", str(tmp_path), "--sub", "service:verification", "--role"]
-    assert call([*mint, "service"]) == 0
+    assert run_command_line([*mint, "service"]) == 0
     monkeypatch.setenv("AEX_SERVICE_TOKENS", "google")
-    assert call([*mint, "operator"]) == 2
+    assert run_command_line([*mint, "operator"]) == 2
     assert "AEX_SERVICE_ACCOUNTS" in capsys.readouterr().err
     monkeypatch.setenv("AEX_SERVICE_ACCOUNTS", json.dumps(ACCOUNTS))
-    assert call([*mint, "operator"]) == 0
+    assert run_command_line([*mint, "operator"]) == 0
     capsys.readouterr()
-    assert call([*mint, "service"]) == 2
+    assert run_command_line([*mint, "service"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "AEX_SERVICE_TOKENS=google" in captured.err
@@ -114,11 +114,11 @@ def test_other_durations_are_refused_with_an_example(text: str) -> None:
 
 
 def test_signing_key_is_the_data_directorys_or_the_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert signing_key(tmp_path / ".aex").jwk() == local_key(tmp_path / ".aex").jwk()
+    assert load_or_create_signing_key(tmp_path / ".aex").jwk() == local_key(tmp_path / ".aex").jwk()
     shared = local_key(tmp_path / "shared")
     monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "shared" / "keys" / "local-issuer.pem"))
-    assert signing_key(tmp_path / "other").jwk() == shared.jwk()
+    assert load_or_create_signing_key(tmp_path / "other").jwk() == shared.jwk()
     assert not (tmp_path / "other").exists()
     monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(UserError, match=r"none\.pem cannot be read"):
-        signing_key(tmp_path / ".aex")
+        load_or_create_signing_key(tmp_path / ".aex")

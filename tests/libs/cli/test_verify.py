@@ -11,7 +11,7 @@ import psutil
 import pytest
 import structlog
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -54,7 +54,7 @@ class CommandBench:
         """Exit code, stdout, and the lines on stderr."""
         chosen = {"criteria": "criteria.json", "work": "work.json", "output": "good.json"} | files
         options = [part for name, file in chosen.items() if file for part in (f"--{name}", self.path(file))]
-        code = call(["verify", *options, *flags])
+        code = run_command_line(["verify", *options, *flags])
         captured = self._capsys.readouterr()
         return code, captured.out, captured.err.splitlines()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aex_cli.examples import FOLDER
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -178,7 +178,7 @@ def test_example_of_the_readme_has_the_documented_verdict(
 ) -> None:
     files = {"--work": "work.json", "--output": "output.json", "--claims": claims, "--data": "scores.csv"}
     options = [part for option, name in files.items() for part in (option, str(FOLDER / "fitness" / name))]
-    assert call(["verify", *options]) == expected
+    assert run_command_line(["verify", *options]) == expected
     assert "consumer's" in capsys.readouterr().out
     readme = (Path(__file__).parents[3] / "libs/aex-cli/README.md").read_text(encoding="utf-8")
     assert f"--claims {claims}" in readme

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from aex_client import AexClient, AsyncAexClient, Endpoints, RetryPolicy
-from aex_client.exchange import FIVE_ATTEMPTS
+from aex_client.call_attempts import FIVE_ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)

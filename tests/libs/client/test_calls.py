@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_client import Endpoints, Service, calls
-from aex_client.call import Call, json_body
+from aex_client.call import Call, encode_json_body
 from aex_models.contract import Artifact
 from aex_models.corrections import Replacement
 from aex_models.criteria import SuccessCriteria
@@ -66,7 +66,7 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
 def test_call_has_its_path_and_a_write_its_key() -> None:
     for call, service, method, path in PATHS:
         assert (call.service, call.method, call.path) == (service, method, path)
-        assert call.once == (method == "POST" and not path.endswith(("/validate", "/infer", "/verify")))
+        assert call.uses_idempotency_key == (method == "POST" and not path.endswith(("/validate", "/infer", "/verify")))
 
 
 def test_id_is_escaped_in_the_path() -> None:
@@ -99,13 +99,13 @@ def test_money_is_sent_as_plain_digits(amount: Decimal) -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), Decimal("NaN"), {1, 2}, object()])
 def test_body_outside_json_is_refused(bad: object) -> None:
-    for make in (lambda: json_body({"a": bad}), lambda: calls.submit_output("c", {}, claimed_values={"a": bad})):
+    for make in (lambda: encode_json_body({"a": bad}), lambda: calls.submit_output("c", {}, claimed_values={"a": bad})):
         with pytest.raises((ValueError, TypeError)):
             make()
 
 
 def test_times_and_mappings_are_sent_as_json() -> None:
-    body = json_body({"at": NOON, "terms": MappingProxyType({"rate": Decimal("0.10")})})
+    body = encode_json_body({"at": NOON, "terms": MappingProxyType({"rate": Decimal("0.10")})})
     assert json.loads(body) == {"at": "2025-03-01T12:00:00+00:00", "terms": {"rate": "0.10"}}
 
 
@@ -189,7 +189,7 @@ def test_correction_has_only_the_given_fields(replacement: Any) -> None:
 
 
 def test_next_page_has_the_same_query_and_another_cursor() -> None:
-    call = calls.list_work(status="open", limit=3).after("one").after("two")
+    call = calls.list_work(status="open", limit=3).with_cursor("one").with_cursor("two")
     assert call.query == (("status", "open"), ("limit", "3"), ("cursor", "two"))
 
 

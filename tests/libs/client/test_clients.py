@@ -25,7 +25,7 @@ from aex_client import (
     calls,
 )
 from aex_client.call import Call
-from aex_client.exchange import FIVE_ATTEMPTS
+from aex_client.call_attempts import FIVE_ATTEMPTS
 from aex_client.views import Page
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from tests.libs.client.platform import Both, Fault, Platform, served

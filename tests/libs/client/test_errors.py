@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_client import NO_RETRIES, ProblemError, RetryPolicy, errors
-from aex_client.errors import InvalidRequest, problem_of, retry_after
+from aex_client.errors import InvalidRequest, parse_problem, parse_retry_after_s
 
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
 KINDS = {
@@ -26,7 +26,7 @@ KINDS = {
 
 
 def test_status_has_its_exception() -> None:
-    assert {status: type(problem_of(status, {}, b"{}")) for status in KINDS} == KINDS
+    assert {status: type(parse_problem(status, {}, b"{}")) for status in KINDS} == KINDS
 
 
 def test_problem_document_is_read_completely() -> None:
@@ -44,7 +44,7 @@ def test_problem_document_is_read_completely() -> None:
         "of_next_year": 1,
     }
     headers = httpx.Headers({"Retry-After": "3", "X-Request-Id": "req_8"})
-    problem = problem_of(400, headers, json.dumps(document).encode())
+    problem = parse_problem(400, headers, json.dumps(document).encode())
     assert isinstance(problem, InvalidRequest)
     found = (problem.status, problem.code, problem.detail, problem.request_id)
     assert found == (400, "invalid_criteria", "2 problems", "req_7")
@@ -57,7 +57,7 @@ def test_problem_document_is_read_completely() -> None:
     st.integers(300, 599), st.binary(max_size=50) | st.sampled_from([b"[]", b"null", b'{"code":5}', b'{"errors":1}'])
 )
 def test_any_answer_of_a_proxy_is_a_problem(status: int, content: bytes) -> None:
-    problem = problem_of(status, httpx.Headers({"x-request-id": "req_1"}), content)
+    problem = parse_problem(status, httpx.Headers({"x-request-id": "req_1"}), content)
     assert (problem.status, problem.request_id) == (status, "req_1")
     assert problem.code
 
@@ -66,12 +66,12 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     dates = {"Sat, 01 Mar 2025 12:00:30 GMT": 30.0, "Sat, 01 Mar 2025 11:00:00 GMT": 0.0}
     unreadable = dict.fromkeys(("Sat, 01 Mar 2025 12:00:30", "soon", "-5", "²", "1.5", None))
     expected = {"0": 0.0, " 12 ": 12.0} | dates | unreadable
-    assert {header: retry_after(header, NOW) for header in expected} == expected
+    assert {header: parse_retry_after_s(header, NOW) for header in expected} == expected
 
 
 def _failure(requested: float | None) -> ProblemError:
     headers = {} if requested is None else {"retry-after": str(int(requested))}
-    return problem_of(503, headers, b"{}", NOW)
+    return parse_problem(503, headers, b"{}", NOW)
 
 
 @given(

@@ -10,13 +10,13 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from aex_client import views
-from aex_client.call import reader
+from aex_client.call import answer_parser
 from aex_models import contract as c
 from aex_models import governance as g
 from aex_models import science as s
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.catalog import MetricEntry
-from aex_models.cost import billing_impact, cost
+from aex_models.cost import cost, to_billing_impact
 from aex_models.examination import DomainViolation, Examination, MismatchSeverity, ValueMismatch
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
@@ -117,7 +117,7 @@ OUTCOME = OutcomeRecord(
     attempts_used=1,
     execution_metadata={"tokens": 7},
     terms=TERMS,
-    billing_impact=billing_impact(COST),
+    billing_impact=to_billing_impact(COST),
     created_at=NOW,
 )
 REVISION = SettlementRevision(revision=1, cost=COST, settled_at=NOW, by="fin")
@@ -173,7 +173,7 @@ CASES = [
 def test_every_projection_is_read(model: BaseModel, kind: type[Any], audience: Audience) -> None:
     for level, output in product(FeedbackLevel, (False, True)):
         visible = project(model, audience, Disclosure(level, output))
-        seen = reader(kind)(to_json({**visible, "a_field_of_next_year": {"deep": 1}}))
+        seen = answer_parser(kind)(to_json({**visible, "a_field_of_next_year": {"deep": 1}}))
         assert isinstance(seen, kind)
         assert set(visible) <= set(kind.model_fields), "a field that is shown and not read"
         for name, value in visible.items():
@@ -195,7 +195,7 @@ def same(read: Any, written: Any) -> bool:
 
 def test_hidden_fields_are_none_and_unknown_nested_fields_ignored() -> None:
     visible = project(ATTEMPT, Audience.AGENT, Disclosure(FeedbackLevel.NONE))
-    seen = reader(views.AttemptView)(to_json(visible))
+    seen = answer_parser(views.AttemptView)(to_json(visible))
     assert seen.candidate is not None
     assert seen.candidate.execution_metadata["tokens"] == 7
     result = seen.result
@@ -205,7 +205,7 @@ def test_hidden_fields_are_none_and_unknown_nested_fields_ignored() -> None:
     settlement = project(SETTLEMENT, Audience.FINANCE)
     settlement["cost"]["breakdown"]["of_next_year"] = 1
     settlement["revisions"][0]["cost"]["lines"][0]["of_next_year"] = 1
-    assert reader(views.SettlementView)(to_json(settlement)).cost.total == COST.total
+    assert answer_parser(views.SettlementView)(to_json(settlement)).cost.total == COST.total
 
 
 @pytest.mark.parametrize(("status", "settled"), [("judged", True), ("invalid", True), ("queued", False)])
@@ -216,16 +216,16 @@ def test_attempt_is_settled_with_a_verdict_or_invalid(status: str, settled: bool
 
 
 def test_agent_reads_the_science_of_a_work_without_secrets() -> None:
-    work = reader(Work)(to_json(project(WORK, Audience.AGENT)))
+    work = answer_parser(Work)(to_json(project(WORK, Audience.AGENT)))
     assert WORK.science is not None
     assert work.science == WORK.science.without_secrets() != WORK.science
-    own = reader(Work)(to_json(project(WORK, Audience.CONSUMER)))
+    own = answer_parser(Work)(to_json(project(WORK, Audience.CONSUMER)))
     assert own.science == WORK.science
 
 
 def test_figures_of_the_consumers_data_are_none_for_the_agent() -> None:
     visible = [
-        reader(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
+        answer_parser(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
         for level in (FeedbackLevel.CRITERIA, FeedbackLevel.FULL)
     ]
     figures = [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED, AUDIENCES
-from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event
+from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event_data
 from aex_models.contract import Attempt, Award, Candidate, Contract, ExecutionMetadata, Terms
 from aex_models.cost import cost
 from aex_models.events import TOPICS, ContractAwarded
@@ -211,7 +211,7 @@ def test_only_the_consumer_reads_evaluation_data(audience: Audience) -> None:
         assert visible["title"] == "t"
     event = ContractAwarded(award=AWARD, work=work, terms=TERMS, evaluation=EvaluationRef(digest=DIGEST, size=1))
     assert not reports_secrets(project(event, audience))
-    assert project_event(event)["evaluation"] == {"digest": DIGEST, "size": 1}
+    assert project_event_data(event)["evaluation"] == {"digest": DIGEST, "size": 1}
     assert bool(project(event, audience)) is (audience is Audience.SERVICE)
     assert "evaluation" not in ALLOWED[WorkAnswer][audience.value]
 

@@ -8,7 +8,14 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aex_models.canonical import NotCanonical, canonical_bytes, canonical_fast, digest, json_problem, sha256_hex
+from aex_models.canonical import (
+    NotCanonical,
+    canonical_bytes,
+    canonical_digest,
+    canonical_fast,
+    find_json_problem,
+    sha256_hex,
+)
 from aex_models.frozen import Frozen
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from tests.examples import examples
@@ -96,14 +103,14 @@ def test_value_outside_i_json_is_refused_with_its_path(value: Any, path: str) ->
     with pytest.raises(NotCanonical) as refused:
         canonical_bytes(value)
     assert refused.value.path == path
-    assert json_problem(value) == (path, refused.value.problem)
+    assert find_json_problem(value) == (path, refused.value.problem)
     assert "secret" not in str(refused.value)
 
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(NotCanonical, match="nested too deeply"):
         canonical_bytes(nested(20_000))
-    assert json_problem(nested(20_000)) == ("", "nested too deeply")
+    assert find_json_problem(nested(20_000)) == ("", "nested too deeply")
 
 
 @pytest.mark.parametrize("body", [nested(20_000), b"\xff", object()])
@@ -118,7 +125,7 @@ def test_equal_values_have_one_canonical_form() -> None:
     assert canonical_bytes([-0.0, JsonFloat("1.50")]) == b"[0,1.5]"
     assert canonical_bytes([MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER]) == b"[9007199254740991,-9007199254740991]"
     assert canonical_bytes(Note(text="a", body={"x": 1.0})) == b'{"body":{"x":1},"text":"a"}'
-    assert digest({"b": 1, "a": 2.0}) == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
+    assert canonical_digest({"b": 1, "a": 2.0}) == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
     assert sha256_hex(b"") == hashlib.sha256(b"").hexdigest()
 
 

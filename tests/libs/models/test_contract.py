@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Artifact, AwardRequest, Candidate, ExecutionMetadata, Terms
 from aex_models.money import ZERO
-from aex_models.numbers import JsonFloat, text_of
+from aex_models.numbers import JsonFloat, format_as_written
 from aex_models.science import DataFile
 from aex_models.work import Budget
 from tests.libs.models.refusing import refusals
@@ -57,7 +57,7 @@ def test_duration_is_a_finite_number(value: Any) -> None:
 
 def test_claims_are_numbers_and_keep_their_text() -> None:
     candidate = Candidate(output=None, claimed_metrics={"a": True, "b": 1}, claimed_values={"c": JsonFloat("11.170")})
-    assert text_of(candidate.claimed_values["c"]) == "11.170"
+    assert format_as_written(candidate.claimed_values["c"]) == "11.170"
     assert candidate.claimed_metrics == {"a": True, "b": 1}
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from aex_models.contract import Terms
-from aex_models.cost import billing_impact, cost
+from aex_models.cost import cost, to_billing_impact
 from aex_models.governance import Action, GovernanceResult
 from aex_models.money import MAX_AMOUNT, format_amount
 from aex_models.results import Verdict, VerificationResult
@@ -116,5 +116,5 @@ def test_largest_amounts_have_a_cost() -> None:
 
 
 def test_billing_impact_has_the_four_amounts() -> None:
-    impact = billing_impact(cost(priced(), a_result(bonus="0.50", penalty="0.20")))
+    impact = to_billing_impact(cost(priced(), a_result(bonus="0.50", penalty="0.20")))
     assert impact.model_dump(mode="json") == {"base": "1.00", "bonus": "0.50", "penalty": "0.20", "total": "1.30"}

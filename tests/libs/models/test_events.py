@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from aex_models.audiences import project_event
+from aex_models.audiences import project_event_data
 from aex_models.events import (
     SERVICES,
     TOPICS,
@@ -17,9 +17,9 @@ from aex_models.events import (
     UnreadableEvent,
     WorkChecked,
     WorkSubmitted,
-    event_id,
-    read_data,
-    subscriptions_of,
+    derive_event_id,
+    parse_event_data,
+    subscribed_topics,
 )
 from aex_models.frozen import Frozen
 from aex_models.work import EvaluationRef, LintWarning, Problem, Work
@@ -52,15 +52,15 @@ def event(data: dict[str, Any], event_type: str = "contract.cancelled") -> Event
 
 
 def test_event_id_depends_only_on_its_cause() -> None:
-    assert event_id("a.b", "ctr_1", 1) == event_id("a.b", "ctr_1", 1)
-    assert event_id("a.b", "ctr_1", 1) != event_id("a.b", "ctr_1", 2)
-    assert event_id("a.b", "ctr_1") != event_id("a.c", "ctr_1")
-    assert event_id("a.b", "xy", "z") != event_id("a.b", "x", "yz")
+    assert derive_event_id("a.b", "ctr_1", 1) == derive_event_id("a.b", "ctr_1", 1)
+    assert derive_event_id("a.b", "ctr_1", 1) != derive_event_id("a.b", "ctr_1", 2)
+    assert derive_event_id("a.b", "ctr_1") != derive_event_id("a.c", "ctr_1")
+    assert derive_event_id("a.b", "xy", "z") != derive_event_id("a.b", "x", "yz")
 
 
 def test_subscriptions_are_those_of_the_specification() -> None:
     assert {topic.publisher for topic in TOPICS.values()} <= set(SERVICES)
-    assert {service: set(subscriptions_of(service)) for service in SERVICES} == {
+    assert {service: set(subscribed_topics(service)) for service in SERVICES} == {
         "work-publisher": {"work.checked", "outcome.verified", "contract.cancelled"},
         "verification": {"work.submitted", "contract.awarded", "output.submitted", "outcome.reviewed"},
         "governance": {"outcome.held", "outcome.verified"},
@@ -70,27 +70,27 @@ def test_subscriptions_are_those_of_the_specification() -> None:
 
 @pytest.mark.parametrize("event_type", SAMPLES)
 def test_published_event_reads_back_and_fits_its_schema(event_type: str) -> None:
-    from aex_models.event_schemas import event_schema  # noqa: PLC0415
+    from aex_models.event_schemas import build_event_schema  # noqa: PLC0415
 
-    published = json.loads(json.dumps(project_event(SAMPLES[event_type])))
-    Draft202012Validator(event_schema(event_type)).validate(published)
-    repeated = read_data(event(published, event_type), TOPICS[event_type].data)
-    assert project_event(repeated) == published
+    published = json.loads(json.dumps(project_event_data(SAMPLES[event_type])))
+    Draft202012Validator(build_event_schema(event_type)).validate(published)
+    repeated = parse_event_data(event(published, event_type), TOPICS[event_type].data)
+    assert project_event_data(repeated) == published
 
 
 def test_reader_ignores_unknown_fields() -> None:
     data = {"contract_id": "ctr_1", "work_id": "work_1", "since": "version 9"}
-    assert read_data(event(data), ContractCancelled) == ContractCancelled(contract_id="ctr_1", work_id="work_1")
-    nested = project_event(SAMPLES["contract.awarded"])
+    assert parse_event_data(event(data), ContractCancelled) == ContractCancelled(contract_id="ctr_1", work_id="work_1")
+    nested = project_event_data(SAMPLES["contract.awarded"])
     nested["award"]["consumer"]["since"] = "version 9"
-    assert read_data(event(nested), ContractAwarded).award == AWARD
+    assert parse_event_data(event(nested), ContractAwarded).award == AWARD
 
 
 def test_reader_refuses_data_of_another_event() -> None:
     with pytest.raises(
         UnreadableEvent, match=r"contract.cancelled is not readable at: contract_id, work_id"
     ) as refused:
-        read_data(event({"work_id": ["a secret"]}), ContractCancelled)
+        parse_event_data(event({"work_id": ["a secret"]}), ContractCancelled)
     assert "a secret" not in str(refused.value)
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aex_models.canonical import canonical_bytes
 from aex_models.criteria import SuccessCriteria
-from aex_models.large_thresholds import omit_large_thresholds, restore_thresholds
+from aex_models.large_thresholds import omit_large_thresholds, restore_result_thresholds
 from aex_models.results import VerificationResult
 from aex_models.thresholds import ComparisonOperator, MetricType
 from tests.examples import examples
@@ -42,7 +42,7 @@ def test_what_is_omitted_is_restored_from_the_criteria(thresholds: list[list[str
     stored = VerificationResult.model_validate_json(omit_large_thresholds(result).model_dump_json())
     kept = [each if len(canonical_bytes(each)) <= 256 else None for each in thresholds]
     assert [each.threshold for each in stored.criterion_results] == kept
-    assert restore_thresholds(stored, criteria) == result
+    assert restore_result_thresholds(stored, criteria) == result
 
 
 @pytest.mark.parametrize(("length", "is_kept"), [(252, True), (253, False)])
@@ -63,9 +63,9 @@ def test_a_result_without_an_index_keeps_its_threshold() -> None:
         ]
     )
     assert omit_large_thresholds(old) == old
-    assert restore_thresholds(old, None) == old
+    assert restore_result_thresholds(old, None) == old
 
 
 def test_an_index_beyond_the_criteria_stays_without_threshold() -> None:
     strange = a_result(criterion_results=[a_criterion(threshold=None, criterion=3)])
-    assert restore_thresholds(strange, None) == strange
+    assert restore_result_thresholds(strange, None) == strange

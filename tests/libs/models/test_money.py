@@ -20,9 +20,9 @@ from aex_models.money import (
     TotalMoney,
     format_amount,
     from_micros,
+    multiply_by_rate,
     parse_amount,
-    parse_sum,
-    share,
+    parse_unlimited_amount,
     to_micros,
 )
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
@@ -36,7 +36,7 @@ any_micros = st.integers(-(10**15), 10**15)
 @example(-1)
 @example(10**15)
 def test_amount_survives_writing_and_reading(micros: int) -> None:
-    assert to_micros(parse_sum(format_amount(from_micros(micros * 10**13)))) == micros * 10**13
+    assert to_micros(parse_unlimited_amount(format_amount(from_micros(micros * 10**13)))) == micros * 10**13
     text = format_amount(from_micros(micros))
     assert Fraction(text) == Fraction(micros, 10**6)
     assert re.fullmatch(r"-?[0-9]+\.[0-9]{2,6}", text)
@@ -50,7 +50,7 @@ def test_amount_survives_writing_and_reading(micros: int) -> None:
 @example(2_500_000, 1)
 def test_share_is_rounded_half_even_to_a_micro(amount: int, rate: int) -> None:
     exact = Fraction(amount, 10**6) * Fraction(rate, 10**6)
-    assert to_micros(share(from_micros(amount), from_micros(rate))) == round(exact * 10**6)
+    assert to_micros(multiply_by_rate(from_micros(amount), from_micros(rate))) == round(exact * 10**6)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_context_precision_leaves_money_exact(micros: int) -> None:
         amount = from_micros(micros)
         assert to_micros(amount) == micros
         assert parse_amount(format_amount(amount)) == amount
-        assert share(amount.copy_abs(), Decimal(1)) == from_micros(abs(micros))
+        assert multiply_by_rate(amount.copy_abs(), Decimal(1)) == from_micros(abs(micros))
 
 
 def test_amount_with_seven_decimals_is_refused_and_never_rounded() -> None:

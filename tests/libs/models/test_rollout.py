@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from aex_models import RolloutResponse
-from aex_models.rollout import correlation_id
+from aex_models.rollout import parse_correlation_id
 
 EPISODE: dict[str, Any] = {
     "env_id": "maze",
@@ -112,7 +112,7 @@ def test_unknown_fields_are_kept() -> None:
     ],
 )
 def test_inference_url_has_a_correlation_id(url: str, found: str | None) -> None:
-    assert correlation_id(url) == found
+    assert parse_correlation_id(url) == found
     if found is not None:
         RolloutResponse.model_validate(with_episode(inference_url=url))
         return

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from aex_models.schema_changes import breaking_changes
+from aex_models.schema_changes import find_breaking_changes
 
 Schema = dict[str, Any]
 
@@ -44,7 +44,7 @@ NULL: Schema = {"type": "null"}
     ],
 )
 def test_compatible_change_is_accepted(committed: Schema, current: Schema) -> None:
-    assert breaking_changes(committed, current) == []
+    assert find_breaking_changes(committed, current) == []
 
 
 @pytest.mark.parametrize(
@@ -83,21 +83,21 @@ def test_compatible_change_is_accepted(committed: Schema, current: Schema) -> No
     ],
 )
 def test_breaking_change_is_named(committed: Schema, current: Schema, breakage: str) -> None:
-    (found,) = breaking_changes(committed, current)
+    (found,) = find_breaking_changes(committed, current)
     assert found.startswith(breakage)
 
 
 def test_references_are_followed_on_both_sides() -> None:
     committed = {"$ref": "#/$defs/A", "$defs": {"A": record(a={"$ref": "#/$defs/B"}), "B": record(b=TEXT)}}
     current = {"$ref": "#/$defs/C", "$defs": {"C": record(a={"$ref": "#/$defs/D"}), "D": record()}}
-    assert breaking_changes(committed, current) == ["/a/b: removed"]
-    assert breaking_changes(committed, {**record(a=record(b=TEXT))}) == []
+    assert find_breaking_changes(committed, current) == ["/a/b: removed"]
+    assert find_breaking_changes(committed, {**record(a=record(b=TEXT))}) == []
 
 
 def test_removed_field_of_an_optional_model_is_named() -> None:
     committed = record(a=either({"$ref": "#/$defs/A"}, NULL)) | {"$defs": {"A": record(b=TEXT) | {"title": "A"}}}
     current = record(a=either({"$ref": "#/$defs/A"}, NULL)) | {"$defs": {"A": record() | {"title": "A"}}}
-    assert breaking_changes(committed, current) == ["/a/b: removed"]
+    assert find_breaking_changes(committed, current) == ["/a/b: removed"]
 
 
 def test_recursive_model_is_compared_once() -> None:
@@ -105,14 +105,14 @@ def test_recursive_model_is_compared_once() -> None:
         node = {"type": "object", "properties": {"left": {"$ref": "#/$defs/Node"}, **more}}
         return {"$ref": "#/$defs/Node", "$defs": {"Node": node}}
 
-    assert breaking_changes(tree(), tree()) == []
-    assert breaking_changes(tree(b=TEXT), tree()) == ["/b: removed"]
+    assert find_breaking_changes(tree(), tree()) == []
+    assert find_breaking_changes(tree(b=TEXT), tree()) == ["/b: removed"]
 
 
 def test_all_breaking_changes_are_named_at_once() -> None:
     committed = record(a=TEXT, b=record(c=TEXT, d=NUMBER))
     current = record(("z",), b=record(d=INTEGER), z=TEXT)
-    assert sorted(breaking_changes(committed, current)) == [
+    assert sorted(find_breaking_changes(committed, current)) == [
         "/a: removed",
         "/b/c: removed",
         "/b/d: type narrowed from number to integer",

@@ -20,7 +20,7 @@ from aex_governance.rules.config import load_rules
 from aex_governance.rules.projection_documents import ValidationRecord
 from aex_governance.settings import Settings
 from aex_models.audiences import Audience
-from aex_models.events import OutcomeHeld, OutcomeReviewed, read_data
+from aex_models.events import OutcomeHeld, OutcomeReviewed, parse_event_data
 from aex_models.governance import Action, Flag, Hold, HoldCause, Severity, ValidationDecision
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
@@ -128,7 +128,7 @@ class Client:
     async def reviews(self) -> list[OutcomeReviewed]:
         """Return the emitted decisions."""
         waiting = await outbox_table("governance").find(self.deps.store, order="created_at")
-        return [read_data(each.record.event, OutcomeReviewed) for each in waiting]
+        return [parse_event_data(each.record.event, OutcomeReviewed) for each in waiting]
 
     def bearer(self, caller: Principal | None) -> dict[str, str]:
         if caller is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_governance.repository import read_head
 from aex_runtime.clock import WallClock
 from aex_runtime.files import open_data_dir
@@ -55,7 +55,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def rebuild(data_dir: Path, *more: str) -> int:
-    return call(["profiles", "rebuild", "--data-dir", str(data_dir), *more])
+    return run_command_line(["profiles", "rebuild", "--data-dir", str(data_dir), *more])
 
 
 def spoil(data_dir: Path) -> None:
@@ -168,5 +168,5 @@ def _expire_lease(data_dir: Path) -> None:
 def test_command_is_an_entry_point_with_help(capsys: pytest.CaptureFixture[str]) -> None:
     named = {each.name: each.value for each in entry_points(group="aex.commands")}
     assert named["profiles"] == "aex_governance.commands.profiles:app"
-    assert call(["profiles", "rebuild", "--help"]) == 0
+    assert run_command_line(["profiles", "rebuild", "--help"]) == 0
     assert "--json" in capsys.readouterr().out

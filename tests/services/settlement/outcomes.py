@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from aex_models.audiences import project_event
+from aex_models.audiences import project_event_data
 from aex_models.contract import ContractStatus, Terms
-from aex_models.cost import billing_impact, cost
-from aex_models.events import Event, OutcomeVerified, event_id
+from aex_models.cost import cost, to_billing_impact
+from aex_models.events import Event, OutcomeVerified, derive_event_id
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from tests.libs.models.results import a_criterion, a_result, results, terms
@@ -37,7 +37,7 @@ def an_outcome(contract_id: str = "ctr_1", **changes: Any) -> OutcomeRecord:
         "verification_result": judged,
         "attempts_used": 1,
         "terms": agreed,
-        "billing_impact": billing_impact(cost(agreed, judged, contract_id)),
+        "billing_impact": to_billing_impact(cost(agreed, judged, contract_id)),
         "created_at": NOON,
     }
     return OutcomeRecord(**(fields | changes))
@@ -66,12 +66,12 @@ def a_settlement(**changes: Any) -> Settlement:
 def an_event(outcome: OutcomeRecord) -> Event:
     """`outcome.verified` as verification publishes it."""
     return Event(
-        id=event_id("outcome.verified", outcome.contract_id),
+        id=derive_event_id("outcome.verified", outcome.contract_id),
         type="outcome.verified",
         source="/aex/verification",
         subject=outcome.contract_id,
         time=NOON,
-        data=project_event(OutcomeVerified(outcome=outcome)),
+        data=project_event_data(OutcomeVerified(outcome=outcome)),
     )
 
 

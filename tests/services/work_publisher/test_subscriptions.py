@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from aex_models.audiences import project_event
-from aex_models.events import TOPICS, Event, OutcomeVerified, UnreadableEvent, subscriptions_of
+from aex_models.audiences import project_event_data
+from aex_models.events import TOPICS, Event, OutcomeVerified, UnreadableEvent, subscribed_topics
 from aex_models.work import WorkStatus
 from aex_runtime.records import Poison, RetryLater
 from aex_work_publisher.rules.records import WorkRecord
@@ -14,7 +14,7 @@ from tests.services.work_publisher.samples import CONTRACT_ID, NOW, WORK_ID, giv
 
 OUTCOME = outcome().model_copy(update={"work_id": WORK_ID, "contract_id": CONTRACT_ID})
 ENDS: dict[str, dict[str, Any]] = {
-    "outcome.verified": project_event(OutcomeVerified(outcome=OUTCOME)),
+    "outcome.verified": project_event_data(OutcomeVerified(outcome=OUTCOME)),
     "contract.cancelled": {"work_id": WORK_ID, "contract_id": CONTRACT_ID},
 }
 CHECKED: dict[str, Any] = {"work_id": WORK_ID, "ok": True}
@@ -33,7 +33,7 @@ async def status(shop: Shop) -> WorkStatus:
 
 def test_every_subscription_has_a_handler() -> None:
     handled = subscriptions(open_shop().deps)
-    assert set(handled) == set(subscriptions_of("work-publisher")) <= set(TOPICS)
+    assert set(handled) == set(subscribed_topics("work-publisher")) <= set(TOPICS)
 
 
 @pytest.mark.parametrize(

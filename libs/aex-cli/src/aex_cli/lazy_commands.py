@@ -41,7 +41,7 @@ class CommandSource:
             return _unavailable_command(self, error)
 
 
-def command_sources() -> dict[str, CommandSource]:
+def find_command_sources() -> dict[str, CommandSource]:
     """Return our own commands, then those of installed packages. The first of a name wins."""
     sources = {name: CommandSource(EntryPoint(name, target, GROUP), "aex-cli") for name, target in BUILT_IN.items()}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
@@ -54,7 +54,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands: dict[str, Any] = dict(command_sources())
+        self.commands: dict[str, Any] = dict(find_command_sources())
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 the signature is typer's
         """List the names without loading the commands."""

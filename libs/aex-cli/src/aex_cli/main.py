@@ -57,13 +57,13 @@ def build_app() -> typer.Typer:
     return app
 
 
-def call(arguments: list[str]) -> int:
+def run_command_line(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     command = typer.main.get_command(build_app())
-    return exit_code_of(lambda: command.main(arguments, prog_name="aex", standalone_mode=False))
+    return run_and_report_errors(lambda: command.main(arguments, prog_name="aex", standalone_mode=False))
 
 
-def exit_code_of(action: Callable[[], object]) -> int:
+def run_and_report_errors(action: Callable[[], object]) -> int:
     """Run `action` and return its exit code. User errors print one line, defects a traceback."""
     try:
         result = action()
@@ -88,7 +88,7 @@ def exit_code_of(action: Callable[[], object]) -> int:
 def run() -> None:
     """Run the `aex` script."""
     try:
-        code = call(sys.argv[1:])
+        code = run_command_line(sys.argv[1:])
     except BrokenPipeError:
         # The reader of our output (`head`) has closed it; Python would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

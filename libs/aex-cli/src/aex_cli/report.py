@@ -34,31 +34,35 @@ class Report:
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
-    def chapter(self, title: str) -> None:
+    def print_heading(self, title: str) -> None:
         """Print a heading after an empty line."""
         self._write("", title)
 
-    def step(self, label: str, text: str) -> None:
+    def print_step(self, label: str, text: str) -> None:
         """Print one step: its kind and its text."""
         self._write(f"{'':{_MARGIN}}{label:{_LABEL}}{text}")
 
-    def command(self, label: str, line: str) -> None:
+    def print_command(self, label: str, line: str) -> None:
         """Print a line to copy. It is never wrapped."""
-        self.step(label, line)
+        self.print_step(label, line)
 
-    def block(self, text: str) -> None:
+    def print_block(self, text: str) -> None:
         """Print several lines unchanged below their step."""
         self._write(*(_INDENT + line for line in text.splitlines()))
 
-    def table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
+    def print_table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        right_aligned: Sequence[str] = (),
+        wrapped_column: str = "",
     ) -> None:
-        """Print rows below their step; align the columns in `numbers` to the right.
+        """Print rows below their step; align the columns in `right_aligned` to the right.
 
-        `folded`: the one column to wrap on a narrow terminal; without it, all wrap.
+        `wrapped_column`: the one column to wrap on a narrow terminal; without it, all wrap.
         """
-        del folded  # lines of plain text are never wrapped
-        self._write(*(_TABLE_INDENT + line for line in align_columns(columns, rows, numbers)))
+        del wrapped_column  # lines of plain text are never wrapped
+        self._write(*(_TABLE_INDENT + line for line in align_columns(columns, rows, right_aligned)))
 
     def _write(self, *lines: str) -> None:
         self._out.writelines(f"{line}\n" for line in lines)
@@ -72,31 +76,37 @@ class TerminalReport(Report):
         super().__init__(console.file)
         self._console = console
 
-    def chapter(self, title: str) -> None:
+    def print_heading(self, title: str) -> None:
         self._console.print()
         self._console.print(Text(title, "bold"))
 
-    def step(self, label: str, text: str) -> None:
+    def print_step(self, label: str, text: str) -> None:
         line = Table.grid()
         line.add_column(width=_LABEL)
         line.add_column(overflow="fold")
         line.add_row(_style_label(label), Text(text))
         self._console.print(Padding(line, (0, 0, 0, _MARGIN)))
 
-    def command(self, label: str, line: str) -> None:
+    def print_command(self, label: str, line: str) -> None:
         self._console.print(Text(" " * _MARGIN) + _style_label(label) + Text(line), soft_wrap=True)
 
-    def block(self, text: str) -> None:
+    def print_block(self, text: str) -> None:
         for line in text.splitlines():
             self._console.print(Text(_INDENT + line, "dim"))
 
-    def table(
-        self, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = (), folded: str = ""
+    def print_table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        right_aligned: Sequence[str] = (),
+        wrapped_column: str = "",
     ) -> None:
-        table = Table(box=None, header_style="bold", padding=(0, 1 if folded else 2, 0, 0))
+        table = Table(box=None, header_style="bold", padding=(0, 1 if wrapped_column else 2, 0, 0))
         for column in columns:
-            fixed = bool(folded) and column != folded
-            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=fixed)
+            fixed = bool(wrapped_column) and column != wrapped_column
+            table.add_column(
+                column, justify="right" if column in right_aligned else "left", overflow="fold", no_wrap=fixed
+            )
         for row in rows:
             table.add_row(*map(Text, row))
         self._console.print(Padding(table, (0, 0, 0, len(_TABLE_INDENT))))
@@ -111,11 +121,13 @@ def _style_label(label: str) -> Text:
     return Text(label.ljust(_LABEL), _STYLES.get(label, "cyan"))
 
 
-def align_columns(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> list[str]:
+def align_columns(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right_aligned: Sequence[str] = ()
+) -> list[str]:
     """Return header and rows as lines of plain text with aligned columns."""
     grid = [list(columns), *(list(row) for row in rows)]
     widths = [max(cell_len(cell) for cell in column) for column in zip(*grid, strict=True)]
-    right = [column in numbers for column in columns]
+    right = [column in right_aligned for column in columns]
     return ["  ".join(map(_pad, row, widths, right)).rstrip() for row in grid]
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from aex_client.async_client import AsyncAexClient
 from aex_client.call import Call
+from aex_client.call_attempts import NO_RETRIES, RetryPolicy
 from aex_client.client import AexClient
 from aex_client.endpoints import Endpoints, Service
 from aex_client.errors import (
@@ -22,7 +23,6 @@ from aex_client.errors import (
     Unavailable,
     Unprocessable,
 )
-from aex_client.exchange import NO_RETRIES, RetryPolicy
 from aex_client.views import (
     AgentProfileView,
     AttemptView,

@@ -12,12 +12,20 @@ from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
+from aex_client.call_attempts import (
+    FIVE_ATTEMPTS,
+    CallAttempts,
+    CallPolicy,
+    Done,
+    RetryPolicy,
+    new_idempotency_key,
+    random_jitter,
+)
 from aex_client.endpoints import Endpoints, Service
-from aex_client.exchange import FIVE_ATTEMPTS, CallPolicy, Done, Exchange, RetryPolicy, fresh_key, system_jitter
+from aex_client.event_stream import EVENTS_FOLLOW, EventStreamState
 from aex_client.files import CHUNK_BYTES, Content, FileDownload, FileUpload, Target
-from aex_client.following import EVENTS_FOLLOW, EventStreamState
 from aex_client.methods import AsyncCallMethod
-from aex_client.rows import Rows
+from aex_client.rows import RowStreamState
 from aex_client.views import Page
 from aex_models.contract import UploadedArtifact
 from aex_models.contract_events import ContractEvent
@@ -37,8 +45,8 @@ class AsyncAexClient:
         timeout_s: float = 30.0,
         http: httpx.AsyncClient | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        jitter: Callable[[], float] = system_jitter,
-        new_key: Callable[[], str] = fresh_key,
+        jitter: Callable[[], float] = random_jitter,
+        new_key: Callable[[], str] = new_idempotency_key,
     ) -> None:
         self._policy = CallPolicy(endpoints, retries, timeout_s, jitter, new_key)
         self._token = token
@@ -59,21 +67,21 @@ class AsyncAexClient:
 
     async def send(self, call: Call[T]) -> T:
         """Send any call; see `AexClient.send`."""
-        exchange = Exchange(self._policy, call)
+        attempts = CallAttempts(self._policy, call)
 
         async def attempt(token: str) -> Done[T] | float:
-            return exchange.handle_response(await self._http.send(exchange.request(token)))
+            return attempts.handle_response(await self._http.send(attempts.next_request(token)))
 
-        return await self._repeat(exchange, attempt)
+        return await self._repeat(attempts, attempt)
 
-    async def _repeat(self, exchange: Exchange[T], attempt: Callable[[str], Awaitable[Done[T] | float]]) -> T:
+    async def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Awaitable[Done[T] | float]]) -> T:
         """Call `attempt` with the current token until it returns the answer."""
         while True:
             token = await self._current_token()
             try:
                 step = await attempt(token)
             except httpx.RequestError as error:
-                step = exchange.handle_failure(error)
+                step = attempts.handle_failure(error)
             if isinstance(step, Done):
                 return step.value
             await self._sleep(step)
@@ -86,33 +94,33 @@ class AsyncAexClient:
                 yield item
             if page.next_cursor is None:
                 return
-            call = call.after(page.next_cursor)
+            call = call.with_cursor(page.next_cursor)
 
     async def rows(self, call: Call[T]) -> AsyncGenerator[T, None]:
         """Return a long answer row by row; see `AexClient.rows`. Close it where you leave before its end."""
-        rows = Rows(self._policy, call)
-        while not rows.is_finished:
-            async with aclosing(self._read_rows(rows)) as read:
+        stream = RowStreamState(self._policy, call)
+        while not stream.is_finished:
+            async with aclosing(self._read_rows(stream)) as read:
                 async for row in read:
                     yield row
-            if not rows.is_finished:
-                await self._sleep(rows.pause_s)
+            if not stream.is_finished:
+                await self._sleep(stream.pause_s)
 
-    async def _read_rows(self, rows: Rows[T]) -> AsyncGenerator[T, None]:
+    async def _read_rows(self, stream: RowStreamState[T]) -> AsyncGenerator[T, None]:
         """Return the rows of one connection."""
         try:
             async with aclosing(
-                await self._http.send(rows.request(await self._current_token()), stream=True)
+                await self._http.send(stream.next_request(await self._current_token()), stream=True)
             ) as response:
                 if not response.is_success:
                     await response.aread()
-                    rows.handle_refusal(response)
+                    stream.handle_refusal(response)
                     return
                 async for line in response.aiter_lines():
-                    yield rows.parse_row(line)
-                rows.is_finished = True
+                    yield stream.parse_row(line)
+                stream.is_finished = True
         except httpx.RequestError as error:
-            rows.handle_failure(error)
+            stream.handle_failure(error)
 
     async def events(self, contract_id: str, after: int | None = None) -> AsyncGenerator[ContractEvent, None]:
         """Return a contract's events as they happen; see `AexClient.events`.
@@ -128,23 +136,23 @@ class AsyncAexClient:
 
     async def _read_events(self, stream: EventStreamState) -> AsyncGenerator[ContractEvent, None]:
         """Return the events of one connection."""
-        request = stream.request(await self._current_token())
+        request = stream.next_request(await self._current_token())
         try:
             async with aclosing(await self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
                     await response.aread()
-                    stream.handle_response(response)
+                    stream.handle_non_stream_response(response)
                     return
                 async with aclosing(EventSource(response).aiter_sse()) as frames:
                     async for frame in frames:
-                        event = stream.read_frame(frame)
+                        event = stream.record_frame(frame)
                         if event is not None:
                             yield event
                             if stream.is_finished:
                                 return
-                stream.handle_end()
+                stream.handle_stream_end()
         except SSEError as error:  # a subclass of the next one
-            raise stream.format_error(error) from error
+            raise stream.to_answer_not_understood(error) from error
         except httpx.RequestError as error:
             stream.handle_failure(error)
 
@@ -154,26 +162,26 @@ class AsyncAexClient:
 
         async def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
-                request = upload.request(token, file, _read_chunks(file))
-                return upload.exchange.handle_response(await self._http.send(request))
+                request = upload.next_request(token, file, _read_chunks(file))
+                return upload.attempts.handle_response(await self._http.send(request))
 
-        return await self._repeat(upload.exchange, attempt)
+        return await self._repeat(upload.attempts, attempt)
 
     async def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
         """Download a file; see `AexClient.download_artifact`."""
         download = FileDownload(self._policy, sha256, to, service)
 
         async def attempt(token: str) -> Done[int] | float:
-            async with aclosing(await self._http.send(download.exchange.request(token), stream=True)) as response:
+            async with aclosing(await self._http.send(download.attempts.next_request(token), stream=True)) as response:
                 if not response.is_success:
                     await response.aread()
-                    return download.exchange.handle_response(response)
-                with download.open_part() as part:
+                    return download.attempts.handle_response(response)
+                with download.open_partial_file() as part:
                     async for chunk in response.aiter_bytes():
                         await asyncio.to_thread(part.write, chunk)
-                    return part.finish()
+                    return part.check_and_finish()
 
-        return await self._repeat(download.exchange, attempt)
+        return await self._repeat(download.attempts, attempt)
 
     async def _current_token(self) -> str:
         token = self._token if isinstance(self._token, str) else self._token()

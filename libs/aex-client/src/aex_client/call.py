@@ -23,8 +23,9 @@ Query = tuple[tuple[str, str], ...]
 class Call(Generic[T]):
     """A request that has not been sent, and the type of its answer.
 
-    `once`: a write, sent under an idempotency key. `idempotency_key`: the caller's own; without one, each sending gets
-    a fresh one, which its repeats keep. `wait_s`: how long the service may take to answer, on top of the usual.
+    `read`: parses the body of a successful response. `uses_idempotency_key`: True for a write. `idempotency_key`: the
+    caller's own key; without one, each sending makes a new key, which its retries keep. `wait_s`: seconds that the
+    service may take to answer, in addition to the client's time limit.
     """
 
     service: Service
@@ -33,7 +34,7 @@ class Call(Generic[T]):
     read: Callable[[bytes], T]
     query: Query = ()
     body: bytes | None = None
-    once: bool = False
+    uses_idempotency_key: bool = False
     idempotency_key: str | None = None
     wait_s: float = 0.0
 
@@ -41,20 +42,22 @@ class Call(Generic[T]):
         """Return the same call under a key of the caller's own, which outlives this process."""
         return replace(self, idempotency_key=idempotency_key)
 
-    def after(self, cursor: str) -> "Call[T]":
+    def with_cursor(self, cursor: str) -> "Call[T]":
         """Return the same query, from a page's `next_cursor` on."""
         kept = tuple(pair for pair in self.query if pair[0] != "cursor")
         return replace(self, query=(*kept, ("cursor", cursor)))
 
 
-def get(service: Service, path: str, answer: type[T], **query: Any) -> Call[T]:
+def build_get(service: Service, path: str, answer_type: type[T], **query: Any) -> Call[T]:
     """Return a read. Parameters that are None are left out; a sequence repeats its parameter."""
-    return Call(service, "GET", path, reader(answer), query_of(query))
+    return Call(service, "GET", path, answer_parser(answer_type), encode_query(query))
 
 
-def post(service: Service, path: str, answer: type[T], body: bytes | None = None, *, once: bool = True) -> Call[T]:
-    """Return a write, or (not `once`) a question with a body."""
-    return Call(service, "POST", path, reader(answer), body=body, once=once)
+def build_post(
+    service: Service, path: str, answer_type: type[T], body: bytes | None = None, *, uses_idempotency_key: bool = True
+) -> Call[T]:
+    """Return a write, or (not `uses_idempotency_key`) a question with a body."""
+    return Call(service, "POST", path, answer_parser(answer_type), body=body, uses_idempotency_key=uses_idempotency_key)
 
 
 def build_path(template: str, *names: str) -> str:
@@ -62,10 +65,10 @@ def build_path(template: str, *names: str) -> str:
     return template.format(*(quote(name, safe="") for name in names))
 
 
-def query_of(given: Mapping[str, Any]) -> Query:
+def encode_query(parameters: Mapping[str, Any]) -> Query:
     """Query parameters as text. A trailing underscore, for names that Python keeps for itself, is dropped."""
     pairs: list[tuple[str, str]] = []
-    for name, value in given.items():
+    for name, value in parameters.items():
         values = value if isinstance(value, list | tuple) else [value]
         pairs += [(name.rstrip("_"), _text(each)) for each in values if each is not None]
     return tuple(pairs)
@@ -75,9 +78,9 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def reader(answer: type[T]) -> Callable[[bytes], T]:
+def answer_parser(answer_type: type[T]) -> Callable[[bytes], T]:
     """Return a parser that ignores unknown fields. It raises `pydantic.ValidationError`."""
-    adapter = _adapter(cast(Hashable, answer))
+    adapter = _adapter(cast(Hashable, answer_type))
     return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
 
 
@@ -87,12 +90,18 @@ def _adapter(answer: Any) -> TypeAdapter[Any]:
     return TypeAdapter(answer)
 
 
-def items_of(page: Call[Page[T]]) -> Call[tuple[T, ...]]:
+def unwrap_page_items(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
     """Return the call whose answer is the items alone, for lists that come whole."""
-    return Call(page.service, page.method, page.path, lambda content: page.read(content).items, page.query)
+    return Call(
+        page_call.service,
+        page_call.method,
+        page_call.path,
+        lambda content: page_call.read(content).items,
+        page_call.query,
+    )
 
 
-def json_body(value: Any) -> bytes:
+def encode_json_body(value: Any) -> bytes:
     """Return a request's body: set fields of models, money as plain digits.
 
     Raises `ValueError` for NaN and infinity.
@@ -100,12 +109,12 @@ def json_body(value: Any) -> bytes:
     return json.dumps(value, default=_to_plain, allow_nan=False, ensure_ascii=False).encode()
 
 
-def numbers_body(numbers: Mapping[str, Any]) -> bytes:
+def encode_claims(claims: Mapping[str, Any]) -> bytes:
     """Return claims as JSON numbers with their own digits.
 
     `Decimal("11.170")` claims three decimals, and is sent as 11.170.
     """
-    members = (f"{json.dumps(name)}:{_format_number(value)}" for name, value in numbers.items())
+    members = (f"{json.dumps(name)}:{_format_number(value)}" for name, value in claims.items())
     return ("{" + ",".join(members) + "}").encode()
 
 

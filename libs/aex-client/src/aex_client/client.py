@@ -11,12 +11,20 @@ from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
 from aex_client.call import Call
+from aex_client.call_attempts import (
+    FIVE_ATTEMPTS,
+    CallAttempts,
+    CallPolicy,
+    Done,
+    RetryPolicy,
+    new_idempotency_key,
+    random_jitter,
+)
 from aex_client.endpoints import Endpoints, Service
-from aex_client.exchange import FIVE_ATTEMPTS, CallPolicy, Done, Exchange, RetryPolicy, fresh_key, system_jitter
+from aex_client.event_stream import EVENTS_FOLLOW, EventStreamState
 from aex_client.files import Content, FileDownload, FileUpload, Target, read_chunks
-from aex_client.following import EVENTS_FOLLOW, EventStreamState
 from aex_client.methods import CallMethod
-from aex_client.rows import Rows
+from aex_client.rows import RowStreamState
 from aex_client.views import Page
 from aex_models.contract import UploadedArtifact
 from aex_models.contract_events import ContractEvent
@@ -43,8 +51,8 @@ class AexClient:
         timeout_s: float = 30.0,
         http: httpx.Client | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = system_jitter,
-        new_key: Callable[[], str] = fresh_key,
+        jitter: Callable[[], float] = random_jitter,
+        new_key: Callable[[], str] = new_idempotency_key,
     ) -> None:
         self._policy = CallPolicy(endpoints, retries, timeout_s, jitter, new_key)
         self._token = token
@@ -65,17 +73,19 @@ class AexClient:
 
     def send(self, call: Call[T]) -> T:
         """Send any call, also under your own idempotency key: `send(calls.claim(id).with_key(key))`."""
-        exchange = Exchange(self._policy, call)
-        return self._repeat(exchange, lambda token: exchange.handle_response(self._http.send(exchange.request(token))))
+        attempts = CallAttempts(self._policy, call)
+        return self._repeat(
+            attempts, lambda token: attempts.handle_response(self._http.send(attempts.next_request(token)))
+        )
 
-    def _repeat(self, exchange: Exchange[T], attempt: Callable[[str], Done[T] | float]) -> T:
+    def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Done[T] | float]) -> T:
         """Call `attempt` with the current token until it returns the answer."""
         while True:
             token = self._current_token()
             try:
                 step = attempt(token)
             except httpx.RequestError as error:
-                step = exchange.handle_failure(error)
+                step = attempts.handle_failure(error)
             if isinstance(step, Done):
                 return step.value
             self._sleep(step)
@@ -87,32 +97,32 @@ class AexClient:
             yield from page.items
             if page.next_cursor is None:
                 return
-            call = call.after(page.next_cursor)
+            call = call.with_cursor(page.next_cursor)
 
     def rows(self, call: Call[T]) -> Iterator[T]:
         """Return a long answer row by row, in constant memory.
 
         Raises like the methods, and `ConnectionFailed` for an incomplete answer.
         """
-        rows = Rows(self._policy, call)
-        while not rows.is_finished:
-            yield from self._read_rows(rows)
-            if not rows.is_finished:
-                self._sleep(rows.pause_s)
+        stream = RowStreamState(self._policy, call)
+        while not stream.is_finished:
+            yield from self._read_rows(stream)
+            if not stream.is_finished:
+                self._sleep(stream.pause_s)
 
-    def _read_rows(self, rows: Rows[T]) -> Iterator[T]:
+    def _read_rows(self, stream: RowStreamState[T]) -> Iterator[T]:
         """Return the rows of one connection."""
         try:
-            with closing(self._http.send(rows.request(self._current_token()), stream=True)) as response:
+            with closing(self._http.send(stream.next_request(self._current_token()), stream=True)) as response:
                 if not response.is_success:
                     response.read()
-                    rows.handle_refusal(response)
+                    stream.handle_refusal(response)
                     return
                 for line in response.iter_lines():
-                    yield rows.parse_row(line)
-                rows.is_finished = True
+                    yield stream.parse_row(line)
+                stream.is_finished = True
         except httpx.RequestError as error:
-            rows.handle_failure(error)
+            stream.handle_failure(error)
 
     def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
         """Return a contract's events as they happen, up to its last; `after`: the `seq` to continue after.
@@ -127,22 +137,22 @@ class AexClient:
 
     def _read_events(self, stream: EventStreamState) -> Iterator[ContractEvent]:
         """Return the events of one connection."""
-        request = stream.request(self._current_token())
+        request = stream.next_request(self._current_token())
         try:
             with closing(self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
                     response.read()
-                    stream.handle_response(response)
+                    stream.handle_non_stream_response(response)
                     return
                 for frame in EventSource(response).iter_sse():
-                    event = stream.read_frame(frame)
+                    event = stream.record_frame(frame)
                     if event is not None:
                         yield event
                         if stream.is_finished:
                             return
-                stream.handle_end()
+                stream.handle_stream_end()
         except SSEError as error:  # a subclass of the next one
-            raise stream.format_error(error) from error
+            raise stream.to_answer_not_understood(error) from error
         except httpx.RequestError as error:
             stream.handle_failure(error)
 
@@ -156,9 +166,11 @@ class AexClient:
 
         def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
-                return upload.exchange.handle_response(self._http.send(upload.request(token, file, read_chunks(file))))
+                return upload.attempts.handle_response(
+                    self._http.send(upload.next_request(token, file, read_chunks(file)))
+                )
 
-        return self._repeat(upload.exchange, attempt)
+        return self._repeat(upload.attempts, attempt)
 
     def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
         """Download a file to a path or an open file, check its digest, and return its size.
@@ -168,16 +180,16 @@ class AexClient:
         download = FileDownload(self._policy, sha256, to, service)
 
         def attempt(token: str) -> Done[int] | float:
-            with closing(self._http.send(download.exchange.request(token), stream=True)) as response:
+            with closing(self._http.send(download.attempts.next_request(token), stream=True)) as response:
                 if not response.is_success:
                     response.read()
-                    return download.exchange.handle_response(response)
-                with download.open_part() as part:
+                    return download.attempts.handle_response(response)
+                with download.open_partial_file() as part:
                     for chunk in response.iter_bytes():
                         part.write(chunk)
-                    return part.finish()
+                    return part.check_and_finish()
 
-        return self._repeat(download.exchange, attempt)
+        return self._repeat(download.attempts, attempt)
 
     def _current_token(self) -> str:
         return self._token if isinstance(self._token, str) else self._token()

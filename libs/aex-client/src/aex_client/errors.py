@@ -129,7 +129,7 @@ class _Document(BaseModel):
     request_id: str | None = None
 
 
-def problem_of(status: int, headers: Mapping[str, str], content: bytes, now: datetime | None = None) -> ProblemError:
+def parse_problem(status: int, headers: Mapping[str, str], content: bytes, now: datetime | None = None) -> ProblemError:
     """Return the exception for an unsuccessful answer, also for one of a proxy.
 
     `headers` are looked up in lower case.
@@ -145,12 +145,12 @@ def problem_of(status: int, headers: Mapping[str, str], content: bytes, now: dat
         document.detail or document.title or "the service gave no reason",
         document.errors,
         document.request_id or headers.get("x-request-id"),
-        retry_after(headers.get("retry-after"), now or datetime.now(UTC)),
+        parse_retry_after_s(headers.get("retry-after"), now or datetime.now(UTC)),
     )
     return problem
 
 
-def retry_after(value: str | None, now: datetime) -> float | None:
+def parse_retry_after_s(value: str | None, now: datetime) -> float | None:
     """Return the seconds of a `Retry-After`, a number or a date; None if it cannot be parsed."""
     if value is None:
         return None

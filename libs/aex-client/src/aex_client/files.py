@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 import httpx
 
-from aex_client.call import Call, build_path, reader
+from aex_client.call import Call, answer_parser, build_path
+from aex_client.call_attempts import CallAttempts, CallPolicy, Done
 from aex_client.endpoints import Service
 from aex_client.errors import AnswerNotUnderstood
-from aex_client.exchange import CallPolicy, Done, Exchange
 from aex_models.contract import UploadedArtifact
 
 CHUNK_BYTES = 262_144
@@ -30,8 +30,10 @@ class FileUpload:
     """An upload, from its first request to its answer."""
 
     def __init__(self, policy: CallPolicy, content: Content, service: Service) -> None:
-        call = Call(service, "PUT", "/v1/artifacts", reader(UploadedArtifact), once=True, wait_s=_STORE_S)
-        self.exchange = Exchange(policy, call)
+        call = Call(
+            service, "PUT", "/v1/artifacts", answer_parser(UploadedArtifact), uses_idempotency_key=True, wait_s=_STORE_S
+        )
+        self.attempts = CallAttempts(policy, call)
         self._content = content
         self._start = None if isinstance(content, bytes | str | os.PathLike) else _position(content)
 
@@ -47,9 +49,9 @@ class FileUpload:
             self._content.seek(self._start or 0)
             yield self._content
 
-    def request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
+    def next_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
         """Return the request to send next; `chunks` yield the content of `file`."""
-        plain = self.exchange.request(token)
+        plain = self.attempts.next_request(token)
         start = file.tell()
         size = file.seek(0, os.SEEK_END) - start
         file.seek(start)
@@ -69,13 +71,13 @@ class FileDownload:
 
     def __init__(self, policy: CallPolicy, sha256: str, target: Target, service: Service) -> None:
         call = Call(service, "GET", build_path("/v1/artifacts/{}", sha256), lambda _: 0)
-        self.exchange = Exchange(policy, call)
+        self.attempts = CallAttempts(policy, call)
         self._sha256 = sha256
         self._target = target
         self._start = 0 if isinstance(target, str | os.PathLike) else _position(target)
 
     @contextmanager
-    def open_part(self) -> Iterator["PartialFile"]:
+    def open_partial_file(self) -> Iterator["PartialFile"]:
         """Open a file for one answer's bytes. Without `finish` its content is discarded."""
         if isinstance(self._target, str | os.PathLike):
             opened = _replace_on_success(Path(self._target))
@@ -98,7 +100,7 @@ class PartialFile:
         self._size += len(chunk)
         self._file.write(chunk)
 
-    def finish(self) -> Done[int]:
+    def check_and_finish(self) -> Done[int]:
         """Return the size of the whole file. Raises `AnswerNotUnderstood` where it is not what was asked for."""
         if self._hash.hexdigest() != self._sha256:
             raise AnswerNotUnderstood(f"{self._sha256}: the received file has another digest")

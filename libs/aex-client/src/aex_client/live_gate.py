@@ -30,7 +30,7 @@ from aex_outcomes.lifecycle.state import Judged, LastOutcome, VerificationState
 VERDICTS = frozenset({Verdict.PASSED, Verdict.REJECTED})
 
 
-def record_attempt(judged: dict[str, Judged], attempt: AttemptView) -> None:
+def record_judged_attempt(judged: dict[str, Judged], attempt: AttemptView) -> None:
     """Add a judged attempt; a later verification of the same candidate replaces the earlier one."""
     if attempt.candidate_hash is None or attempt.verdict not in VERDICTS:
         return
@@ -43,7 +43,7 @@ def record_attempt(judged: dict[str, Judged], attempt: AttemptView) -> None:
     )
 
 
-def mirror_state(before: VerificationState, contract: Contract, judged: dict[str, Judged]) -> VerificationState:
+def apply_contract_state(before: VerificationState, contract: Contract, judged: dict[str, Judged]) -> VerificationState:
     """Return the contract's state. `judged`: the known results by candidate; empty: keep those of before."""
     last = max(judged.items(), key=lambda each: each[1].ordinal, default=None)
     changes: dict[str, Any] = {"attempts_used": contract.attempts_used, "max_attempts": contract.max_attempts}
@@ -79,7 +79,7 @@ class Rejections:
         self._found: dict[str, Rejection] = {}
         self._last_seq: int | None = None
 
-    async def find(self, attempt_id: str) -> Rejection | None:
+    async def wait_for(self, attempt_id: str) -> Rejection | None:
         """Return the rejection of a judged attempt; None if the contract ended without one."""
         limit = asyncio.timeout(_TIMEOUT_S)
         try:
@@ -119,18 +119,18 @@ class LiveGate:
         self._sleep, self._jitter = sleep, jitter
         self._rejections = Rejections(client, contract_id)
 
-    async def contract(self) -> Contract:
+    async def get_contract(self) -> Contract:
         return await self._client.get_contract(self._contract_id)
 
-    async def final_result(self) -> Any:
+    async def get_final_result(self) -> Any:
         return (await self._client.get_outcome(self._contract_id)).final_result
 
     async def load_accounting(self, ctx: AgentContext) -> AgentContext:
         """Return the context with the platform's accounting: of other loops' candidates, too."""
-        contract, judged = await self.contract(), dict[str, Judged]()
+        contract, judged = await self.get_contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):
-            record_attempt(judged, attempt)
-        return ctx.model_copy(update={"verification": mirror_state(ctx.verification, contract, judged)})
+            record_judged_attempt(judged, attempt)
+        return ctx.model_copy(update={"verification": apply_contract_state(ctx.verification, contract, judged)})
 
     async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Post a candidate and wait for what it comes to. Raises `VerdictPending` where that takes too long."""
@@ -156,7 +156,7 @@ class LiveGate:
             if contract.status not in FINAL_STATUSES:
                 raise
             _log.info("aex_contract_closed", contract_id=self._contract_id, status=contract.status, code=closed.code)
-            return LoopStep(mirror_state(ctx.verification, contract, {}), ending=contract.status)
+            return LoopStep(apply_contract_state(ctx.verification, contract, {}), ending=contract.status)
         contract = await self._wait_until_idle()
         attempt = await self._latest_attempt(attempt, digest)
         return await self._step(contract, attempt, ctx.verification, repeat)
@@ -165,17 +165,17 @@ class LiveGate:
         self, contract: Contract, attempt: AttemptView, before: VerificationState, repeat: bool
     ) -> LoopStep:
         judged = dict(before.judged)
-        record_attempt(judged, attempt)
-        after = mirror_state(before, contract, judged)
+        record_judged_attempt(judged, attempt)
+        after = apply_contract_state(before, contract, judged)
         ending = contract.status if contract.status in FINAL_STATUSES else None
         if ending is ContractStatus.PASSED:
-            return LoopStep(after, Accepted(final_result=await self.final_result()), ending=ending)
+            return LoopStep(after, Accepted(final_result=await self.get_final_result()), ending=ending)
         if attempt.status is AttemptStatus.INVALID:
             errors = tuple(Problem.model_validate(each, extra="ignore") for each in attempt.errors)
             return LoopStep(after, Invalid(errors=errors), attempt.feedback or render_invalid(errors), ending)
         if repeat:
             return LoopStep(after, ending=ending)
-        rejection = await self._rejections.find(attempt.attempt_id)
+        rejection = await self._rejections.wait_for(attempt.attempt_id)
         if rejection is None:  # rejected by governance or an operator, not by the verifier
             return LoopStep(after, ending=ending)
         fatal = ending is ContractStatus.FAILED
@@ -199,7 +199,7 @@ class LiveGate:
         """Return the contract once no candidate is under verification, held or before governance."""
         waits = 0
         while True:
-            contract = await self.contract()
+            contract = await self.get_contract()
             if contract.status not in {ContractStatus.VERIFYING, ContractStatus.HELD}:
                 return contract
             waits += 1

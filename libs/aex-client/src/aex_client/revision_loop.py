@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aex_client.async_client import AsyncAexClient
-from aex_client.exchange import system_jitter
+from aex_client.call_attempts import random_jitter
 from aex_client.live_gate import VERDICT_POLLING, LiveGate
 from aex_models.backoff import Backoff
 from aex_models.contract import FINAL_STATUSES, ContractStatus
@@ -36,7 +36,7 @@ class RevisionLoop:
         on_event: OnEvent | None = None,
         backoff: Backoff = VERDICT_POLLING,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        jitter: Callable[[], float] = system_jitter,
+        jitter: Callable[[], float] = random_jitter,
     ) -> None:
         """Raise `ValueError` for arguments that fail later.
 
@@ -66,14 +66,14 @@ class RevisionLoop:
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
         """Continue from a saved context. A candidate without a verdict is posted again and recognised."""
         if ctx.progress.candidate is None:
-            status = (await self._gate.contract()).status
+            status = (await self._gate.get_contract()).status
             if status in FINAL_STATUSES:
                 return await self._conclude_closed(status, await self._gate.load_accounting(ctx))
         return await self._loop.resume(ctx)
 
     async def _conclude_closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:
         if status is ContractStatus.PASSED:
-            return Passed(await self._gate.final_result(), ctx)
+            return Passed(await self._gate.get_final_result(), ctx)
         if status is ContractStatus.FAILED:
             return Failed(FatalAgentError("The contract has failed"), ctx)
         return exhausted_outcome(REASONS[status], ctx)

@@ -6,14 +6,14 @@ import httpx
 import structlog
 
 from aex_client.call import Call
-from aex_client.errors import AexError, problem_of
-from aex_client.exchange import CallPolicy, connection_failed, parse_answer
+from aex_client.call_attempts import CallPolicy, build_connection_failed, parse_answer
+from aex_client.errors import AexError, parse_problem
 
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 
 
-class Rows(Generic[T]):
+class RowStreamState(Generic[T]):
     """The rows of one answer. It is retried only before the first row.
 
     A retry after it would deliver rows twice.
@@ -27,14 +27,14 @@ class Rows(Generic[T]):
         self.pause_s = 0.0
         """Pause before the next request."""
 
-    def request(self, token: str) -> httpx.Request:
+    def next_request(self, token: str) -> httpx.Request:
         """Return the request to send next."""
         self._attempt += 1
-        return self._policy.request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
+        return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
 
     def handle_refusal(self, response: httpx.Response) -> None:
         """Plan a retry after a refusal. Raises `ProblemError` after the last attempt."""
-        self._retry(problem_of(response.status_code, response.headers, response.content))
+        self._retry(parse_problem(response.status_code, response.headers, response.content))
 
     def parse_row(self, line: str) -> T:
         """Return the row that a line holds. Raises `AnswerNotUnderstood`."""
@@ -43,13 +43,13 @@ class Rows(Generic[T]):
 
     def handle_failure(self, error: httpx.RequestError) -> None:
         """Plan a retry before the first row. Raises `ConnectionFailed` after it, or after the last attempt."""
-        failure = connection_failed(self._call, error)
+        failure = build_connection_failed(self._call, error)
         if self._began:
             raise failure
         self._retry(failure)
 
     def _retry(self, error: AexError) -> None:
-        self.pause_s = self._policy.pause_s(self._attempt, error)
+        self.pause_s = self._policy.pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_rows_retried",
             path=self._call.path,

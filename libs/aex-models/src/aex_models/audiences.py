@@ -55,7 +55,7 @@ def project(model: BaseModel, audience: Audience, disclosure: Disclosure | None 
     return _prune(model, model.model_dump(mode="json"), audience, shown)
 
 
-def project_event(model: BaseModel) -> dict[str, Any]:
+def project_event_data(model: BaseModel) -> dict[str, Any]:
     """Return the view of an event's data: that of services, and of every subscriber."""
     return project(model, Audience.SERVICE)
 

@@ -12,7 +12,7 @@ from typing import Any
 import rfc8785
 from pydantic import BaseModel
 
-from aex_models.numbers import MAX_SAFE_INTEGER, is_exact, large_integers_as_doubles
+from aex_models.numbers import MAX_SAFE_INTEGER, convert_large_integers_to_doubles, is_exact_as_double
 
 _ENCODE = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
@@ -73,9 +73,9 @@ def canonical_bytes(value: Any) -> bytes:
     except RecursionError as error:
         raise NotCanonical("", "nested too deeply") from error
     except (rfc8785.CanonicalizationError, ValueError) as error:  # integers beyond 4,300 digits, lone surrogates
-        if problem := json_problem(plain):
+        if problem := find_json_problem(plain):
             raise NotCanonical(*problem) from error
-        return rfc8785.dumps(large_integers_as_doubles(plain))
+        return rfc8785.dumps(convert_large_integers_to_doubles(plain))
 
 
 def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]
         raise NotCanonical("", "not JSON, or nested too deeply") from error
 
 
-def digest(value: Any) -> str:
+def canonical_digest(value: Any) -> str:
     """SHA-256 over the canonical form, in lower-case hexadecimal."""
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
 
@@ -96,7 +96,7 @@ def sha256_hex(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
+def find_json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
     """Return the pointer and problem of the first part that I-JSON cannot hold; None if there is none."""
     try:
         return _problem_in(value, path)
@@ -110,7 +110,7 @@ def _problem_in(value: Any, path: str) -> tuple[str, str] | None:
             return path, "object keys must be strings"
         if any(_has_surrogate(key) for key in value):
             return path, "object keys must hold no lone surrogates"
-        parts = ((f"{path}/{escape_pointer(key)}", item) for key, item in value.items())
+        parts = ((f"{path}/{escape_pointer_segment(key)}", item) for key, item in value.items())
     elif isinstance(value, list | tuple):
         parts = ((f"{path}/{position}", item) for position, item in enumerate(value))
     else:
@@ -123,7 +123,7 @@ def _scalar_problem(value: Any) -> str | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
-        return None if is_exact(value) else "integers must be within ±(2^53 − 1)"
+        return None if is_exact_as_double(value) else "integers must be within ±(2^53 − 1)"
     if isinstance(value, float):
         return None if value - value == 0 else "numbers must be finite"
     if isinstance(value, str):
@@ -135,6 +135,6 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def escape_pointer(key: str) -> str:
+def escape_pointer_segment(key: str) -> str:
     """Return one key as a segment of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

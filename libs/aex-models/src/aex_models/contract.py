@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from aex_models.canonical import escape_pointer
+from aex_models.canonical import escape_pointer_segment
 from aex_models.frozen import Frozen, Identifier, Instant, MediaType, Sha256, StrictInt
 from aex_models.governance import Party
 from aex_models.money import ZERO, Currency, Money, Rate
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import BasePolicy, Budget, FeedbackLevel, Problem
 
@@ -119,7 +119,7 @@ class ExecutionMetadata(Frozen):
     @field_validator("duration_ms", "ttfb_ms", "processing_ms", mode="before")
     @classmethod
     def _is_a_number(cls, value: Any) -> Any:
-        if value is not None and not is_number(value):
+        if value is not None and not is_finite_number(value):
             raise PydanticCustomError("not_a_number", "Expected a finite number of milliseconds")
         return value
 
@@ -173,21 +173,23 @@ class Candidate(Frozen):
     @field_validator("claimed_metrics")
     @classmethod
     def _metrics_are_numbers_or_booleans(cls, claims: dict[str, Any]) -> dict[str, Any]:
-        return _check_claims(claims, lambda value: isinstance(value, bool) or is_number(value), "a number or a boolean")
+        return _check_claims(
+            claims, lambda value: isinstance(value, bool) or is_finite_number(value), "a number or a boolean"
+        )
 
     @field_validator("claimed_values")
     @classmethod
     def _values_are_numbers(cls, claims: dict[str, Any]) -> dict[str, Any]:
         infinite = {name for name, value in claims.items() if isinstance(value, float) and not math.isfinite(value)}
         numbers = claims | dict.fromkeys(infinite)
-        return _check_claims(numbers, lambda value: value is None or is_number(value), "a number or null")
+        return _check_claims(numbers, lambda value: value is None or is_finite_number(value), "a number or null")
 
 
 def _check_claims(claims: dict[str, Any], fits: Any, kind: str) -> dict[str, Any]:
     for name, value in claims.items():
         if not fits(value):
             raise PydanticCustomError(
-                "invalid_claim", "/{name}: expected {kind}", {"name": escape_pointer(name), "kind": kind}
+                "invalid_claim", "/{name}: expected {kind}", {"name": escape_pointer_segment(name), "kind": kind}
             )
     return claims
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from aex_models.contract import Terms
 from aex_models.governance import Action
-from aex_models.money import ZERO, share
+from aex_models.money import ZERO, multiply_by_rate
 from aex_models.outcome import BillingImpact
 from aex_models.results import CriterionResult, Verdict, VerificationResult
 from aex_models.settlement import Breakdown, Cost, CostLine
@@ -25,8 +25,8 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     rejected = result is not None and result.governance.action is Action.REJECT
     gross_bonus = result.bonus if result and judged and not rejected else ZERO
     gross_penalty = result.penalty if result and judged else ZERO
-    gross_base = base_of_judged(terms, success=result.success) if result and judged and not rejected else ZERO
-    base, bonus, penalty, total = amounts_under(terms, gross_base, gross_bonus, gross_penalty)
+    gross_base = base_for_judged_outcome(terms, success=result.success) if result and judged and not rejected else ZERO
+    base, bonus, penalty, total = apply_caps_and_floor(terms, gross_base, gross_bonus, gross_penalty)
     return Cost(
         contract_id=contract_id or (result.contract_id if result else ""),
         currency=terms.currency,
@@ -35,7 +35,7 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
         penalty=penalty,
         bonus_capped=gross_bonus - bonus,
         penalty_waived=gross_penalty - penalty,
-        fee=share(total, terms.fee_rate),
+        fee=multiply_by_rate(total, terms.fee_rate),
         total=total,
         lines=tuple(_line(each, gross_bonus, gross_penalty) for each in (result.criterion_results if result else ())),
         breakdown=Breakdown(cpc=base, cpa_bonus=bonus, cpa_penalty=penalty),
@@ -51,7 +51,7 @@ class Amounts(NamedTuple):
     total: Decimal
 
 
-def amounts_under(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penalty: Decimal) -> Amounts:
+def apply_caps_and_floor(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penalty: Decimal) -> Amounts:
     """Return the amounts under caps and floor. Price quotes call it for many outcomes."""
     bonus = gross_bonus if terms.max_cpa_total is None else min(gross_bonus, terms.max_cpa_total)
     capped = gross_penalty if terms.max_penalty_total is None else min(gross_penalty, terms.max_penalty_total)
@@ -59,14 +59,16 @@ def amounts_under(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penal
     return Amounts(base, bonus, penalty, base + bonus - penalty)
 
 
-def base_of_judged(terms: Terms, *, success: bool) -> Decimal:
+def base_for_judged_outcome(terms: Terms, *, success: bool) -> Decimal:
     """Return the base of an outcome that has a verdict and that governance did not reject."""
     return ZERO if terms.base_policy is BasePolicy.ON_SUCCESS and not success else terms.cpc_rate
 
 
-def billing_impact(amounts: Cost) -> BillingImpact:
+def to_billing_impact(outcome_cost: Cost) -> BillingImpact:
     """Return the four amounts of a cost that an outcome record carries."""
-    return BillingImpact(base=amounts.base, bonus=amounts.bonus, penalty=amounts.penalty, total=amounts.total)
+    return BillingImpact(
+        base=outcome_cost.base, bonus=outcome_cost.bonus, penalty=outcome_cost.penalty, total=outcome_cost.total
+    )
 
 
 def _line(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> CostLine:

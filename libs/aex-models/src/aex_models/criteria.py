@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictInt
 from aex_models.money import MAX_AMOUNT, ZERO, Money
-from aex_models.numbers import is_number
-from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, threshold_problem
+from aex_models.numbers import is_finite_number
+from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, find_threshold_problem
 
 
 class Aggregation(StrEnum):
@@ -94,7 +94,7 @@ class SuccessCriterion(Frozen):
     @classmethod
     def _threshold_fits(cls, threshold: Any, info: ValidationInfo) -> Any:
         if "metric_type" in info.data and "comparison" in info.data:
-            problem = threshold_problem(info.data["metric_type"], info.data["comparison"], threshold)
+            problem = find_threshold_problem(info.data["metric_type"], info.data["comparison"], threshold)
             if problem:
                 raise _threshold_error("threshold", problem, info)
         return threshold
@@ -149,7 +149,7 @@ class SuccessCriteria(Frozen):
     def _check_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
         seen: dict[str, int] = {}
         for position, criterion in enumerate(criteria):
-            first = seen.setdefault(identity(criterion), position)
+            first = seen.setdefault(criterion_identity_key(criterion), position)
             if first != position:
                 raise PydanticCustomError(
                     "duplicate_criterion",
@@ -171,14 +171,14 @@ class SuccessCriteria(Frozen):
         return criteria
 
 
-def identity(criterion: SuccessCriterion) -> str:
+def criterion_identity_key(criterion: SuccessCriterion) -> str:
     """Equal for criteria of the same metric, comparison and threshold."""
     return f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
 
 
 def _identity(threshold: Any) -> str:
     """Equal thresholds have equal texts: 1 and 1.0 do, 0 and -0.0 do, 1 and True do not."""
-    if is_number(threshold):
+    if is_finite_number(threshold):
         return repr(float(threshold) + 0.0)
     if isinstance(threshold, dict):
         return repr(sorted((key, _identity(item)) for key, item in threshold.items()))

@@ -17,7 +17,7 @@ from pydantic_core import core_schema
 
 from aex_models.allowlists import ALLOWED
 from aex_models.events import TOPICS
-from aex_models.schema_changes import breaking_changes
+from aex_models.schema_changes import find_breaking_changes
 
 FOLDER = Path(__file__).parent / "schemas"
 Schema = dict[str, Any]
@@ -35,19 +35,19 @@ class _AsPublished(GenerateJsonSchema):
         return made
 
 
-def event_schema(event_type: str) -> Schema:
+def build_event_schema(event_type: str) -> Schema:
     """Return the JSON Schema (draft 2020-12) of one event type's `data`, as it is published."""
     model: type[BaseModel] = TOPICS[event_type].data
     schema = model.model_json_schema(mode="serialization", schema_generator=_AsPublished)
     return {"$schema": _AsPublished.schema_dialect, "$id": f"urn:aex:event:{event_type}", **schema}
 
 
-def event_schemas() -> dict[str, Schema]:
+def build_event_schemas() -> dict[str, Schema]:
     """Return the schemas of all event types."""
-    return {event_type: event_schema(event_type) for event_type in TOPICS}
+    return {event_type: build_event_schema(event_type) for event_type in TOPICS}
 
 
-def committed_schemas(folder: Path = FOLDER) -> dict[str, Schema]:
+def read_committed_schemas(folder: Path = FOLDER) -> dict[str, Schema]:
     """Return the schemas as they were last written."""
     return {file.name.removesuffix(".json"): json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
 
@@ -59,7 +59,7 @@ def incompatible_changes(committed: Mapping[str, Schema], current: Mapping[str, 
         f"{name}{change}"
         for name in committed
         if name in current
-        for change in breaking_changes(committed[name], current[name])
+        for change in find_breaking_changes(committed[name], current[name])
     ]
 
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     parser.add_argument("--write", action="store_true", help="write the schemas of the models")
     parser.add_argument("--check", action="store_true", help="compare them with the committed ones (the default)")
     chosen = parser.parse_args(arguments)
-    current, committed = event_schemas(), committed_schemas(folder)
+    current, committed = build_event_schemas(), read_committed_schemas(folder)
     broken = incompatible_changes(committed, current)
     if broken:
         return _report("these changes break readers; give the event a new type, or delete its schema first", broken)

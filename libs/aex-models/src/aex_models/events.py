@@ -38,7 +38,7 @@ class Event(Frozen):
     """Data of the type; empty with a `dataref`."""
 
 
-def event_id(event_type: str, *cause: object) -> str:
+def derive_event_id(event_type: str, *cause: object) -> str:
     """Return an id that depends only on the event's cause: each replica makes the same one."""
     text = "\x1f".join([event_type, *(str(part) for part in cause)])
     return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:40]}"
@@ -180,7 +180,7 @@ class UnreadableEvent(ValueError):
     """Data that are not of their type. The message names fields, never values: they may be secret."""
 
 
-def read_data(event: Event, model: type[D]) -> D:
+def parse_event_data(event: Event, model: type[D]) -> D:
     """Return an event's data as its model. Fields that a newer publisher added are left out, not refused.
 
     Raises `UnreadableEvent` for data that are not of this model: no later delivery will make them so.
@@ -192,6 +192,6 @@ def read_data(event: Event, model: type[D]) -> D:
         raise UnreadableEvent(f"{event.type} is not readable at: {', '.join(pointers[:10])}") from None
 
 
-def subscriptions_of(service: str) -> tuple[str, ...]:
+def subscribed_topics(service: str) -> tuple[str, ...]:
     """Return the topics that a service subscribes to."""
     return tuple(topic.name for topic in TOPICS.values() if service in topic.subscribers)

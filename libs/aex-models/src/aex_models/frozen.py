@@ -28,7 +28,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 
 @cache
-def attribute_docs(kind: type[Any]) -> Mapping[str, str]:
+def attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
     """Return the docstrings of a class's own and inherited fields; empty without source code."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
@@ -40,7 +40,7 @@ def attribute_docs(kind: type[Any]) -> Mapping[str, str]:
 def add_descriptions(schema: JsonSchemaValue, kind: type[BaseModel]) -> JsonSchemaValue:
     """Return the schema of a model with a description for each property that has none."""
     properties = schema.get("properties", {})
-    for name, text in attribute_docs(kind).items():
+    for name, text in attribute_docstrings(kind).items():
         field = kind.model_fields.get(name)
         visible_name = field.alias if field and field.alias in properties else name
         if visible_name in properties:

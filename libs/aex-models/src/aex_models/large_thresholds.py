@@ -31,25 +31,25 @@ def _is_repeated(result: CriterionResult) -> bool:
     return result.criterion is not None and is_long and len(canonical_bytes(result.threshold)) > MAX_REPEATED_BYTES
 
 
-def restore_thresholds(result: VerificationResult, criteria: SuccessCriteria | None) -> VerificationResult:
+def restore_result_thresholds(result: VerificationResult, criteria: SuccessCriteria | None) -> VerificationResult:
     """Return a stored result with every threshold of its criteria."""
     return result.model_copy(update={"criterion_results": _restore(result.criterion_results, criteria)})
 
 
-def restore_outcome(record: OutcomeRecord) -> OutcomeRecord:
+def restore_outcome_thresholds(record: OutcomeRecord) -> OutcomeRecord:
     """Return a stored outcome record with every threshold."""
     if record.verification_result is None:
         return record
-    result = restore_thresholds(record.verification_result, record.success_criteria)
+    result = restore_result_thresholds(record.verification_result, record.success_criteria)
     return record.model_copy(update={"verification_result": result})
 
 
-def lacks_thresholds(lines: Iterable[CriterionResult | CostLine]) -> bool:
+def has_omitted_thresholds(lines: Iterable[CriterionResult | CostLine]) -> bool:
     """Return whether the lines need the criteria to be shown."""
     return any(_criterion_of(each) is not None for each in lines)
 
 
-def restore_settlement(settlement: Settlement) -> Settlement:
+def restore_settlement_thresholds(settlement: Settlement) -> Settlement:
     """Return a stored settlement with every threshold of its cost lines."""
     if settlement.success_criteria is None:
         return settlement

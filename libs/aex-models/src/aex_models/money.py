@@ -36,12 +36,12 @@ def parse_amount(value: Any) -> Decimal:
     return _parse(value, MAX_AMOUNT)
 
 
-def parse_total(value: Any) -> Decimal:
+def parse_contract_total(value: Any) -> Decimal:
     """Read an amount that is a sum of amounts, up to `MAX_TOTAL`; otherwise as `parse_amount`."""
     return _parse(value, MAX_TOTAL)
 
 
-def parse_sum(value: Any) -> Decimal:
+def parse_unlimited_amount(value: Any) -> Decimal:
     """Read a balance or a sum over many contracts, of up to 30 digits; otherwise as `parse_amount`."""
     return _parse(value, None)
 
@@ -110,7 +110,7 @@ def from_micros(micros: int) -> Decimal:
     return Decimal(micros).scaleb(-6, _EXACT)
 
 
-def share(amount: Decimal, rate: Decimal) -> Decimal:
+def multiply_by_rate(amount: Decimal, rate: Decimal) -> Decimal:
     """Return `amount × rate`, both with at most six decimals, rounded half-even to a micro."""
     product = to_micros(amount) * to_micros(rate)
     integer, rest = divmod(product, MICROS)
@@ -138,13 +138,13 @@ _AS_TEXT = PlainSerializer(format_amount, return_type=str, when_used="json")
 Money = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0), _AS_TEXT, _SCHEMA, _AMOUNT_INPUT]
 """A single amount that is never negative."""
 
-TotalMoney = Annotated[Decimal, BeforeValidator(parse_total), Field(ge=0), _AS_TEXT, _SCHEMA]
+TotalMoney = Annotated[Decimal, BeforeValidator(parse_contract_total), Field(ge=0), _AS_TEXT, _SCHEMA]
 """The total of a contract: a sum of single amounts, never negative."""
 
 SignedMoney = Annotated[Decimal, BeforeValidator(parse_amount), _AS_TEXT, _SCHEMA]
 """A single amount of either sign."""
 
-SumMoney = Annotated[Decimal, BeforeValidator(parse_sum), _AS_TEXT, _SCHEMA]
+SumMoney = Annotated[Decimal, BeforeValidator(parse_unlimited_amount), _AS_TEXT, _SCHEMA]
 """A balance, or a sum over any number of contracts."""
 
 Rate = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0, le=1), _AS_TEXT, _SCHEMA, _RATE_INPUT]

@@ -24,7 +24,7 @@ class JsonFloat(float):
         return (JsonFloat, (self.text,))
 
 
-def is_exact(value: int) -> bool:
+def is_exact_as_double(value: int) -> bool:
     """Return whether a double holds this integer exactly.
 
     True within ±(2^53 − 1), and for larger doubles as canonical JSON writes them.
@@ -36,31 +36,31 @@ def is_exact(value: int) -> bool:
     return abs(value) < 10**21 and int(Decimal(repr(float(value)))) == value
 
 
-def large_integers_as_doubles(value: Any) -> Any:
+def convert_large_integers_to_doubles(value: Any) -> Any:
     """Return the JSON value with integers beyond ±(2^53 − 1) as doubles, for parsers of I-JSON.
 
     Canonical JSON writes a double such as 1e17 in plain digits, which readers parse as an integer.
     """
     if isinstance(value, Mapping):
-        return {name: large_integers_as_doubles(each) for name, each in value.items()}
+        return {name: convert_large_integers_to_doubles(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [large_integers_as_doubles(each) for each in value]
+        return [convert_large_integers_to_doubles(each) for each in value]
     is_plain_integer = isinstance(value, int) and not isinstance(value, bool)
     return float(value) if is_plain_integer and abs(value) > MAX_SAFE_INTEGER else value
 
 
-def is_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
     """Return whether `value` is a finite number: no boolean, and only integers that a double holds."""
     if isinstance(value, int):
-        return not isinstance(value, bool) and is_exact(value)
+        return not isinstance(value, bool) and is_exact_as_double(value)
     return isinstance(value, float) and math.isfinite(value)
 
 
-def is_integer(value: Any) -> bool:
+def is_integral_number(value: Any) -> bool:
     """Return whether `value` is a whole number: 5 and 5.0 are, True and 5.5 are not."""
-    return is_number(value) and float(value).is_integer()
+    return is_finite_number(value) and float(value).is_integer()
 
 
-def text_of(value: int | float) -> str:
+def format_as_written(value: int | float) -> str:
     """Return the number as it was written, or else its shortest exact text."""
     return value.text if isinstance(value, JsonFloat) else repr(value)

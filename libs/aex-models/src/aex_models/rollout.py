@@ -12,7 +12,7 @@ from aex_models.numbers import MAX_SAFE_INTEGER
 Count = Annotated[StrictInt, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 
-def correlation_id(url: str) -> str | None:
+def parse_correlation_id(url: str) -> str | None:
     """Return the `cid` in an inference URL's query; None for a text that is no URL or has none."""
     try:
         parts = urlsplit(url)
@@ -23,7 +23,7 @@ def correlation_id(url: str) -> str | None:
 
 
 def _check_correlation_id(url: str) -> str:
-    if correlation_id(url) is None:
+    if parse_correlation_id(url) is None:
         raise PydanticCustomError("no_correlation_id", "Expected a URL with a correlation id, such as https://…?cid=ID")
     return url
 

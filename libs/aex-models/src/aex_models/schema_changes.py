@@ -11,13 +11,13 @@ _CEILINGS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxPropert
 _EXACT = ("pattern", "format", "uniqueItems", "multipleOf")
 
 
-def breaking_changes(committed: Schema, current: Schema) -> list[str]:
+def find_breaking_changes(committed: Schema, current: Schema) -> list[str]:
     """Return the breaking changes: removed fields, newly required ones, narrowed types and values.
 
     Each is a JSON pointer and a reason: `/work/title: removed`. New optional fields, wider types and further enum
     values do not break readers. Documents written under `committed` stay valid.
     """
-    return list(_Comparison(committed, current).changes(committed, current, "", frozenset()))
+    return list(_Comparison(committed, current).find_changes(committed, current, "", frozenset()))
 
 
 class _Comparison:
@@ -25,7 +25,7 @@ class _Comparison:
         self._old_definitions: Schema = committed.get("$defs", {})
         self._new_definitions: Schema = current.get("$defs", {})
 
-    def changes(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
+    def find_changes(self, old: Schema, new: Schema, path: str, seen: frozenset[tuple[str, str]]) -> Iterator[str]:
         pair = (old.get("$ref", ""), new.get("$ref", ""))
         if pair in seen:
             return  # a model that holds itself: its fields are being compared already
@@ -38,10 +38,10 @@ class _Comparison:
             yield from self._compare_plain(old, new, path, seen)
             return
         if len(former) == len(latter) == 1:
-            yield from self.changes(former[0], latter[0], path, seen)
+            yield from self.find_changes(former[0], latter[0], path, seen)
             return
         for option in former:
-            if not any(not list(self.changes(option, candidate, path, seen)) for candidate in latter):
+            if not any(not list(self.find_changes(option, candidate, path, seen)) for candidate in latter):
                 schema = _resolve(option, self._old_definitions)
                 name = schema.get("title") or schema.get("type") or schema.get("const") or "this alternative"
                 yield f"{path}: {name} is no longer allowed"
@@ -52,7 +52,7 @@ class _Comparison:
         for part in ("items", "additionalProperties"):
             if isinstance(new.get(part), Mapping) and old.get(part) is not False:
                 former = old[part] if isinstance(old.get(part), Mapping) else {}
-                yield from self.changes(former, new[part], f"{path}/*", seen)
+                yield from self.find_changes(former, new[part], f"{path}/*", seen)
             elif new.get(part) is False and old.get(part) is not False:
                 yield f"{path}: closed to further entries"
 
@@ -64,7 +64,7 @@ class _Comparison:
             if name not in after:
                 yield f"{path}/{name}: removed"
             else:
-                yield from self.changes(part, after[name], f"{path}/{name}", seen)
+                yield from self.find_changes(part, after[name], f"{path}/{name}", seen)
 
 
 def _resolve(schema: Schema, definitions: Schema) -> Schema:

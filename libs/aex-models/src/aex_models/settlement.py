@@ -150,13 +150,13 @@ class LedgerTransaction(Frozen):
 
     @model_validator(mode="after")
     def _balances(self) -> "LedgerTransaction":
-        sums = sums_by_currency(self.postings)
+        sums = sum_by_currency(self.postings)
         if any(sums.values()):
             raise PydanticCustomError("unbalanced", "Postings do not sum to zero: {sums}", {"sums": str(sums)})
         return self
 
 
-def sums_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
+def sum_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
     """Return the sum of the postings in each currency, in micros."""
     sums: dict[str, int] = {}
     for posting in postings:

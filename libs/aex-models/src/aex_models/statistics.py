@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictFloat
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 
 StatisticName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 """The name of a recomputed value: `stat.NAME` is its metric, and NAME the claim to compare it with."""
@@ -103,7 +103,7 @@ class Filter(Frozen):
         listed = self.value if self.op is FilterOp.IN else [self.value]
         if not isinstance(listed, list | tuple) or not 0 < len(listed) <= MAX_LISTED:
             raise PydanticCustomError("invalid_filter", "`in` takes a list of 1 to 1,000 values")
-        numbers, texts = all(map(is_number, listed)), all(isinstance(each, str | bool) for each in listed)
+        numbers, texts = all(map(is_finite_number, listed)), all(isinstance(each, str | bool) for each in listed)
         if not numbers and not texts:
             raise PydanticCustomError("invalid_filter", "Expected a finite number, a text or a boolean")
         if not numbers and (self.abs or self.op not in _TEXT_OPERATORS):

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from aex_models.canonical import json_problem
-from aex_models.numbers import is_integer, is_number
+from aex_models.canonical import find_json_problem
+from aex_models.numbers import is_finite_number, is_integral_number
 
 Threshold = bool | int | float | dict[str, Any] | list[str]
 """A number, boolean, `{min, max}`, list of terms or JSON Schema, depending on the comparison."""
@@ -61,7 +61,7 @@ MAX_TERMS = 200
 MAX_TERM_LENGTH = 500
 
 
-def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, threshold: Any) -> str | None:
+def find_threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, threshold: Any) -> str | None:
     """Return why `threshold` does not fit, or None. Assumes that the type allows the comparison."""
     if comparison in _TERMS:
         return _terms_problem(threshold)
@@ -78,7 +78,7 @@ def threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, t
 
 
 def _json_problem(threshold: Any) -> str | None:
-    found = json_problem(threshold)
+    found = find_json_problem(threshold)
     return ": ".join(part for part in found if part) if found else None
 
 
@@ -104,7 +104,7 @@ def _range_problem(metric_type: MetricType, threshold: Any) -> str | None:
 
 
 def _number_problem(metric_type: MetricType, bound: Any) -> str | None:
-    if not is_number(bound):
+    if not is_finite_number(bound):
         return "expected a finite number"
     if metric_type in UNIT_TYPES:
         return None if 0 <= bound <= 1 else "expected a number from 0 to 1"
@@ -113,5 +113,5 @@ def _number_problem(metric_type: MetricType, bound: Any) -> str | None:
     if metric_type is MetricType.LATENCY:
         return None if bound >= 0 else "expected milliseconds, 0 or more"
     if metric_type is MetricType.COUNT:
-        return None if is_integer(bound) and bound >= 0 else "expected a whole number, 0 or more"
+        return None if is_integral_number(bound) and bound >= 0 else "expected a whole number, 0 or more"
     return None

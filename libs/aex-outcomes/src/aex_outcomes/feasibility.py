@@ -12,7 +12,7 @@ from typing import Any
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import SuccessCriterion
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_evaluation
@@ -168,7 +168,7 @@ def _points(sharing: Sequence[SuccessCriterion]) -> Iterator[float]:
     for criterion in sharing:
         threshold = criterion.threshold
         for bound in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
-            if not is_number(bound):
+            if not is_finite_number(bound):
                 continue
             reach = EQUALITY_TOLERANCE if criterion.comparison.value in {"eq", "neq"} else 0
             for point in {float(bound), float(scale_bound(criterion, bound))}:

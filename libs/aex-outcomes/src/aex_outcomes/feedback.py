@@ -10,7 +10,7 @@ from typing import Any
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.examination import DataProblem, DomainViolation, Fault, ValueMismatch
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
 from aex_models.science import GateReason, ScienceResult
 from aex_models.work import FeedbackLevel, Problem
@@ -172,7 +172,7 @@ def _unmet_results(result: VerificationResult | None) -> list[CriterionResult]:
 
 
 def _member(key: str, value: Any) -> str:
-    is_plain = isinstance(value, str) or is_number(value)
+    is_plain = isinstance(value, str) or is_finite_number(value)
     text = format_value(value if is_plain else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
     return escape_text(f"{truncate(key)}: {text}", _MAX_LINE)
 

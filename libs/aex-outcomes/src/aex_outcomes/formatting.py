@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.numbers import is_number, text_of
+from aex_models.numbers import format_as_written, is_finite_number
 from aex_models.results import CriterionResult
 
 MAX_BYTES = 4_096
@@ -41,11 +41,11 @@ def format_value(value: Any) -> str:
     """Return a value in words: numbers with at most six decimals, small ones with six digits."""
     if isinstance(value, bool):
         return str(value).lower()
-    if not is_number(value):
+    if not is_finite_number(value):
         return truncate(str(value))
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return text_of(round(value, 6) if abs(value) >= _SMALL else float(f"{value:.6g}"))
+    return format_as_written(round(value, 6) if abs(value) >= _SMALL else float(f"{value:.6g}"))
 
 
 def truncate(text: str) -> str:

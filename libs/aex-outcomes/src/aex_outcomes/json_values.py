@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from aex_models.canonical import canonical_bytes, escape_pointer
-from aex_models.numbers import JsonFloat, is_number
+from aex_models.canonical import canonical_bytes, escape_pointer_segment
+from aex_models.numbers import JsonFloat, is_finite_number
 
 
 class MissingValue:
@@ -53,7 +53,7 @@ def _is_index(key: str, length: int) -> bool:
 
 def join_pointer(*segments: str | int) -> str:
     """Return the pointer of keys and positions."""
-    return "".join(f"/{escape_pointer(str(segment))}" for segment in segments)
+    return "".join(f"/{escape_pointer_segment(str(segment))}" for segment in segments)
 
 
 def claim_texts(claims: Mapping[str, Any], kept: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -81,7 +81,7 @@ def noncanonical_spellings(claims: Mapping[str, Any]) -> dict[str, str]:
 
     Each is written as its digits and its exponent, which is all that a verdict reads.
     """
-    numbers = {name: value for name, value in claims.items() if is_number(value)}
+    numbers = {name: value for name, value in claims.items() if is_finite_number(value)}
     forms = {
         name: (_number_form(_text(value)), _number_form(_canonical_text(value))) for name, value in numbers.items()
     }
@@ -135,5 +135,5 @@ def _pointer(levels: list[dict[int, Any]]) -> str:
     for level in reversed(levels[:-1]):
         parents = ((each, key) for each in level.values() for key, child in _members(each) if id(child) == child_id)
         parent, key = next(parents)
-        child_id, path = id(parent), f"/{escape_pointer(str(key))}{path}"
+        child_id, path = id(parent), f"/{escape_pointer_segment(str(key))}{path}"
     return path

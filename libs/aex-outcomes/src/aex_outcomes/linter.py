@@ -10,7 +10,7 @@ from typing import Any
 
 from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, SuccessCriterion
 from aex_models.money import ZERO, format_amount
-from aex_models.numbers import text_of
+from aex_models.numbers import format_as_written
 from aex_models.results import Provenance
 from aex_models.science import Science
 from aex_models.work import Budget, LintWarning
@@ -149,7 +149,7 @@ def unreachable_success(linted: LintContext) -> Iterator[LintWarning]:
         return
     scale = CriteriaWeights.from_criteria(criteria)
     if criteria.aggregation is Aggregation.WEIGHTED and max(scale.share(met) for met in reached) < scale.minimum:
-        message = f"No criteria that can be met together reach {text_of(criteria.minimum_weighted_score)}"
+        message = f"No criteria that can be met together reach {format_as_written(criteria.minimum_weighted_score)}"
         fix = "Lower minimum_weighted_score, or change the criteria that exclude each other"
         yield make_lint_warning("minimum_unreachable", f"{linted.root}/minimum_weighted_score", message, fix)
         return

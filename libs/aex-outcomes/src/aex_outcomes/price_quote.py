@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any
 
 from aex_models.contract import Terms
-from aex_models.cost import Amounts, amounts_under, base_of_judged
+from aex_models.cost import Amounts, apply_caps_and_floor, base_for_judged_outcome
 from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.money import ZERO
 from aex_models.work import Budget, Quote, QuoteCase
@@ -39,8 +39,8 @@ def quote_combinations(criteria: SuccessCriteria | None, budget: Budget, reached
     terms = Terms.from_budget(budget, budget.max_cpc)
     priced = []
     for ending in _candidate_endings(criteria, reached):
-        base = base_of_judged(terms, success=ending.success) if ending.judged else ZERO
-        priced.append((amounts_under(terms, base, ending.bonus, ending.penalty), ending))
+        base = base_for_judged_outcome(terms, success=ending.success) if ending.judged else ZERO
+        priced.append((apply_caps_and_floor(terms, base, ending.bonus, ending.penalty), ending))
     return Quote(
         currency=budget.currency,
         minimum=_case(*min(priced, key=lambda case: case[0].total)),

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from aex_models.examination import DataOwner, Recomputed, ReconciliationStatus
-from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat, is_number
+from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat, is_finite_number
 from aex_models.rollout import RolloutResponse, RolloutTrajectory
 from aex_outcomes.science.reconcile import reconcile
 
@@ -202,7 +202,7 @@ def _metrics_of(payload: Any) -> Any:
 
 
 def _to_number(value: Any) -> float | None:
-    return float(value) if is_number(value) else None
+    return float(value) if is_finite_number(value) else None
 
 
 def _correct(metrics: Mapping[str, Any]) -> float | None:
@@ -213,7 +213,7 @@ def _correct(metrics: Mapping[str, Any]) -> float | None:
 
 def _mean(metrics: Mapping[str, Any]) -> float | None:
     returns = metrics.get("episode_returns")
-    if not isinstance(returns, list | tuple) or not returns or not all(map(is_number, returns)):
+    if not isinstance(returns, list | tuple) or not returns or not all(map(is_finite_number, returns)):
         return None
     return exact_mean(returns)
 

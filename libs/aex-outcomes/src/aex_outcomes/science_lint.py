@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from aex_models.canonical import escape_pointer
+from aex_models.canonical import escape_pointer_segment
 from aex_models.criteria import SuccessCriterion
 from aex_models.domains import Domain
 from aex_models.examination import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES
@@ -69,9 +69,8 @@ def _lint_ranges(science: Science, domain: str | None, known: Domain | None, cat
     for name in science.output_constraints.keys() - set(bounded):
         message = f"The constraint on {name} has neither min nor max: it rules nothing out"
         fix = "Give min, max or both"
-        yield make_lint_warning(
-            "unbounded_constraint", f"{ROOT}/output_constraints/{escape_pointer(name)}", message, fix
-        )
+        path = f"{ROOT}/output_constraints/{escape_pointer_segment(name)}"
+        yield make_lint_warning("unbounded_constraint", path, message, fix)
 
 
 def _lint_own_data(science: Science) -> Iterator[LintWarning]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import structlog
 from pydantic import ConfigDict, Field
 
-from aex_models.canonical import digest, sha256_hex
+from aex_models.canonical import canonical_digest, sha256_hex
 from aex_models.frozen import Frozen, Instant
 from aex_runtime.bus.port import Bus, Message, Outgoing
 from aex_runtime.clock import Clock, epoch_micros
@@ -69,7 +69,7 @@ class DeadLetters:
     async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
         """Store a message and return its id; a repeated event, or repeated bytes, only raises the count."""
         cause = [topic, event_id] if event_id is not None else [topic, message.attributes, sha256_hex(message.data)]
-        key = f"dead_{digest(cause)[:40]}"
+        key = f"dead_{canonical_digest(cause)[:40]}"
         now = self._clock.now()
         wire = WireMessage(attributes=message.attributes, data=message.data)
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from aex_models.audiences import project_event
-from aex_models.events import TOPICS, Event, event_id
+from aex_models.audiences import project_event_data
+from aex_models.events import TOPICS, Event, derive_event_id
 from aex_runtime.bus.dataref import MAX_INLINE_BYTES, EventData
 from aex_runtime.clock import Clock
 from aex_runtime.measures import UNMEASURED, BufferedMeasures, Measures
@@ -95,12 +95,12 @@ class Unit:
         if type(data) is not TOPICS[event_type].data:
             raise TypeError(f"{event_type} carries {TOPICS[event_type].data.__name__}, not {type(data).__name__}")
         event = Event(
-            id=event_id(event_type, subject, *cause),
+            id=derive_event_id(event_type, subject, *cause),
             type=event_type,
             source=f"/aex/{self.service}",
             subject=subject,
             time=self.now,
-            data=project_event(data),
+            data=project_event_data(data),
             **current_trace(),
         )
         self.events.append(event)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from aex_governance.deps import Deps
 from aex_governance.handlers.decide_hold import open_hold
 from aex_governance.handlers.history import log_outcome
-from aex_models.events import Event, OutcomeHeld, OutcomeVerified, read_data
+from aex_models.events import Event, OutcomeHeld, OutcomeVerified, parse_event_data
 from aex_runtime.records import EventHandler
 
 
@@ -13,9 +13,9 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     """Return a handler for each topic that governance subscribes to."""
 
     async def outcome_held(event: Event) -> None:
-        await open_hold(deps, read_data(event, OutcomeHeld))
+        await open_hold(deps, parse_event_data(event, OutcomeHeld))
 
     async def outcome_verified(event: Event) -> None:
-        await log_outcome(deps, read_data(event, OutcomeVerified))
+        await log_outcome(deps, parse_event_data(event, OutcomeVerified))
 
     return {"outcome.held": outcome_held, "outcome.verified": outcome_verified}

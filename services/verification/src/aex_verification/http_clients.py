@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from aex_models.events import ContractAwarded
 from aex_models.governance import ValidationDecision, ValidationRequest
-from aex_models.numbers import large_integers_as_doubles
+from aex_models.numbers import convert_large_integers_to_doubles
 from aex_runtime.calls.http_client import HttpClient
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.tokens import ServiceTokens
@@ -88,7 +88,9 @@ class HttpGovernance:
                 response = await self._client.request(
                     "POST",
                     f"{self._url}/v1/outcomes/validate",
-                    content=json.dumps(large_integers_as_doubles(request.model_dump(mode="json")), allow_nan=False),
+                    content=json.dumps(
+                        convert_large_integers_to_doubles(request.model_dump(mode="json")), allow_nan=False
+                    ),
                     headers={**await self._tokens.headers("governance"), "Content-Type": "application/json"},
                 )
                 on_answer(response.status_code)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, read_data
+from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, parse_event_data
 from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import admit_contract
@@ -19,17 +19,17 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     """Return a handler for each subscribed topic."""
 
     async def contract_awarded(event: Event) -> None:
-        await admit_contract(deps, read_data(event, ContractAwarded))
+        await admit_contract(deps, parse_event_data(event, ContractAwarded))
 
     async def output_submitted(event: Event) -> None:
-        job = read_data(event, OutputSubmitted)
+        job = parse_event_data(event, OutputSubmitted)
         await verify_attempt(deps, job.contract_id, job.attempt_id)
 
     async def outcome_reviewed(event: Event) -> None:
-        await apply_hold_decision(deps, read_data(event, OutcomeReviewed))
+        await apply_hold_decision(deps, parse_event_data(event, OutcomeReviewed))
 
     async def work_submitted(event: Event) -> None:
-        await check_work(deps, PendingCheck(submitted=read_data(event, WorkSubmitted)))
+        await check_work(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
 
     return {
         "contract.awarded": contract_awarded,

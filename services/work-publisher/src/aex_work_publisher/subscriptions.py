@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aex_models.events import ContractCancelled, Event, OutcomeVerified, WorkChecked, read_data
+from aex_models.events import ContractCancelled, Event, OutcomeVerified, WorkChecked, parse_event_data
 from aex_runtime.records import EventHandler
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.apply_events import close_work, complete_work, record_check
@@ -12,14 +12,14 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     """Return a handler for each topic that work-publisher subscribes to (`aex_models.events.TOPICS`)."""
 
     async def work_checked(event: Event) -> None:
-        await record_check(deps, read_data(event, WorkChecked))
+        await record_check(deps, parse_event_data(event, WorkChecked))
 
     async def outcome_verified(event: Event) -> None:
-        outcome = read_data(event, OutcomeVerified).outcome
+        outcome = parse_event_data(event, OutcomeVerified).outcome
         await complete_work(deps, outcome.work_id, outcome.contract_id)
 
     async def contract_cancelled(event: Event) -> None:
-        data = read_data(event, ContractCancelled)
+        data = parse_event_data(event, ContractCancelled)
         await close_work(deps, data.work_id, data.contract_id)
 
     return {

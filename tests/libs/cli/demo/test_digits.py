@@ -4,27 +4,27 @@ from decimal import Decimal
 
 import pytest
 
-from aex_cli.demo.digits import TEST_SIZE, DigitReader, Image, training_digits
-from aex_cli.examples import FOLDER, example_work
+from aex_cli.demo.digits import TEST_SIZE, DigitReader, Image, load_training_digits
+from aex_cli.examples import FOLDER, read_example_work
 from aex_cli.offline.documents import read_document
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
 
 pytestmark = pytest.mark.slow  # scikit-learn takes seconds to import
 Examples = tuple[list[Image], list[int]]
-WORK = example_work("digits")
+WORK = read_example_work("digits")
 
 
 @pytest.fixture(scope="module")
 def training() -> Examples:
-    return training_digits()
+    return load_training_digits()
 
 
 async def verified(reader: DigitReader) -> VerificationResult:
     return await VerificationEngine().verify(
         contract_id="ctr_demo",
         work_input=WORK.input,
-        work_output={"predictions": reader.read(WORK.input["images"])},
+        work_output={"predictions": reader.label_images(WORK.input["images"])},
         success_criteria=WORK.success_criteria,
         evaluation=WORK.evaluation,
     )
@@ -35,7 +35,7 @@ async def test_trained_reader_passes_with_the_labels_of_the_example_file(trainin
     result = await verified(reader)
     assert (result.verdict, result.weighted_score, result.bonus) == (Verdict.PASSED, 1, Decimal("0.40"))
     assert 0.95 < result.metrics["f1_score"] < 1
-    labels = reader.read(WORK.input["images"])
+    labels = reader.label_images(WORK.input["images"])
     found = read_document("--output", str(FOLDER / "digits/predictions.json")).value["predictions"]
     assert [(each["id"], each["label"]) for each in found] == [(each["id"], each["label"]) for each in labels]
     assert [each["confidence"] for each in found] == pytest.approx([each["confidence"] for each in labels])

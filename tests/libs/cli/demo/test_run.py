@@ -10,12 +10,12 @@ import psutil
 import pytest
 
 from aex_cli.demo.digits import require_package
-from aex_cli.demo.run import StorageSummary, describe_storage, free_suite, run_with_suite
+from aex_cli.demo.run import StorageSummary, describe_storage, plan_suite_on_free_ports, run_with_suite
 from aex_cli.demo.steps import DemoFailed
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import open_data_directory, suite_lock
-from aex_cli.suite.service_spec import LAST_BASE, suite_environment
+from aex_cli.suite.data_directory import lock_suite, open_data_directory
+from aex_cli.suite.service_spec import LAST_BASE, build_suite_environment
 from aex_runtime.commandline import UserError, print_error
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.cli.suites import ROOT, free_ports, sample_specs
@@ -30,7 +30,7 @@ EMULATORS = {
 @pytest.fixture
 def launch(tmp_path: Path) -> Launch:
     inherited = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return Launch(suite_environment(inherited, tmp_path, None), open_data_directory(tmp_path / ".aex") / "logs")
+    return Launch(build_suite_environment(inherited, tmp_path, None), open_data_directory(tmp_path / ".aex") / "logs")
 
 
 @pytest.fixture(autouse=True)
@@ -81,10 +81,10 @@ def test_taken_ports_are_skipped() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base + 2))
         taken.listen()
-        chosen = free_suite(base)
+        chosen = plan_suite_on_free_ports(base)
         assert chosen[0].port > base
         assert [spec.port for spec in chosen] == list(range(chosen[0].port, chosen[0].port + 4))
-    assert free_suite(base)[0].port == base
+    assert plan_suite_on_free_ports(base)[0].port == base
 
 
 def test_missing_ports_are_reported_with_the_fix() -> None:
@@ -93,7 +93,7 @@ def test_missing_ports_are_reported_with_the_fix() -> None:
             taken.bind(("127.0.0.1", LAST_BASE + 3))
             taken.listen()
         with pytest.raises(UserError, match=f"free from {LAST_BASE} on") as raised:
-            free_suite(LAST_BASE)
+            plan_suite_on_free_ports(LAST_BASE)
     assert "--port-base" in raised.value.fix
 
 
@@ -106,8 +106,8 @@ def test_missing_package_is_named_with_the_fix() -> None:
 
 def test_directory_of_a_running_suite_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = open_data_directory(tmp_path / ".aex")
-    with suite_lock(directory, print_error):
-        assert call(["demo", "--data-dir", str(directory)]) == 2
+    with lock_suite(directory, print_error):
+        assert run_command_line(["demo", "--data-dir", str(directory)]) == 2
     printed = capsys.readouterr()
     assert f"already running on {directory}, held by process {os.getpid()}" in printed.err
     assert "choose another --data-dir" in printed.err

@@ -4,10 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.demo.steps import DemoFailed, log_excerpts, log_sizes, poll, require, show_next_steps
+from aex_cli.demo.steps import (
+    DemoFailed,
+    measure_log_sizes,
+    poll_until_done,
+    read_log_excerpts,
+    require,
+    show_next_steps,
+)
 from aex_cli.report import Report
 from aex_cli.suite.child import Launch
-from aex_cli.suite.service_spec import ServiceSpec, default_suite
+from aex_cli.suite.service_spec import ServiceSpec, plan_suite
 from aex_client import Conflict, NotFound
 
 SPEC = ServiceSpec("settlement", "aex_settlement", 8084)
@@ -19,17 +26,17 @@ def info(number: int) -> str:
 
 def test_excerpt_has_the_warnings_of_this_run_or_its_last_lines(tmp_path: Path) -> None:
     launch = Launch({}, tmp_path)
-    assert log_excerpts(log_sizes([SPEC], launch)) == "", "no log"
+    assert read_log_excerpts(measure_log_sizes([SPEC], launch)) == "", "no log"
     log = launch.log_path(SPEC)
     log.write_text('{"event":"long ago","level":"error"}\n')
-    ends = log_sizes([SPEC], launch)
+    ends = measure_log_sizes([SPEC], launch)
     with log.open("a") as more:
         more.write("".join(info(number) for number in range(9)))
-    assert log_excerpts(ends).splitlines() == [f"{log}:", *(info(number).strip() for number in range(4, 9))]
+    assert read_log_excerpts(ends).splitlines() == [f"{log}:", *(info(number).strip() for number in range(4, 9))]
     failed = '{"event":"event_failed","level":"warning"}'
     with log.open("a") as more:
         more.write(failed + "\n" + info(2))
-    assert log_excerpts(ends) == f"{log}:\n{failed}"
+    assert read_log_excerpts(ends) == f"{log}:\n{failed}"
 
 
 async def never_found() -> int:
@@ -43,7 +50,7 @@ async def test_poll_waits_until_the_result_exists_and_is_done() -> None:
         found = next(counts)
         return found if found > 2 else await never_found()
 
-    assert await poll(look, "the count", lambda found: found > 3) == 4
+    assert await poll_until_done(look, "the count", lambda found: found > 3) == 4
 
 
 async def test_poll_ends_at_its_time_limit_or_at_another_refusal() -> None:
@@ -51,16 +58,16 @@ async def test_poll_ends_at_its_time_limit_or_at_another_refusal() -> None:
         raise Conflict(409, "held", "held")
 
     with pytest.raises(DemoFailed, match=r"the count did not appear within 0\.1 s"):
-        await poll(never_found, "the count", within_s=0.1)
+        await poll_until_done(never_found, "the count", within_s=0.1)
     with pytest.raises(Conflict):
-        await poll(refuse, "the count")
+        await poll_until_done(refuse, "the count")
     with pytest.raises(DemoFailed, match="a number is missing"):
         require(None, "a number")
 
 
 def printed(data_dir: Path, port_base: int, exports: str | None = None) -> str:
     out = io.StringIO()
-    show_next_steps(default_suite(port_base), data_dir, exports, "ctr_1", Report(out))
+    show_next_steps(plan_suite(port_base), data_dir, exports, "ctr_1", Report(out))
     return out.getvalue()
 
 

@@ -2,14 +2,20 @@
 
 import pytest
 
-from aex_cli.demo.summary import FIRST_DRAFT, join_sentences, revise_selection, unmet_metrics, unmet_requirements
-from aex_cli.examples import FOLDER, example_work
+from aex_cli.demo.summary import (
+    FIRST_DRAFT,
+    extend_selection,
+    extract_sentences,
+    find_unmet_requirements,
+    parse_unmet_metrics,
+)
+from aex_cli.examples import FOLDER, read_example_work
 from aex_cli.offline.documents import read_document
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.feedback import render_feedback
 
-WORK = example_work("summary")
+WORK = read_example_work("summary")
 TEXT: str = WORK.input["text"]
 
 
@@ -26,17 +32,17 @@ async def verified(summary: str) -> VerificationResult:
 
 async def test_first_draft_is_rejected_and_its_feedback_leads_to_a_pass() -> None:
     assert WORK.success_criteria is not None
-    draft = join_sentences(TEXT, FIRST_DRAFT)
+    draft = extract_sentences(TEXT, FIRST_DRAFT)
     first = await verified(draft)
     feedback = render_feedback(first, attempt=1, max_attempts=3, level=WORK.verification.feedback)
-    unmet = unmet_metrics(feedback)
+    unmet = parse_unmet_metrics(feedback)
     assert first.verdict is Verdict.REJECTED
     assert unmet == {"rougeL", "rouge2", "contains_keywords", "output_length"}
     assert first.metrics["rougeL"] == pytest.approx(0.294, abs=0.001)
     assert "0.29" not in feedback
     assert "Malthus" not in feedback  # a word of the secret reference
-    revision = join_sentences(
-        TEXT, revise_selection(TEXT, FIRST_DRAFT, *unmet_requirements(WORK.success_criteria, unmet))
+    revision = extract_sentences(
+        TEXT, extend_selection(TEXT, FIRST_DRAFT, *find_unmet_requirements(WORK.success_criteria, unmet))
     )
     second = await verified(revision)
     assert (second.verdict, str(second.bonus), str(second.penalty)) == (Verdict.PASSED, "0.300000", "0.020000")
@@ -54,7 +60,7 @@ async def test_complete_text_is_rejected_and_the_reference_meets_all_criteria() 
 
 def test_revision_changes_nothing_without_unmet_criteria_and_respects_the_greatest_length() -> None:
     assert WORK.success_criteria is not None
-    assert revise_selection(TEXT, (2, 0), *unmet_requirements(WORK.success_criteria, frozenset())) == (0, 2)
-    indexes = revise_selection(TEXT, FIRST_DRAFT, ("ninety years old",), 2_000, 500)
-    assert len(join_sentences(TEXT, indexes)) <= 500
+    assert extend_selection(TEXT, (2, 0), *find_unmet_requirements(WORK.success_criteria, frozenset())) == (0, 2)
+    indexes = extend_selection(TEXT, FIRST_DRAFT, ("ninety years old",), 2_000, 500)
+    assert len(extract_sentences(TEXT, indexes)) <= 500
     assert indexes != FIRST_DRAFT

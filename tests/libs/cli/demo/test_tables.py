@@ -4,8 +4,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.demo.tables import balance_rows, sum_balances, verdict_rows
-from aex_cli.examples import example_work
+from aex_cli.demo.tables import balance_rows_with_sums, sum_balances_by_currency, verdict_rows
+from aex_cli.examples import read_example_work
 from aex_client import VerificationView
 from aex_models.money import format_amount, from_micros
 from aex_models.settlement import AccountBalance
@@ -42,7 +42,7 @@ def criterion(metric: str, met: bool, **further: Any) -> dict[str, Any]:
 
 
 def rows(success: bool, *results: dict[str, Any]) -> list[tuple[str, ...]]:
-    criteria = example_work("summary").success_criteria
+    criteria = read_example_work("summary").success_criteria
     assert criteria is not None
     return verdict_rows(criteria, verdict(success, *results))
 
@@ -72,8 +72,9 @@ def test_each_currency_has_an_exact_sum(entries: list[tuple[str, int]]) -> None:
         currency: sum((from_micros(micros) for each, micros in entries if each == currency), Decimal(0))
         for currency, _ in entries
     }
-    assert sum_balances(accounts) == expected
-    assert len(balance_rows(accounts)) == len(entries) + len(expected)
+    assert sum_balances_by_currency(accounts) == expected
+    assert len(balance_rows_with_sums(accounts)) == len(entries) + len(expected)
     assert all(
-        ("sum", format_amount(total), currency) in balance_rows(accounts) for currency, total in expected.items()
+        ("sum", format_amount(total), currency) in balance_rows_with_sums(accounts)
+        for currency, total in expected.items()
     )

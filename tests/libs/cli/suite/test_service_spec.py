@@ -3,15 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.suite.service_spec import check_ports, default_suite, process_environment, suite_environment
+from aex_cli.suite.service_spec import (
+    build_process_environment,
+    build_suite_environment,
+    plan_suite,
+    require_free_ports,
+)
 from aex_runtime.commandline import UserError
 from tests.libs.cli.suites import free_ports
 
-SPECS = default_suite(8081, replicas=2)
+SPECS = plan_suite(8081, replicas=2)
 
 
 def test_replicas_take_four_consecutive_ports_each_and_their_number_as_name() -> None:
-    specs = default_suite(8081, replicas=3)
+    specs = plan_suite(8081, replicas=3)
     names = ["work-publisher", "verification", "governance", "settlement"]
     labels = [*names, *(f"{name}-2" for name in names), *(f"{name}-3" for name in names)]
     assert [(spec.label, spec.url) for spec in specs] == [
@@ -23,17 +28,17 @@ def test_replicas_take_four_consecutive_ports_each_and_their_number_as_name() ->
 
 def test_all_taken_ports_are_named_with_their_process_and_a_free_base() -> None:
     base = free_ports(8)
-    check_ports(default_suite(base, replicas=2))
+    require_free_ports(plan_suite(base, replicas=2))
     taken = rf"2 ports are taken: {base} \(work-publisher\), {base + 6} \(governance-2\)"
     everywhere = "0.0.0.0"  # noqa: S104 listening everywhere blocks loopback too
     with socket.create_server(("127.0.0.1", base)), socket.create_server((everywhere, base + 6)):
         with pytest.raises(UserError, match=taken) as refused:
-            check_ports(default_suite(base, replicas=2))
-        check_ports(default_suite(int(refused.value.text().rpartition("--port-base ")[2]), replicas=2))
+            require_free_ports(plan_suite(base, replicas=2))
+        require_free_ports(plan_suite(int(refused.value.text().rpartition("--port-base ")[2]), replicas=2))
 
 
 def of_process(position: int, **inherited: str) -> dict[str, str]:
-    return process_environment(SPECS[position], SPECS, suite_environment(inherited, Path("/data"), None))
+    return build_process_environment(SPECS[position], SPECS, build_suite_environment(inherited, Path("/data"), None))
 
 
 def test_each_process_calls_the_services_of_its_own_replica() -> None:
@@ -58,7 +63,7 @@ def test_instance_name_is_the_suites_and_absent_on_a_shared_store() -> None:
 
 
 def test_environment_adds_the_absolute_configuration_to_the_users() -> None:
-    printed = suite_environment({"AEX_LOG_LEVEL": "debug"}, Path("/data"), Path("verification.yaml"))
+    printed = build_suite_environment({"AEX_LOG_LEVEL": "debug"}, Path("/data"), Path("verification.yaml"))
     assert printed["AEX_OUTCOME_CONFIG"] == str(Path("verification.yaml").resolve())
     assert printed["AEX_LOG_LEVEL"] == "debug"
-    assert "AEX_OUTCOME_CONFIG" not in suite_environment({}, Path("/data"), None)
+    assert "AEX_OUTCOME_CONFIG" not in build_suite_environment({}, Path("/data"), None)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from aex_models.criteria import SuccessCriterion
-from aex_models.numbers import JsonFloat, text_of
+from aex_models.numbers import JsonFloat, format_as_written
 from aex_outcomes import Catalog
 from aex_outcomes.catalog import InvalidMetricType, TooManyCriteria, UnknownMetric
 from aex_outcomes.submission.verify_request import Trial, VerifyRequest, check_trial, check_verify_request
@@ -105,7 +105,7 @@ def test_a_request_may_bring_science_and_all_that_an_agent_claims() -> None:
 def test_a_claim_keeps_the_text_of_its_number() -> None:
     request = check_verify_request({**CLAIMING, "claimed_values": {"mean": JsonFloat("11.170")}}, CATALOG).request
     assert request is not None
-    assert text_of(request.claimed_values["mean"]) == "11.170"
+    assert format_as_written(request.claimed_values["mean"]) == "11.170"
 
 
 def test_nothing_is_uploaded_for_a_trial() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_runtime.store.port import Store, key_of
 from aex_settlement.repository.ledger import SETTLEMENTS
 from aex_settlement.repository.ledger import TRANSACTIONS as TRANSACTIONS_TABLE
@@ -31,21 +31,23 @@ async def cut_last_batch(store: Store) -> None:
 
 def verify(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any]:
     capsys.readouterr()  # what the test itself did before
-    code = call(["ledger", "verify", "--data-dir", str(data_dir), "--json", *more])
+    code = run_command_line(["ledger", "verify", "--data-dir", str(data_dir), "--json", *more])
     return code, json.loads(capsys.readouterr().out)
 
 
 def test_a_sound_ledger_exits_with_0_and_prints_its_seal_last(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(["ledger", "verify", "--data-dir", str(data_dir)]) == 0
+    assert run_command_line(["ledger", "verify", "--data-dir", str(data_dir)]) == 0
     captured = capsys.readouterr()
     counts, seal = captured.out.splitlines()
     assert counts.startswith(f"{BATCHES} batches, {TRANSACTIONS} transactions and 4 settlements in ")
     assert seal.startswith(f"seal {BATCHES}:")
     assert "no seal was known" in captured.err
 
-    assert call(["ledger", "verify", "--data-dir", str(data_dir), "--seal", seal.removeprefix("seal ")]) == 0
+    assert (
+        run_command_line(["ledger", "verify", "--data-dir", str(data_dir), "--seal", seal.removeprefix("seal ")]) == 0
+    )
     captured = capsys.readouterr()
     assert captured.err == ""
     assert captured.out.splitlines()[-1] == seal
@@ -57,7 +59,7 @@ def test_change_is_found_with_exit_code_1(data_dir: Path, capsys: pytest.Capture
     code, logged = verify(data_dir, capsys)
     assert (code, logged["ok"], logged["findings_total"]) == (1, False, len(logged["findings"]))
     assert expected in {(each["code"], each["subject"]) for each in logged["findings"]}
-    assert call(["ledger", "verify", "--data-dir", str(data_dir)]) == 1
+    assert run_command_line(["ledger", "verify", "--data-dir", str(data_dir)]) == 1
     captured = capsys.readouterr()
     header, *rows = captured.out.splitlines()
     assert header == "code\tsubject\tdetail"
@@ -105,12 +107,12 @@ def test_what_waits_is_listed_and_no_finding(data_dir: Path, capsys: pytest.Capt
     with_ledger(data_dir, adjust)
     code, logged = verify(data_dir, capsys)
     assert (code, logged["waiting"], len(logged["first_waiting"])) == (0, 1, 1)
-    assert call(["ledger", "verify", "--data-dir", str(data_dir)]) == 0
+    assert run_command_line(["ledger", "verify", "--data-dir", str(data_dir)]) == 0
     assert f"1 wait to be sealed: {logged['first_waiting'][0]}" in capsys.readouterr().out
 
 
 def mistaken(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = call(["ledger", "verify", *arguments])
+    code = run_command_line(["ledger", "verify", *arguments])
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
@@ -178,7 +180,7 @@ def test_terminal_gets_progress_bars_and_a_table_of_findings(
     monkeypatch.setenv("FORCE_COLOR", "1")
     tamper(data_dir, CASES["transaction removed"][0])
     capsys.readouterr()
-    assert call(["ledger", "verify", "--data-dir", str(data_dir)]) == 1
+    assert run_command_line(["ledger", "verify", "--data-dir", str(data_dir)]) == 1
     captured = capsys.readouterr()
     assert "batches" in captured.err
     assert "settlements" in captured.err

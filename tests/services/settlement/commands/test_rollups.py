@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.main import call
+from aex_cli.main import run_command_line
 from aex_runtime.clock import WallClock
 from aex_runtime.generations import LEASE
 from aex_runtime.leases import Leases
@@ -19,7 +19,7 @@ from tests.services.settlement.commands.test_ledger import tamper, verify
 
 
 def rebuild(data_dir: Path, *more: str) -> int:
-    return call(["rollups", "rebuild", "--data-dir", str(data_dir), *more])
+    return run_command_line(["rollups", "rebuild", "--data-dir", str(data_dir), *more])
 
 
 def test_edited_rollup_is_found_and_rebuilt(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:

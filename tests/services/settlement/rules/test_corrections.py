@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.corrections import Replacement, ReversalRequest
-from aex_models.money import share, to_micros
-from aex_models.settlement import SettlementStatus, TransactionKind, sums_by_currency
+from aex_models.money import multiply_by_rate, to_micros
+from aex_models.settlement import SettlementStatus, TransactionKind, sum_by_currency
 from aex_runtime.errors import Conflict, InvalidRequest
 from aex_settlement.rules.settlements import (
     MAX_REVISIONS,
@@ -46,12 +46,12 @@ def test_replacement_is_posted_unchanged_or_refused(replacement: Replacement, ra
     assert (cost.base, cost.bonus, cost.penalty, cost.total) == (
         replacement.base, replacement.bonus, replacement.penalty, total,
     )  # fmt: skip
-    assert cost.fee == share(total, rate)
+    assert cost.fee == multiply_by_rate(total, rate)
     assert cost.lines == ()
     assert cost.bonus_capped == cost.penalty_waived == 0
     posted = settlement_transaction(settlement, 2, cost, LATER, "", "")
     reversed_ = reversal_transaction(settlement, 2, cost, LATER, "", "")
-    assert sums_by_currency(posted.postings) == {"USD": 0}
+    assert sum_by_currency(posted.postings) == {"USD": 0}
     assert [each.amount for each in reversed_.postings] == [-each.amount for each in posted.postings]
     assert posted.postings[0].amount == to_micros(total)
     assert (posted.kind, reversed_.kind) == (TransactionKind.SETTLEMENT, TransactionKind.REVERSAL)

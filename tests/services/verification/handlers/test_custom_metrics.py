@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from aex_models.audiences import Audience, Disclosure, project, project_event
+from aex_models.audiences import Audience, Disclosure, project, project_event_data
 from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeVerified
 from aex_models.governance import Decision, HoldCause
@@ -105,7 +105,7 @@ async def test_code_messages_never_reach_the_agent_or_events(bench: Verification
     await review(bench, Decision.RELEASE)
     record = await outcome(bench)
     rendered = project(record, Audience.AGENT, everything)
-    event = project_event(OutcomeVerified(outcome=record))
+    event = project_event_data(OutcomeVerified(outcome=record))
     for reported in (held, rendered, event, [each.data for each in bench.events]):
         assert "canary" not in str(reported)
     assert "canary" in str(project(record, Audience.CONSUMER, Disclosure(output=True)))

@@ -10,7 +10,7 @@ from aex_models import RolloutResponse
 from aex_models.audiences import Audience
 from aex_models.contract import Terms
 from aex_models.outcome import OutcomeRecord
-from aex_models.rollout import correlation_id
+from aex_models.rollout import parse_correlation_id
 from aex_models.work import FeedbackLevel
 from aex_outcomes import score_rollout
 from aex_outcomes.rollouts import recount
@@ -99,7 +99,7 @@ def test_inference_url_is_the_agents_web_address(named: Any, reported: str) -> N
     row = rollout(an_outcome(execution_metadata={"inference_url": named}))
     assert row is not None
     assert row["trajectories"][0]["inference_url"] == reported
-    assert correlation_id(reported) is not None
+    assert parse_correlation_id(reported) is not None
 
 
 def test_lines_are_ascii_and_one_each() -> None:

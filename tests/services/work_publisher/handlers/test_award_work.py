@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from aex_models.audiences import project_event
+from aex_models.audiences import project_event_data
 from aex_models.contract import AwardRequest
-from aex_models.events import ContractAwarded, read_data
+from aex_models.events import ContractAwarded, parse_event_data
 from aex_models.work import WorkStatus
 from aex_runtime.errors import NotFound
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
@@ -24,13 +24,13 @@ async def test_award_changes_the_work_and_emits_an_event(shop: Shop) -> None:
     assert (work.status, work.agent_id, work.contract_id) == (WorkStatus.AWARDED, "bot", effect.resource_id)
     (event,) = shop.events
     assert (event.type, event.subject) == ("contract.awarded", effect.resource_id)
-    printed = read_data(event, ContractAwarded)
+    printed = parse_event_data(event, ContractAwarded)
     assert printed.award == await get_award(shop.deps, ACME, effect.resource_id)
     assert printed.evaluation == REF
     assert printed.work.evaluation is None
     assert str(printed.terms.fee_rate) == "0.05"
     awarded, _ = await get_awarded_contract(shop.deps, effect.resource_id)
-    assert project_event(awarded) == event.data
+    assert project_event_data(awarded) == event.data
     for stranger in (RIVAL, OTHER_BOT):
         with pytest.raises(NotFound):
             await get_award(shop.deps, stranger, effect.resource_id)

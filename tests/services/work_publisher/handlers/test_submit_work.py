@@ -8,7 +8,7 @@ import pytest
 
 from aex_models.canonical import canonical_bytes, sha256_hex
 from aex_models.contract import AwardRequest
-from aex_models.events import WorkSubmitted, read_data
+from aex_models.events import WorkSubmitted, parse_event_data
 from aex_models.work import Work, WorkAnswer, WorkStatus
 from aex_outcomes.submission import Checked
 from aex_runtime.blobs.factory import open_blobs
@@ -36,7 +36,7 @@ async def test_submission_becomes_an_open_work_and_an_event(shop: Shop) -> None:
     effect, answer = await publish(shop)
     kept = await shop.kept(effect.resource_id)
     (event,) = shop.events
-    data = read_data(event, WorkSubmitted)
+    data = parse_event_data(event, WorkSubmitted)
     assert (event.type, event.subject, data.work_id) == ("work.submitted", effect.resource_id, effect.resource_id)
     assert (data.has_cpa, data.evaluation) == (True, kept.evaluation)
     assert (kept.status, kept.consumer.org, kept.work.created_at) == (WorkStatus.OPEN, "acme-org", NOW)
@@ -66,7 +66,7 @@ async def test_a_work_without_evaluation_data_has_no_blob(shop: Shop) -> None:
     effect, answer = await publish(shop, evaluation=None, success_criteria=None)
     assert (await shop.kept(effect.resource_id)).evaluation is None
     assert answer.evaluation is None
-    assert not read_data(shop.events[0], WorkSubmitted).has_cpa
+    assert not parse_event_data(shop.events[0], WorkSubmitted).has_cpa
 
 
 async def test_large_doubles_in_the_input_survive_storage(shop: Shop) -> None:

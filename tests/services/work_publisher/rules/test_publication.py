@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from aex_models.audiences import project_event
+from aex_models.audiences import project_event_data
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Party
 from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, Problem, Work, WorkStatus, WorkSubmission
@@ -87,7 +87,7 @@ def test_all_secrets_of_a_submission_go_into_the_blob() -> None:
 def test_award_has_the_demands_of_science_without_secrets() -> None:
     work = record(WorkStatus.OPEN, science=SCIENCE)
     award = build_award(work, CONTRACT_ID, "bot", Decimal(1), Decimal(0), NOW)
-    carried = canonical_bytes(project_event(awarded_contract(work, award)))
+    carried = canonical_bytes(project_event_data(awarded_contract(work, award)))
     assert b"mean_fitness" in carried
     assert b"canary" not in carried
     assert DATA_DIGEST.encode() not in carried

@@ -13,6 +13,6 @@ Config = Annotated[
 ]
 
 
-def command_group(summary: str) -> typer.Typer:
+def create_command_group(summary: str) -> typer.Typer:
     """Return an application for sub-commands."""
     return typer.Typer(rich_markup_mode="markdown", add_completion=False, no_args_is_help=True, help=summary)

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
+from aex_cli.commands import DEFAULT_DIR, DataDir, create_command_group
 from aex_cli.suite.service_spec import MODULES, select_services
 from aex_runtime.bus.port import Bus
 from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
@@ -41,7 +41,7 @@ async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], 
     return sorted(found, key=lambda each: each.dead_letter.last_at, reverse=True)
 
 
-async def replay_one(settings: RuntimeSettings, services: Sequence[str], letter_id: str) -> str | None:
+async def replay_dead_letter(settings: RuntimeSettings, services: Sequence[str], letter_id: str) -> str | None:
     """Replay one dead letter and return its service; None if no service has it."""
     for service in services:
         if has_store(settings, service):
@@ -51,10 +51,10 @@ async def replay_one(settings: RuntimeSettings, services: Sequence[str], letter_
     return None
 
 
-async def replay_all(settings: RuntimeSettings, service: str, done: Callable[[str], None]) -> int:
+async def replay_all_dead_letters(settings: RuntimeSettings, service: str, on_replayed: Callable[[str], None]) -> int:
     """Replay all present dead letters of a service, oldest first, and return their number.
 
-    `done` is called with the id of each.
+    `on_replayed` is called with the id of each.
     """
     if not has_store(settings, service):
         return 0
@@ -64,7 +64,7 @@ async def replay_all(settings: RuntimeSettings, service: str, done: Callable[[st
         listed = [letter.id async for letter in each_item(letters.list, _PAGE)]
         for letter_id in reversed(listed):
             if await _replay(letters, bus, letter_id):
-                done(letter_id)
+                on_replayed(letter_id)
                 count += 1
     return count
 
@@ -83,7 +83,7 @@ async def _replay(letters: DeadLetters, bus: Bus, letter_id: str) -> bool:
     return True
 
 
-app = command_group("List and replay messages whose handler failed too often. Works beside a running suite.")
+app = create_command_group("List and replay messages whose handler failed too often. Works beside a running suite.")
 COLUMNS = ("id", "service", "topic", "subject", "reason", "count", "last_at")
 
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
@@ -122,7 +122,7 @@ def replay_command(
         for each in select_services(service):
             write_line(f"replayed {_replay_with_progress(settings, each)} to {each}")
         return
-    replayed = asyncio.run(replay_one(settings, select_services(service), letter))
+    replayed = asyncio.run(replay_dead_letter(settings, select_services(service), letter))
     if replayed is None:
         raise UserError(f"there is no dead letter {letter}", "see aex deadletters list; it may have been replayed")
     write_line(f"replayed {letter} to {replayed}")
@@ -132,4 +132,4 @@ def _replay_with_progress(settings: RuntimeSettings, service: str) -> int:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         task = progress.add_task(f"replaying to {service}", total=None)
-        return asyncio.run(replay_all(settings, service, lambda _: progress.advance(task)))
+        return asyncio.run(replay_all_dead_letters(settings, service, lambda _: progress.advance(task)))

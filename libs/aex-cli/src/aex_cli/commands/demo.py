@@ -9,11 +9,11 @@ from rich.console import Console
 
 from aex_cli.commands import DEFAULT_DIR, NewDataDir
 from aex_cli.demo.digits import require_package
-from aex_cli.demo.run import DemoSetup, Interrupted, describe_storage, free_suite, run_demo
+from aex_cli.demo.run import DemoSetup, Interrupted, describe_storage, plan_suite_on_free_ports, run_demo
 from aex_cli.report import create_report
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import open_data_directory, suite_lock
-from aex_cli.suite.service_spec import LAST_BASE, suite_environment
+from aex_cli.suite.data_directory import lock_suite, open_data_directory
+from aex_cli.suite.service_spec import LAST_BASE, build_suite_environment
 from aex_cli.suite.supervisor import SuiteFailed
 from aex_runtime.command_backends import read_settings
 from aex_runtime.commandline import CommandFailed, print_error
@@ -38,12 +38,12 @@ def demo(
     storage = describe_storage(read_settings(data_dir), data_dir, os.environ)
     root = open_data_directory(data_dir)
     report = create_report(Console())
-    with suite_lock(root, print_error) as lock:
+    with lock_suite(root, print_error) as lock:
         configure_logging("aex", "warning", "console")
-        specs = free_suite(port_base)
+        specs = plan_suite_on_free_ports(port_base)
         if specs[0].port != port_base:
             print_error(f"ports from {port_base} on are taken; using {specs[0].port} to {specs[-1].port}")
-        launch = Launch(suite_environment(os.environ, root, None), root / "logs", inherit=(lock,))
+        launch = Launch(build_suite_environment(os.environ, root, None), root / "logs", inherit=(lock,))
         try:
             asyncio.run(run_demo(DemoSetup(specs, launch, data_dir, storage), report))
         except SuiteFailed as error:

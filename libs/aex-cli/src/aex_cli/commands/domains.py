@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aex_cli.commands import command_group
+from aex_cli.commands import create_command_group
 from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, project
 from aex_models.domains import Domain, ValueRange
@@ -15,7 +15,7 @@ from aex_outcomes.science.domains.domain_file import read_domain_file
 from aex_outcomes.science.domains.registry import DomainRegistry
 from aex_runtime.commandline import UserError, write_json, write_line, write_rows
 
-app = command_group("List scientific domains, show one, check a domain file.")
+app = create_command_group("List scientific domains, show one, check a domain file.")
 Folder = Annotated[Path | None, typer.Option(help="A folder of further domains, as the services use.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON as in the API.")]
 
@@ -83,17 +83,17 @@ def _load_registry(folder: Path | None) -> DomainRegistry:
 
 
 def _print_domain(domain: Domain, report: Report) -> None:
-    report.step("domain", ", ".join((domain.name, *domain.aliases)))
-    report.step("about", domain.description)
+    report.print_step("domain", ", ".join((domain.name, *domain.aliases)))
+    report.print_step("about", domain.description)
     for name, each in domain.value_ranges.items():
         aliases = f"; also {', '.join(each.aliases)}" if each.aliases else ""
-        report.step("range", f"{name} {_format_range(each)}{aliases}")
+        report.print_step("range", f"{name} {_format_range(each)}{aliases}")
     if domain.common_columns:
-        report.step("scores in", ", ".join(domain.common_columns))
+        report.print_step("scores in", ", ".join(domain.common_columns))
     for issue in domain.common_issues:
-        report.step("issue", issue)
+        report.print_step("issue", issue)
     for check in domain.sanity_checks:
-        report.step("check", f"{check.name}: {check.description}")
+        report.print_step("check", f"{check.name}: {check.description}")
 
 
 def _format_range(value_range: ValueRange) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from aex_cli.commands import Config
 from aex_cli.offline.documents import STDIN, read_document
-from aex_cli.offline.jobs import load_catalog
+from aex_cli.offline.jobs import load_metric_catalog
 from aex_cli.offline.linting import LintReport, lint_files
 from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, project
@@ -38,12 +38,12 @@ def lint(
     """
     if criteria == work == STDIN:
         raise UserError("only one of the files can be standard input", "name the other one")
-    catalog = load_catalog(config)
+    catalog = load_metric_catalog(config)
     linted = lint_files(
         read_document("the command", criteria),
         None if work is None else read_document("--work", work),
         catalog,
-        configured=config is not None,
+        only_known_verifiers=config is not None,
     )
     validation = linted.validation
     if as_json:
@@ -56,16 +56,16 @@ def lint(
 def _print_findings(linted: LintReport, report: Report) -> None:
     validation, sources = linted.validation, linted.sources
     for problem in validation.problems:
-        report.step("problem", sources.locate(problem.path, f"{problem.message} ({problem.code})"))
+        report.print_step("problem", sources.add_location(problem.path, f"{problem.message} ({problem.code})"))
     for warning in validation.warnings:
         text = f"{warning.message} ({warning.code}). {warning.suggestion}"
-        report.step("warning", sources.locate(warning.path, text))
+        report.print_step("warning", sources.add_location(warning.path, text))
     if validation.quote is not None:
         _print_quote(validation.quote, report)
     elif validation.valid:
-        report.step("quote", "none without a budget: name the work with --work")
+        report.print_step("quote", "none without a budget: name the work with --work")
     counts = f"{_count(validation.problems, 'problem')}, {_count(validation.warnings, 'warning')}"
-    report.step("valid" if validation.valid else "invalid", counts)
+    report.print_step("valid" if validation.valid else "invalid", counts)
 
 
 def _count(items: tuple[object, ...], noun: str) -> str:
@@ -74,9 +74,9 @@ def _count(items: tuple[object, ...], noun: str) -> str:
 
 def _print_quote(quote: Quote, report: Report) -> None:
     least, most = format_amount(quote.minimum.total), format_amount(quote.maximum.total)
-    report.step("quote", f"a contract at max_cpc costs {least} to {most} {quote.currency}")
-    report.step("least", _describe_case(quote.minimum))
-    report.step("most", _describe_case(quote.maximum))
+    report.print_step("quote", f"a contract at max_cpc costs {least} to {most} {quote.currency}")
+    report.print_step("least", _describe_case(quote.minimum))
+    report.print_step("most", _describe_case(quote.maximum))
 
 
 def _describe_case(case: QuoteCase) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 
-from aex_cli.commands import DEFAULT_DIR, DataDir, command_group
+from aex_cli.commands import DEFAULT_DIR, DataDir, create_command_group
 from aex_cli.suite.service_spec import MODULES, select_services
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.dataref import EventData
@@ -26,7 +26,7 @@ T = TypeVar("T")
 Act = Callable[[ParkedEvents, EventData, str], Awaitable[T]]
 """Acts on the event of an id. Raises `NoSuchParkedEvent`."""
 
-app = command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
+app = create_command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
 EventId = Annotated[str | None, typer.Argument(help="The id that `list` shows.", metavar="ID")]
 All = Annotated[bool, typer.Option("--all", help="All parked events of the service.")]

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from aex_cli.commands import DEFAULT_DIR, command_group
-from aex_cli.commands.token import local_issuer
+from aex_cli.commands import DEFAULT_DIR, create_command_group
+from aex_cli.commands.token import create_token_issuer
 from aex_cli.report import write_atomically
 from aex_client import AexClient, AexError, Endpoints
 from aex_client.call import Call
@@ -23,7 +23,7 @@ from aex_models.audiences import Audience
 from aex_runtime.command_backends import read_suite_settings
 from aex_runtime.commandline import CommandFailed, print_error, write_line
 
-app = command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
+app = create_command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
 
 
 class LineFormat(StrEnum):
@@ -74,7 +74,7 @@ def export(
     call = _CALLS[line_format](**filters, first_day=first_day, last_day=last_day)
     if not token:
         read_suite_settings(data_dir)  # refuses a directory without data
-        token = local_issuer(data_dir).mint("aex-outcomes-export", Audience.OPERATOR, ttl=timedelta(hours=1))
+        token = create_token_issuer(data_dir).mint("aex-outcomes-export", Audience.OPERATOR, ttl=timedelta(hours=1))
     try:
         with AexClient(Endpoints(url, url, url, url), token) as client:
             count = _write(client.rows(replace(call, read=bytes)), out)

@@ -36,7 +36,7 @@ def parse_duration(text: str) -> timedelta:
     return duration
 
 
-def signing_key(data_dir: Path) -> LocalKey:
+def load_or_create_signing_key(data_dir: Path) -> LocalKey:
     """Return the key of `AEX_KEY_FILE`, else the data directory's key; create a missing one.
 
     Raises `UserError` for a key that others can read.
@@ -48,9 +48,9 @@ def signing_key(data_dir: Path) -> LocalKey:
         raise UserError(str(error)) from None
 
 
-def local_issuer(data_dir: Path) -> LocalIssuer:
-    """Return the issuer of tokens signed by `signing_key`."""
-    return LocalIssuer(signing_key(data_dir), WallClock(), RandomIds())
+def create_token_issuer(data_dir: Path) -> LocalIssuer:
+    """Return the issuer of tokens signed by `load_or_create_signing_key`."""
+    return LocalIssuer(load_or_create_signing_key(data_dir), WallClock(), RandomIds())
 
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
@@ -75,7 +75,7 @@ def token(
             "choose another role",
         )
     organisation = None if org is None else _check_name("--org", org)
-    issuer = local_issuer(data_dir)
+    issuer = create_token_issuer(data_dir)
     write_line(issuer.mint(_check_name("--sub", sub), role, org=organisation, ttl=parse_duration(ttl)))
 
 

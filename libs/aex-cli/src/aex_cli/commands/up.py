@@ -12,15 +12,15 @@ import typer
 
 from aex_cli.commands import DEFAULT_DIR, NewDataDir
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import open_data_directory, suite_lock
-from aex_cli.suite.readiness import announce
+from aex_cli.suite.data_directory import lock_suite, open_data_directory
+from aex_cli.suite.readiness import print_ready_line
 from aex_cli.suite.service_spec import (
     LAST_BASE,
     MAX_REPLICAS,
     ServiceSpec,
-    check_ports,
-    default_suite,
-    suite_environment,
+    build_suite_environment,
+    plan_suite,
+    require_free_ports,
 )
 from aex_cli.suite.supervisor import SuiteFailed, SuitePolicy, Supervisor
 from aex_runtime.commandline import CommandFailed, UserError, print_error
@@ -48,11 +48,11 @@ def up(
     """
     if config is not None and not config.is_file():
         raise UserError(f"there is no file {config}", "check the path given to --config")
-    specs = default_suite(port_base, replicas)
-    raise typer.Exit(run_suite(specs, data_dir, config, suite_policy(replicas)))
+    specs = plan_suite(port_base, replicas)
+    raise typer.Exit(run_suite(specs, data_dir, config, suite_policy_for_replicas(replicas)))
 
 
-def suite_policy(replicas: int) -> SuitePolicy:
+def suite_policy_for_replicas(replicas: int) -> SuitePolicy:
     """Return the default policy with the start time multiplied by `replicas`: all start in parallel."""
     default = SuitePolicy()
     return replace(default, ready_s=default.ready_s * replicas)
@@ -65,14 +65,14 @@ def run_suite(specs: Sequence[ServiceSpec], data_dir: Path, config: Path | None,
     """
     begin = time.monotonic()
     root = open_data_directory(data_dir)
-    with suite_lock(root, print_error) as lock:
-        check_ports(specs)
-        environment = suite_environment(os.environ, root, config)
+    with lock_suite(root, print_error) as lock:
+        require_free_ports(specs)
+        environment = build_suite_environment(os.environ, root, config)
         supervisor = Supervisor(
             specs,
             Launch(environment, root / "logs", inherit=(lock,)),
             policy,
-            on_ready=lambda: announce(specs, root, time.monotonic() - begin),
+            on_ready=lambda: print_ready_line(specs, root, time.monotonic() - begin),
             notify=print_error,
         )
         try:

@@ -8,9 +8,9 @@ from rich.console import Console
 from aex_cli.commands import Config
 from aex_cli.offline import named_verifier, verdict_report
 from aex_cli.offline.documents import STDIN, InputDocument, read_document
-from aex_cli.offline.inputs import OfflineRequest, RawFiles, build_request, parse_named_files, read_reasoning
-from aex_cli.offline.jobs import engine_limits, examine_science, load_catalog, run_confined
-from aex_cli.offline.named_verifier import VerifierRuling, ruling_json, run_named_verifier
+from aex_cli.offline.inputs import OfflineRequest, RawFiles, build_checked_request, parse_named_files, read_reasoning
+from aex_cli.offline.jobs import engine_job_limits, examine_science, load_metric_catalog, run_confined_job
+from aex_cli.offline.named_verifier import VerifierRuling, ruling_to_json, run_named_verifier
 from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Candidate
@@ -73,25 +73,25 @@ def verify(
     files = _read(output=output, criteria=criteria, work=work, metadata=metadata, claims=claims)
     raw = RawFiles(parse_named_files("--artifact", artifact or ()), parse_named_files("--data", data or ()))
     _warn_about_candidate(files["output"])
-    catalog = load_catalog(config)
-    request = build_request(files, platform_latency_ms, read_reasoning(reasoning), catalog)
-    candidate = request.candidate(raw.read_artifacts())
+    catalog = load_metric_catalog(config)
+    request = build_checked_request(files, platform_latency_ms, read_reasoning(reasoning), catalog)
+    candidate = request.build_candidate(raw.digest_artifacts())
     try:
         ruling = run_named_verifier(request, candidate, catalog, network=verifier_network)
         science = _examine(request, candidate, raw, catalog)
         engine_result = _score(request.trial, candidate, catalog, science)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None  # 1 would mean "rejected"
-    result = named_verifier.combine_results(engine_result, ruling, request)
+    result = named_verifier.apply_ruling(engine_result, ruling, request)
     if as_json:
         projected = project(result, Audience.CONSUMER, Disclosure(output=True))
-        write_json(projected | ({"verifier": ruling_json(str(request.policy.verifier), ruling)} if ruling else {}))
+        write_json(projected | ({"verifier": ruling_to_json(str(request.policy.verifier), ruling)} if ruling else {}))
     else:
         report = create_report(Console())
         _print_verdict(request, engine_result, result, ruling, report)
         _print_details(result, catalog, report)
-        report.step("money", verdict_report.summarize_cost(result, request.budget))
-        report.step("governance", f"{result.governance.action}: it decides only on running contracts")
+        report.print_step("money", verdict_report.summarize_cost(result, request.budget))
+        report.print_step("governance", f"{result.governance.action}: it decides only on running contracts")
     raise typer.Exit(EXIT_CODES[result.verdict])
 
 
@@ -135,7 +135,7 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "config": catalog.config.as_json(),
     }
     runs = sum(is_custom(each.metric) for each in criteria.criteria) if criteria else 0
-    answer = run_confined(JOB, payload, "verifying", engine_limits(runs, catalog))
+    answer = run_confined_job(JOB, payload, "verifying", engine_job_limits(runs, catalog))
     return VerificationResult.model_validate(answer["result"])
 
 
@@ -151,20 +151,22 @@ def _print_verdict(
     if ruling is not None:
         summary = f"{named_verifier.summarize_ruling(str(request.policy.verifier), ruling)}; {summary}"
     is_known = result.verdict is not Verdict.INDETERMINATE
-    report.step(result.verdict if is_known else "verdict", summary if is_known else f"{result.verdict}: {summary}")
+    report.print_step(
+        result.verdict if is_known else "verdict", summary if is_known else f"{result.verdict}: {summary}"
+    )
     for label, text in named_verifier.describe_ruling(ruling) if ruling else []:
-        report.step(label, text)
+        report.print_step(label, text)
 
 
 def _print_details(result: VerificationResult, catalog: Catalog, report: Report) -> None:
     if result.science is not None:
         rows = verdict_report.claim_rows(result.science)
         if rows:
-            report.table(verdict_report.CLAIM_COLUMNS, rows, verdict_report.CLAIM_NUMBERS, "result")
-        for label, text in verdict_report.science_findings(result.science):
-            report.step(label, named_verifier.to_one_line(text))
+            report.print_table(verdict_report.CLAIM_COLUMNS, rows, verdict_report.CLAIM_NUMBERS, "result")
+        for label, text in verdict_report.describe_science_findings(result.science):
+            report.print_step(label, named_verifier.to_printable_line(text))
     if result.criterion_results:
         rows = verdict_report.criterion_rows(result)
-        report.table(verdict_report.VERDICT_COLUMNS, rows, verdict_report.VERDICT_NUMBERS, "needs")
-    for reason in verdict_report.unmet_reasons(result, catalog):
-        report.step("not met", reason)
+        report.print_table(verdict_report.VERDICT_COLUMNS, rows, verdict_report.VERDICT_NUMBERS, "needs")
+    for reason in verdict_report.explain_unmet_criteria(result, catalog):
+        report.print_step("not met", reason)

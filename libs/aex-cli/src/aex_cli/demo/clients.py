@@ -32,7 +32,7 @@ class DemoClients:
 
 
 @asynccontextmanager
-async def open_clients(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[DemoClients]:
+async def open_demo_clients(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[DemoClients]:
     """Open the clients of a running suite.
 
     Consumer and agents belong to different organisations: self-dealing is held.

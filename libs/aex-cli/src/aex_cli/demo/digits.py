@@ -9,7 +9,7 @@ from typing import Any
 
 from aex_cli.demo import steps
 from aex_cli.demo.clients import DIGIT_READER, DemoClients
-from aex_cli.examples import example_work
+from aex_cli.examples import read_example_work
 from aex_cli.report import Report
 from aex_client import OutcomeView
 from aex_models.money import format_amount
@@ -27,7 +27,7 @@ def require_package(module: str, package: str) -> None:
         raise UserError(f"the demo needs {package}, which is not installed", "pip install 'aex-cli[demo]'")
 
 
-def training_digits() -> tuple[list[Image], list[int]]:
+def load_training_digits() -> tuple[list[Image], list[int]]:
     """Return images and labels of scikit-learn's digits (UCI, 1998), without those of the work."""
     from sklearn.datasets import load_digits  # noqa: PLC0415 it takes a second, beside the services' start
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
@@ -52,9 +52,9 @@ class DigitReader:
 
         self.training_size = len(images)
         model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-        self._model, self.training_ms = steps.measure(lambda: model.fit(images, labels))
+        self._model, self.training_ms = steps.run_and_measure_ms(lambda: model.fit(images, labels))
 
-    def read(self, images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def label_images(self, images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return a label and the model's confidence, in [0, 1], for each `{id, pixels}`."""
         labels = [int(label) for label in self._model.classes_]
         rows = [list(map(float, row)) for row in self._model.predict_proba([each["pixels"] for each in images])]
@@ -64,27 +64,27 @@ class DigitReader:
         ]
 
 
-async def run_digits(clients: DemoClients, training: Awaitable[DigitReader], report: Report) -> OutcomeView:
+async def run_digits_work(clients: DemoClients, training: Awaitable[DigitReader], report: Report) -> OutcomeView:
     """Run work 2 and return its outcome. Raises `DemoFailed`."""
-    submission = example_work("digits")
-    report.chapter(f"Work 2: {submission.title}")
+    submission = read_example_work("digits")
+    report.print_heading(f"Work 2: {submission.title}")
     reader = await training
-    report.step(
+    report.print_step(
         "train", f"{DIGIT_READER} has learned from {reader.training_size:,} images in {reader.training_ms:.0f} ms"
     )
     secret = f"the labels of {len(submission.input['images'])} images"
-    published = await steps.publish(clients.consumer, submission, secret, report)
+    published = await steps.publish_and_show_quote(clients.consumer, submission, secret, report)
     award = await clients.digit_reader.claim(published.work_id)
     price = f"{format_amount(award.cpc_rate)} {award.terms.currency}, paid only on success"
-    report.step("claim", f"{DIGIT_READER} claims it, as the work allows, at {price}: {award.contract_id}")
-    work = await steps.get_public_work(clients.digit_reader, published.work_id)
-    predictions, duration_ms = steps.measure(lambda: reader.read(work.input["images"]))
+    report.print_step("claim", f"{DIGIT_READER} claims it, as the work allows, at {price}: {award.contract_id}")
+    work = await steps.get_work_without_secrets(clients.digit_reader, published.work_id)
+    predictions, duration_ms = steps.run_and_measure_ms(lambda: reader.label_images(work.input["images"]))
     labels = f"{len(predictions)} labels, each with a confidence, made in {duration_ms:.1f} ms"
-    report.step("candidate", f"{DIGIT_READER} reads the pixels and posts {labels}")
+    report.print_step("candidate", f"{DIGIT_READER} reads the pixels and posts {labels}")
     output = {"predictions": predictions}
-    await steps.deliver(clients.digit_reader, award.contract_id, output, duration_ms, Verdict.PASSED)
-    outcome, result = await steps.get_successful_outcome(clients.consumer, award.contract_id)
+    await steps.post_and_expect_verdict(clients.digit_reader, award.contract_id, output, duration_ms, Verdict.PASSED)
+    outcome, result = await steps.wait_for_successful_outcome(clients.consumer, award.contract_id)
     minimum = steps.require(work.success_criteria, "the success criteria").minimum_weighted_score
     score = f"weighted score {result.weighted_score:g}, needs {minimum:g}; "
-    steps.show_passed(work, result, report, score)
+    steps.show_passed_verdict(work, result, report, score)
     return outcome

@@ -23,7 +23,7 @@ IMPLAUSIBLE_MEAN = Decimal("11.17")
 """Mean fitness read off a wrong plot; its data gave about -0.4, and the domain ends at 2."""
 
 
-def fitness_table() -> bytes:
+def generate_fitness_csv() -> bytes:
     """Return the consumer's CSV file: a score for each of 400 mutants, the same in every demo."""
     dice = random.Random(5)  # noqa: S311 not a secret
     scores = (round(max(-4.9, min(1.9, dice.gauss(-0.4, 0.7))), 3) for _ in range(400))
@@ -31,22 +31,22 @@ def fitness_table() -> bytes:
     return "\n".join(["mutant,mut_score", *rows, ""]).encode()
 
 
-def mean_claim(table: str) -> Decimal:
+def compute_mean_claim(csv_table: str) -> Decimal:
     """Return the mean of the table's scores with two decimals, as an agent claims it."""
-    return Decimal(f"{fmean(float(row['mut_score']) for row in csv.DictReader(io.StringIO(table))):.2f}")
+    return Decimal(f"{fmean(float(row['mut_score']) for row in csv.DictReader(io.StringIO(csv_table))):.2f}")
 
 
-def fitness_work(digest: str, table: str) -> WorkSubmission:
+def build_fitness_work(data_digest: str, csv_table: str) -> WorkSubmission:
     """Return the consumer's work: the claim must be plausible and match the consumer's data."""
     return WorkSubmission.model_validate(
         {
             "title": "Mean fitness of a deep mutational scan",
             "domain": DOMAIN,
-            "input": {"table": table},
+            "input": {"table": csv_table},
             "science": {
                 "question": "How do single mutations change fitness on average?",
                 "statistics": [{"name": "mean_fitness", "stat": "mean", "column": "mut_score"}],
-                "data": [{"name": "scores.csv", "sha256": digest}],
+                "data": [{"name": "scores.csv", "sha256": data_digest}],
             },
             "success_criteria": {
                 "criteria": [
@@ -60,29 +60,31 @@ def fitness_work(digest: str, table: str) -> WorkSubmission:
     )
 
 
-async def run_fitness(clients: DemoClients, report: Report) -> OutcomeView:
+async def run_fitness_work(clients: DemoClients, report: Report) -> OutcomeView:
     """Run work 3 and return its outcome. Raises `DemoFailed`."""
-    report.chapter("Work 3: Mean fitness of a deep mutational scan")
-    table = fitness_table()
+    report.print_heading("Work 3: Mean fitness of a deep mutational scan")
+    table = generate_fitness_csv()
     data = await clients.consumer.upload_artifact(table, service=Service.WORK_PUBLISHER)
-    report.step("upload", f"{CONSUMER} uploads its raw data, {len(table):,} bytes, to compare claims with")
-    submission = fitness_work(data.sha256, table.decode())
-    published = await steps.publish(clients.consumer, submission, "the data's digest", report)
-    award = await steps.award_work(clients.consumer, published.work_id, ANALYST, "0.40", report)
-    work = await steps.get_public_work(clients.analyst, published.work_id)
+    report.print_step("upload", f"{CONSUMER} uploads its raw data, {len(table):,} bytes, to compare claims with")
+    submission = build_fitness_work(data.sha256, table.decode())
+    published = await steps.publish_and_show_quote(clients.consumer, submission, "the data's digest", report)
+    award = await steps.award_and_show_price(clients.consumer, published.work_id, ANALYST, "0.40", report)
+    work = await steps.get_work_without_secrets(clients.analyst, published.work_id)
 
     async def claim(compute: Callable[[], Decimal], method: str, expected: Verdict) -> AttemptView:
-        mean, duration_ms = steps.measure(compute)
-        report.step("candidate", f"{ANALYST} claims mean_fitness = {mean}, {method}")
+        mean, duration_ms = steps.run_and_measure_ms(compute)
+        report.print_step("candidate", f"{ANALYST} claims mean_fitness = {mean}, {method}")
         output = {"text": f"Single mutations change fitness by {mean} on average."}
         claims = {"mean_fitness": mean}
-        return await steps.deliver(clients.analyst, award.contract_id, output, duration_ms, expected, claims)
+        return await steps.post_and_expect_verdict(
+            clients.analyst, award.contract_id, output, duration_ms, expected, claims
+        )
 
     rejected = await claim(lambda: IMPLAUSIBLE_MEAN, "read off a plot of other data", Verdict.REJECTED)
     await _show_rejection(clients, rejected, report)
-    await claim(lambda: mean_claim(work.input["table"]), "computed from the table", Verdict.PASSED)
-    outcome, result = await steps.get_successful_outcome(clients.consumer, award.contract_id)
-    steps.show_passed(work, result, report)
+    await claim(lambda: compute_mean_claim(work.input["table"]), "computed from the table", Verdict.PASSED)
+    outcome, result = await steps.wait_for_successful_outcome(clients.consumer, award.contract_id)
+    steps.show_passed_verdict(work, result, report)
     return outcome
 
 
@@ -96,6 +98,8 @@ async def _show_rejection(clients: DemoClients, attempt: AttemptView, report: Re
     [mismatch], [violation] = found.value_mismatches, found.domain_violations
     actual = steps.require(mismatch.actual, "the recomputed mean")
     limit = steps.require(violation.max, "the limit of the range")
-    report.step("rejected", f"the data give {actual:.2f}: a {mismatch.severity} mismatch; {DOMAIN} ends at {limit:g}")
-    report.step("feedback", f"for {ANALYST}, with no figure of the data:")
-    report.block(steps.require(attempt.feedback, "the feedback on the implausible claim"))
+    report.print_step(
+        "rejected", f"the data give {actual:.2f}: a {mismatch.severity} mismatch; {DOMAIN} ends at {limit:g}"
+    )
+    report.print_step("feedback", f"for {ANALYST}, with no figure of the data:")
+    report.print_block(steps.require(attempt.feedback, "the feedback on the implausible claim"))

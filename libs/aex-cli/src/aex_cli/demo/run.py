@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from aex_cli.commands.token import local_issuer
-from aex_cli.demo.clients import open_clients
-from aex_cli.demo.digits import DigitReader, run_digits, training_digits
-from aex_cli.demo.fitness import run_fitness
-from aex_cli.demo.settlement import show_settlement
-from aex_cli.demo.steps import DemoFailed, log_excerpts, log_sizes, show_next_steps
-from aex_cli.demo.summary import run_summary
+from aex_cli.commands.token import create_token_issuer
+from aex_cli.demo.clients import open_demo_clients
+from aex_cli.demo.digits import DigitReader, load_training_digits, run_digits_work
+from aex_cli.demo.fitness import run_fitness_work
+from aex_cli.demo.settlement import show_and_check_settlements
+from aex_cli.demo.steps import DemoFailed, measure_log_sizes, read_log_excerpts, show_next_steps
+from aex_cli.demo.summary import run_summary_work
 from aex_cli.report import Report
 from aex_cli.suite.child import Launch
-from aex_cli.suite.service_spec import MODULES, ServiceSpec, default_suite, free_base
+from aex_cli.suite.service_spec import MODULES, ServiceSpec, find_free_port_base, plan_suite
 from aex_cli.suite.supervisor import SuitePolicy, Supervisor
 from aex_client import AexError, Endpoints
 from aex_runtime.commandline import CommandFailed, UserError, print_error
@@ -32,12 +32,12 @@ class Interrupted(Exception):
     """A stop signal before the end of the demo."""
 
 
-def free_suite(port_base: int) -> tuple[ServiceSpec, ...]:
+def plan_suite_on_free_ports(port_base: int) -> tuple[ServiceSpec, ...]:
     """Return the four services on free ports from `port_base` on. Raises `UserError` if none are free."""
-    base = free_base(port_base, len(MODULES))
+    base = find_free_port_base(port_base, len(MODULES))
     if base is None:
         raise UserError(f"no four consecutive ports are free from {port_base} on", "choose a lower --port-base")
-    return default_suite(base)
+    return plan_suite(base)
 
 
 async def run_with_suite(
@@ -118,11 +118,11 @@ async def run_demo(setup: DemoSetup, report: Report) -> None:
     """
     begin = time.monotonic()
     first, last = setup.specs[0].port, setup.specs[-1].port
-    report.chapter("AEX Outcomes: agents are paid for verified outcomes")
-    report.step("start", f"four services as four processes, ports {first} to {last}")
-    report.step("kept", setup.storage.description)
+    report.print_heading("AEX Outcomes: agents are paid for verified outcomes")
+    report.print_step("start", f"four services as four processes, ports {first} to {last}")
+    report.print_step("kept", setup.storage.description)
     # In parallel with the services' start: scikit-learn's import takes seconds.
-    training = asyncio.create_task(asyncio.to_thread(lambda: DigitReader(*training_digits())))
+    training = asyncio.create_task(asyncio.to_thread(lambda: DigitReader(*load_training_digits())))
     try:
         contract_id = await run_with_suite(
             setup.specs, setup.launch, lambda: _run_works(setup, training, begin, report), print_error
@@ -130,25 +130,27 @@ async def run_demo(setup: DemoSetup, report: Report) -> None:
     finally:
         training.cancel()
         await asyncio.gather(training, return_exceptions=True)
-    report.step("stopped", f"the suite is down, {setup.storage.retention}; {time.monotonic() - begin:.1f} s in all")
+    report.print_step(
+        "stopped", f"the suite is down, {setup.storage.retention}; {time.monotonic() - begin:.1f} s in all"
+    )
     show_next_steps(setup.specs, setup.data_dir, setup.storage.exports, contract_id, report)
 
 
 async def _run_works(setup: DemoSetup, training: Awaitable[DigitReader], begin: float, report: Report) -> str:
     """Run all works and return the first contract. Raises `CommandFailed` with ends of the logs."""
-    sizes = log_sizes(setup.specs, setup.launch)
+    sizes = measure_log_sizes(setup.specs, setup.launch)
     ready = time.monotonic()
-    report.step("ready", f"all four answer, after {ready - begin:.1f} s")
+    report.print_step("ready", f"all four answer, after {ready - begin:.1f} s")
     endpoints = Endpoints(*(spec.url for spec in setup.specs))
     try:
-        async with open_clients(endpoints, local_issuer(setup.data_dir)) as clients:
+        async with open_demo_clients(endpoints, create_token_issuer(setup.data_dir)) as clients:
             outcomes = [
-                await run_summary(clients, report),
-                await run_digits(clients, training, report),
-                await run_fitness(clients, report),
+                await run_summary_work(clients, report),
+                await run_digits_work(clients, training, report),
+                await run_fitness_work(clients, report),
             ]
-            await show_settlement(clients, outcomes, report)
+            await show_and_check_settlements(clients, outcomes, report)
     except (DemoFailed, AexError) as error:
-        raise CommandFailed(f"the demo did not run as expected: {error}\n{log_excerpts(sizes)}") from None
-    report.step("time", f"{time.monotonic() - ready:.1f} s from the first publication to the trial balance")
+        raise CommandFailed(f"the demo did not run as expected: {error}\n{read_log_excerpts(sizes)}") from None
+    report.print_step("time", f"{time.monotonic() - ready:.1f} s from the first publication to the trial balance")
     return outcomes[0].contract_id

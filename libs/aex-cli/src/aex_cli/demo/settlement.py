@@ -5,35 +5,35 @@ from datetime import datetime
 
 from aex_cli.demo import tables
 from aex_cli.demo.clients import DemoClients
-from aex_cli.demo.steps import expect, poll
+from aex_cli.demo.steps import expect, poll_until_done
 from aex_cli.report import Report
 from aex_client import AsyncAexClient, OutcomeView, SettlementView, calls
 from aex_models.governance import HoldStatus
 
 
-async def show_settlement(clients: DemoClients, outcomes: Sequence[OutcomeView], report: Report) -> None:
+async def show_and_check_settlements(clients: DemoClients, outcomes: Sequence[OutcomeView], report: Report) -> None:
     """Show settlements, breakdown and trial balance. Raises `DemoFailed`, also if the balance is not zero."""
-    report.chapter("Settlement")
+    report.print_heading("Settlement")
     await _expect_no_holds(clients.operator, outcomes, report)
     settled = [await _get_settlement(clients.finance, outcome) for outcome in outcomes]
-    report.step("settled", "base + bonus − penalty, posted exactly once:")
-    report.table(tables.SETTLEMENT_COLUMNS, tables.settlement_rows(settled), tables.NUMBERS)
+    report.print_step("settled", "base + bonus − penalty, posted exactly once:")
+    report.print_table(tables.SETTLEMENT_COLUMNS, tables.settlement_rows_with_sum(settled), tables.NUMBERS)
     last = max(each.settled_at for each in settled)
-    breakdown = await poll(
+    breakdown = await poll_until_done(
         lambda: clients.finance.breakdown("agent"), "the breakdown", lambda found: _reaches(found.complete_to, last)
     )
-    report.step("breakdown", "by agent, over all settlements:")
-    report.table(tables.BREAKDOWN_COLUMNS, tables.breakdown_rows(breakdown.rows), tables.NUMBERS)
-    balance = await poll(
+    report.print_step("breakdown", "by agent, over all settlements:")
+    report.print_table(tables.BREAKDOWN_COLUMNS, tables.breakdown_rows(breakdown.rows), tables.NUMBERS)
+    balance = await poll_until_done(
         clients.finance.trial_balance, "the trial balance", lambda found: _reaches(found.complete_to, last)
     )
     accounts = balance.accounts
-    report.step("balance", "trial balance, + debit, − credit; the sum is exactly zero:")
-    report.table(tables.BALANCE_COLUMNS, tables.balance_rows(accounts), tables.NUMBERS)
+    report.print_step("balance", "trial balance, + debit, − credit; the sum is exactly zero:")
+    report.print_table(tables.BALANCE_COLUMNS, tables.balance_rows_with_sums(accounts), tables.NUMBERS)
     complete = f"both are complete to {balance.complete_to:%Y-%m-%d %H:%M:%S} UTC"
-    report.step("sealed", f"{complete}; sealed entries never change")
+    report.print_step("sealed", f"{complete}; sealed entries never change")
     expect(len(accounts) > 0, "the trial balance has no accounts")
-    sums = tables.sum_balances(accounts)
+    sums = tables.sum_balances_by_currency(accounts)
     expect(not any(sums.values()), f"the trial balance is not zero: {sums}")
 
 
@@ -45,13 +45,13 @@ async def _expect_no_holds(operator: AsyncAexClient, outcomes: Sequence[OutcomeV
         if hold.contract_id in contract_ids
     ]
     expect(not held, f"governance holds {', '.join(hold.contract_id for hold in held)}")
-    report.step("holds", "the operator finds no hold: governance allowed all outcomes")
+    report.print_step("holds", "the operator finds no hold: governance allowed all outcomes")
 
 
 async def _get_settlement(finance: AsyncAexClient, outcome: OutcomeView) -> SettlementView:
     """Return the settlement of an outcome. Raises `DemoFailed` if its cost differs from verification's."""
     contract_id = outcome.contract_id
-    settlement = await poll(lambda: finance.get_settlement(contract_id), f"the settlement of {contract_id}")
+    settlement = await poll_until_done(lambda: finance.get_settlement(contract_id), f"the settlement of {contract_id}")
     cost, impact = settlement.cost, outcome.billing_impact
     agree = all(getattr(cost, name) == getattr(impact, name) for name in ("base", "bonus", "penalty", "total"))
     expect(agree, f"settlement and verification disagree on the cost of {contract_id}")

@@ -44,7 +44,7 @@ def require(value: T | None, name: str) -> T:
     return value
 
 
-async def poll(
+async def poll_until_done(
     read: Callable[[], Awaitable[T]], name: str, is_done: Callable[[T], bool] = bool, within_s: float = TIMEOUT_S
 ) -> T:
     """Call `read` in growing intervals until its result exists (not 404) and is done.
@@ -69,34 +69,42 @@ async def poll(
 _WAIT_S = 20.0
 
 
-async def publish(consumer: AsyncAexClient, submission: WorkSubmission, secret: str, report: Report) -> WorkAnswer:
+async def publish_and_show_quote(
+    consumer: AsyncAexClient, submission: WorkSubmission, secret: str, report: Report
+) -> WorkAnswer:
     """Publish a work; show its quote and the linter's warnings."""
     work = await consumer.publish_work(submission)
     count = len(require(work.success_criteria, "the success criteria").criteria)
-    report.step("publish", f"{CONSUMER} publishes {work.work_id} with {count} success criteria; {secret} stays secret")
+    report.print_step(
+        "publish", f"{CONSUMER} publishes {work.work_id} with {count} success criteria; {secret} stays secret"
+    )
     least, most = format_amount(work.quote.minimum.total), format_amount(work.quote.maximum.total)
-    report.step("quote", f"it can cost {least} to {most} {work.quote.currency}, never more")
+    report.print_step("quote", f"it can cost {least} to {most} {work.quote.currency}, never more")
     for warning in work.warnings:
-        report.step("warning", warning.message)
+        report.print_step("warning", warning.message)
     return work
 
 
-async def get_public_work(agent: AsyncAexClient, work_id: str) -> Work:
+async def get_work_without_secrets(agent: AsyncAexClient, work_id: str) -> Work:
     """Return the work as the agent sees it. Raises `DemoFailed` if it holds evaluation data."""
     work = await agent.get_work(work_id)
     expect(work.evaluation is None, f"an agent could read the evaluation data of {work_id}")
     return work
 
 
-async def award_work(consumer: AsyncAexClient, work_id: str, agent_id: str, cpc_rate: str, report: Report) -> Award:
+async def award_and_show_price(
+    consumer: AsyncAexClient, work_id: str, agent_id: str, cpc_rate: str, report: Report
+) -> Award:
     """Award a work to an agent and show its price."""
     award = await consumer.award(work_id, agent_id, cpc_rate)
     price = f"{format_amount(award.cpc_rate)} {award.terms.currency}"
-    report.step("award", f"{CONSUMER} awards it to {agent_id} at {price} a call: {award.contract_id}, terms frozen")
+    report.print_step(
+        "award", f"{CONSUMER} awards it to {agent_id} at {price} a call: {award.contract_id}, terms frozen"
+    )
     return award
 
 
-async def deliver(
+async def post_and_expect_verdict(
     agent: AsyncAexClient,
     contract_id: str,
     output: Any,
@@ -110,7 +118,7 @@ async def deliver(
         contract_id, output, execution_metadata=metadata, claimed_values=claimed_values, wait_s=_WAIT_S
     )
     if not attempt.settled:
-        attempt = await poll(
+        attempt = await poll_until_done(
             lambda: agent.get_attempt(contract_id, attempt.attempt_id),
             f"the verdict on {attempt.attempt_id}",
             lambda current: current.settled,
@@ -120,39 +128,39 @@ async def deliver(
     return attempt
 
 
-async def get_successful_outcome(reader: AsyncAexClient, contract_id: str) -> tuple[OutcomeView, VerificationView]:
+async def wait_for_successful_outcome(reader: AsyncAexClient, contract_id: str) -> tuple[OutcomeView, VerificationView]:
     """Wait for an outcome; return it with its result. Raises `DemoFailed` unless it is a success."""
-    outcome = await poll(lambda: reader.get_outcome(contract_id), f"the outcome of {contract_id}")
+    outcome = await poll_until_done(lambda: reader.get_outcome(contract_id), f"the outcome of {contract_id}")
     result = require(outcome.verification_result, f"the verdict in the outcome of {contract_id}")
     expect(result.success, f"the outcome of {contract_id} is no success")
     return outcome, result
 
 
-def show_passed(work: Work, result: VerificationView, report: Report, remark: str = "") -> None:
+def show_passed_verdict(work: Work, result: VerificationView, report: Report, remark: str = "") -> None:
     """Show the success as the consumer sees it, after `remark`."""
-    report.step("passed", f"{remark}governance: {result.governance.action}; {CONSUMER} sees all:")
-    show_verdict(work, result, report)
+    report.print_step("passed", f"{remark}governance: {result.governance.action}; {CONSUMER} sees all:")
+    show_criterion_table(work, result, report)
 
 
-def show_verdict(work: Work, result: VerificationView, report: Report) -> None:
+def show_criterion_table(work: Work, result: VerificationView, report: Report) -> None:
     """Show a row for each criterion as far as the result's reader may see it."""
     criteria = require(work.success_criteria, "the success criteria")
-    report.table(VERDICT_COLUMNS, verdict_rows(criteria, result), NUMBERS)
+    report.print_table(VERDICT_COLUMNS, verdict_rows(criteria, result), NUMBERS)
 
 
 _MAX_LINES = 5
 _USUAL = ('"level":"info"', '"level":"debug"')
 
 
-def log_sizes(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
+def measure_log_sizes(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
     """Return the present size of each service's log in bytes."""
     logs = [launch.log_path(spec) for spec in specs]
     return {log: log.stat().st_size if log.exists() else 0 for log in logs}
 
 
-def log_excerpts(sizes: Mapping[Path, int]) -> str:
+def read_log_excerpts(start_offsets: Mapping[Path, int]) -> str:
     """Return each log's last warnings and errors after these sizes, or else its last lines."""
-    return "\n".join(f"{log}:\n{_excerpt(log, size)}" for log, size in sizes.items() if log.exists())
+    return "\n".join(f"{log}:\n{_excerpt(log, start)}" for log, start in start_offsets.items() if log.exists())
 
 
 def _excerpt(log: Path, start: int) -> str:
@@ -161,7 +169,7 @@ def _excerpt(log: Path, start: int) -> str:
     return "\n".join((unusual or lines)[-_MAX_LINES:])
 
 
-def measure(action: Callable[[], T]) -> tuple[T, float]:
+def run_and_measure_ms(action: Callable[[], T]) -> tuple[T, float]:
     """Return the action's result and its duration in milliseconds."""
     begin = time.perf_counter()
     result = action()
@@ -178,13 +186,13 @@ def show_next_steps(
     base = min(spec.port for spec in specs)
     ports = "" if base == 8081 else f" --port-base {base}"
     settlement = next(spec for spec in specs if spec.name == "settlement")
-    report.chapter("Look further")
+    report.print_heading("Look further")
     if exports is not None:
-        report.command("variables", exports)
-    report.command("resume", f"{aex} up{data_option}{ports}")
-    report.command("token", f"{aex} token --role finance --sub {FINANCE}{data_option}")
+        report.print_command("variables", exports)
+    report.print_command("resume", f"{aex} up{data_option}{ports}")
+    report.print_command("token", f"{aex} token --role finance --sub {FINANCE}{data_option}")
     bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{data_option})"'
-    report.command("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
-    report.step("dashboard", f"{settlement.url}/dashboard  signs in with that token")
+    report.print_command("curl", f"curl -s -H {bearer} {settlement.url}/v1/settlements/{contract_id}")
+    report.print_step("dashboard", f"{settlement.url}/dashboard  signs in with that token")
     for spec in specs:
-        report.step("docs" if spec is specs[0] else "", f"{spec.url}/docs  {spec.name}")
+        report.print_step("docs" if spec is specs[0] else "", f"{spec.url}/docs  {spec.name}")

@@ -6,10 +6,11 @@ The agent selects sentences of the text, and more of them by the feedback. The r
 import re
 from collections.abc import Callable, Collection, Sequence
 from math import inf
+from typing import NamedTuple
 
 from aex_cli.demo import steps
 from aex_cli.demo.clients import WORDSMITH, DemoClients
-from aex_cli.examples import example_work
+from aex_cli.examples import read_example_work
 from aex_cli.report import Report
 from aex_client import AttemptView, OutcomeView
 from aex_models.criteria import SuccessCriteria
@@ -28,25 +29,33 @@ def split_sentences(text: str) -> list[str]:
     return _SENTENCE_END.split(text.strip())
 
 
-def join_sentences(text: str, indexes: Collection[int]) -> str:
+def extract_sentences(text: str, indexes: Collection[int]) -> str:
     """Return the sentences at these indexes as one text."""
     sentences = split_sentences(text)
     return " ".join(sentences[index] for index in sorted(indexes))
 
 
-def unmet_metrics(feedback: str) -> frozenset[str]:
+def parse_unmet_metrics(feedback: str) -> frozenset[str]:
     """Return the metrics that a feedback lists as not met."""
     return frozenset(_UNMET.findall(feedback))
 
 
-def unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -> tuple[Sequence[str], int, float]:
+class UnmetRequirements(NamedTuple):
+    """The public requirements that a summary does not meet; lengths are in characters."""
+
+    terms: Sequence[str]
+    min_length: int
+    max_length: float
+
+
+def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -> UnmetRequirements:
     """Return terms, least and greatest length (in characters) of the public criteria that are not met."""
     thresholds = {each.metric: each.threshold for each in criteria.criteria if each.metric in unmet}
     length = thresholds.get("output_length", {})
-    return thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf)
+    return UnmetRequirements(thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf))
 
 
-def revise_selection(
+def extend_selection(
     text: str, indexes: Collection[int], terms: Sequence[str] = (), min_length: int = 0, max_length: float = inf
 ) -> tuple[int, ...]:
     """Return the indexes of a better summary's sentences: the given ones and more.
@@ -57,7 +66,7 @@ def revise_selection(
     sentences = split_sentences(text)
     chosen = set(indexes)
     while True:
-        summary = join_sentences(text, chosen)
+        summary = extract_sentences(text, chosen)
         missing = [term for term in terms if not _contains(summary, term)]
         limit = max_length - len(summary) - 1
         fitting = [index for index, each in enumerate(sentences) if index not in chosen and len(each) <= limit]
@@ -70,38 +79,44 @@ def _contains(text: str, term: str) -> bool:
     return term.casefold() in text.casefold()
 
 
-async def run_summary(clients: DemoClients, report: Report) -> OutcomeView:
+async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
     """Run work 1 and return its outcome. Raises `DemoFailed`."""
-    submission = example_work("summary")
-    report.chapter(f"Work 1: {submission.title}")
-    published = await steps.publish(clients.consumer, submission, "the reference summary", report)
-    award = await steps.award_work(clients.consumer, published.work_id, WORDSMITH, CPC_RATE, report)
-    work = await steps.get_public_work(clients.wordsmith, published.work_id)
+    submission = read_example_work("summary")
+    report.print_heading(f"Work 1: {submission.title}")
+    published = await steps.publish_and_show_quote(clients.consumer, submission, "the reference summary", report)
+    award = await steps.award_and_show_price(clients.consumer, published.work_id, WORDSMITH, CPC_RATE, report)
+    work = await steps.get_work_without_secrets(clients.wordsmith, published.work_id)
     criteria = steps.require(work.success_criteria, "the success criteria")
     text: str = work.input["text"]
-    report.step("read", f"{WORDSMITH} reads the text ({len(text):,} characters) and the criteria, not the reference")
+    report.print_step(
+        "read", f"{WORDSMITH} reads the text ({len(text):,} characters) and the criteria, not the reference"
+    )
 
     async def post(description: str, choose: Callable[[], tuple[int, ...]], expected: Verdict) -> AttemptView:
-        summary, duration_ms = steps.measure(lambda: join_sentences(text, choose()))
+        summary, duration_ms = steps.run_and_measure_ms(lambda: extract_sentences(text, choose()))
         made = f"{len(summary)} characters, made in {duration_ms:.1f} ms"
-        report.step("candidate", f"{WORDSMITH} posts {description}: {made}")
-        return await steps.deliver(clients.wordsmith, award.contract_id, {"text": summary}, duration_ms, expected)
+        report.print_step("candidate", f"{WORDSMITH} posts {description}: {made}")
+        return await steps.post_and_expect_verdict(
+            clients.wordsmith, award.contract_id, {"text": summary}, duration_ms, expected
+        )
 
     draft = await post("the lead sentence", lambda: FIRST_DRAFT, Verdict.REJECTED)
     feedback = _show_rejection(work, draft, report)
-    requirements = unmet_requirements(criteria, unmet_metrics(feedback))
-    await post("a revision by the feedback", lambda: revise_selection(text, FIRST_DRAFT, *requirements), Verdict.PASSED)
-    outcome, result = await steps.get_successful_outcome(clients.consumer, award.contract_id)
-    steps.show_passed(work, result, report, f"attempt {outcome.attempts_used} of {work.verification.max_attempts}; ")
+    requirements = find_unmet_requirements(criteria, parse_unmet_metrics(feedback))
+    await post("a revision by the feedback", lambda: extend_selection(text, FIRST_DRAFT, *requirements), Verdict.PASSED)
+    outcome, result = await steps.wait_for_successful_outcome(clients.consumer, award.contract_id)
+    steps.show_passed_verdict(
+        work, result, report, f"attempt {outcome.attempts_used} of {work.verification.max_attempts}; "
+    )
     return outcome
 
 
 def _show_rejection(work: Work, draft: AttemptView, report: Report) -> str:
     """Show the rejection as the agent sees it, and return its feedback."""
     count = f"attempt 1 of {work.verification.max_attempts}"
-    report.step("rejected", f"{count}, nothing to pay yet; as {WORDSMITH} sees it:")
-    steps.show_verdict(work, steps.require(draft.result, "the result of the first draft"), report)
+    report.print_step("rejected", f"{count}, nothing to pay yet; as {WORDSMITH} sees it:")
+    steps.show_criterion_table(work, steps.require(draft.result, "the result of the first draft"), report)
     feedback = steps.require(draft.feedback, "the feedback on the first draft")
-    report.step("feedback", f"for {WORDSMITH}:")
-    report.block(feedback)
+    report.print_step("feedback", f"for {WORDSMITH}:")
+    report.print_block(feedback)
     return feedback

@@ -45,7 +45,7 @@ def _money(result: CriterionView, success: bool) -> str:
     return f"-{format_amount(result.penalty)}" if not result.met and result.penalty else ""
 
 
-def settlement_rows(settlements: Sequence[SettlementView]) -> Rows:
+def settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
     """Return one row for each contract, and their sum."""
     parts = attrgetter(*_PARTS)
     rows: Rows = [
@@ -66,13 +66,16 @@ def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
     ]
 
 
-def balance_rows(accounts: Sequence[AccountBalance]) -> Rows:
+def balance_rows_with_sums(accounts: Sequence[AccountBalance]) -> Rows:
     """Return one row for each account and currency, and the sum of each currency."""
     rows: Rows = [(each.account, format_amount(each.balance), each.currency) for each in accounts]
-    return [*rows, *(("sum", format_amount(total), currency) for currency, total in sum_balances(accounts).items())]
+    return [
+        *rows,
+        *(("sum", format_amount(total), currency) for currency, total in sum_balances_by_currency(accounts).items()),
+    ]
 
 
-def sum_balances(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
+def sum_balances_by_currency(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
     """Return the sum of the balances by currency: zero in a correct ledger."""
     totals: dict[str, Decimal] = {}
     for each in accounts:

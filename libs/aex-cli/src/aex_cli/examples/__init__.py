@@ -13,7 +13,9 @@ from aex_models.work import WorkSubmission
 FOLDER = Path(__file__).parent
 
 
-def example_work(name: str) -> WorkSubmission:
+def read_example_work(folder_name: str) -> WorkSubmission:
     """Return the submission of a folder's work with its criteria."""
-    work, criteria = (read_document("--work", str(FOLDER / name / file)) for file in ("work.json", "criteria.yaml"))
+    work, criteria = (
+        read_document("--work", str(FOLDER / folder_name / file)) for file in ("work.json", "criteria.yaml")
+    )
     return WorkSubmission.model_validate({**work.value, "success_criteria": criteria.value})

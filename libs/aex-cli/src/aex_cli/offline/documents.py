@@ -86,7 +86,7 @@ def _parse(name: str, raw: bytes, suffix: str) -> Any:
     """Parse by the suffix; without a known one, text that begins like a JSON object or array is JSON."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
-        return parse_strict(raw if is_json else json_text(parse_yaml(raw.decode())).encode())
+        return parse_strict(raw if is_json else encode_json_keeping_digits(parse_yaml(raw.decode())).encode())
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8 text", "save it as UTF-8") from None
     except NotYaml as error:
@@ -198,12 +198,14 @@ def _json_number(text: str) -> str:
     return sign + (f"0{number}" if number.startswith(".") else number)
 
 
-def json_text(value: Any) -> str:
+def encode_json_keeping_digits(value: Any) -> str:
     """Return a value of `parse_yaml` as JSON with each number's own digits: 11.170 claims more than 11.17."""
     if isinstance(value, JsonFloat):
         return value.text if math.isfinite(value) else json.dumps(float(value))
     if isinstance(value, dict):
-        return f"{{{','.join(f'{json.dumps(name)}:{json_text(item)}' for name, item in value.items())}}}"
+        return (
+            f"{{{','.join(f'{json.dumps(name)}:{encode_json_keeping_digits(item)}' for name, item in value.items())}}}"
+        )
     if isinstance(value, list):
-        return f"[{','.join(map(json_text, value))}]"
+        return f"[{','.join(map(encode_json_keeping_digits, value))}]"
     return json.dumps(value)

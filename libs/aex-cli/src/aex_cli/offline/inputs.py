@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from aex_cli.offline.documents import BadFile, InputDocument
-from aex_cli.offline.work_files import CRITERIA, FieldSource, FieldSources, read_criteria, read_work, unknown_fields
+from aex_cli.offline.work_files import (
+    CRITERIA,
+    FieldSource,
+    FieldSources,
+    extract_criteria,
+    extract_work_fields,
+    find_unknown_fields,
+)
 from aex_models.contract import Artifact, Candidate
 from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
@@ -33,20 +40,20 @@ class OfflineRequest:
     policy: VerificationPolicy
     sources: FieldSources
 
-    def candidate(self, artifacts: tuple[Artifact, ...] = ()) -> Candidate:
+    def build_candidate(self, artifacts: tuple[Artifact, ...] = ()) -> Candidate:
         """Return the candidate as an agent would post it."""
         names = ("output", "execution_metadata", "claimed_values", "reasoning")
         return Candidate(artifacts=artifacts, **{name: getattr(self.trial, name) for name in names})
 
 
-def build_request(
+def build_checked_request(
     files: Mapping[str, InputDocument | None], latency_ms: float | None, reasoning: str | None, catalog: Catalog
 ) -> OfflineRequest:
     """Return the checked request. Raises `BadFile` with every problem, and `UserError`.
 
     `files`: the documents by option: criteria, work, output, metadata and claims.
     """
-    work = read_work(files["work"])
+    work = extract_work_fields(files["work"])
     budget, budget_problems = _parse_part(work, "budget", Budget)
     policy, policy_problems = _parse_part(work, "verification", VerificationPolicy)
     has_other_gate = (policy is not None and policy.verifier is not None) or work.get("science") is not None
@@ -65,10 +72,10 @@ def build_request(
     body |= {name: each.document.value for name, each in parts.items() if name != CRITERIA and each.document}
     checked = check_trial(body, catalog, Trial, reviewer=True)
     trial_problems = [each for each in checked.problems if each.code != _NOT_UPLOADED]
-    problems = [*unknown_fields(work), *budget_problems, *policy_problems, *trial_problems]
+    problems = [*find_unknown_fields(work), *budget_problems, *policy_problems, *trial_problems]
     sources = FieldSources(parts, FieldSource("--work", files["work"]))
     if problems:
-        raise BadFile([sources.locate(each.path, each.message) for each in problems])
+        raise BadFile([sources.add_location(each.path, each.message) for each in problems])
     trial = checked.request or Trial.model_validate(body)
     return OfflineRequest(trial, budget, policy or VerificationPolicy(), sources)
 
@@ -77,7 +84,7 @@ def _find_criteria(
     criteria: InputDocument | None, document: InputDocument | None, work: Mapping[str, Any], *, required: bool
 ) -> tuple[Any, FieldSource]:
     if criteria is not None:
-        return read_criteria(criteria)
+        return extract_criteria(criteria)
     if work.get(CRITERIA) is None and required:
         raise UserError("there are no success criteria", "name their file with --criteria")
     return work.get(CRITERIA), FieldSource("--work", document, f"/{CRITERIA}")
@@ -105,7 +112,7 @@ class RawFiles:
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     data: Mapping[str, Path] = field(default_factory=dict)
 
-    def read_artifacts(self) -> tuple[Artifact, ...]:
+    def digest_artifacts(self) -> tuple[Artifact, ...]:
         """Return the agent's files as a candidate names them after an upload. Raises `BadFile` for a bad name."""
         return tuple(_read_artifact(name, path) for name, path in self.artifacts.items())
 

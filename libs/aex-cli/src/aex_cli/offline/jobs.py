@@ -33,7 +33,7 @@ class NoVerdict(CommandFailed):
     exit_code = 3
 
 
-def load_catalog(config: Path | None) -> Catalog:
+def load_metric_catalog(config: Path | None) -> Catalog:
     """Return the metrics of a configuration or of the defaults.
 
     Raises `UserError` with the file and the key of each problem.
@@ -56,16 +56,18 @@ class JobLimits:
     network: bool = False
 
 
-def engine_limits(runs: int, catalog: Catalog) -> JobLimits:
-    """Return the engine's limits with time for `runs` runs of custom code, each in a child process."""
-    timeout_ms = runs * catalog.config.sections()["custom"].sandbox.timeout_ms
-    return JobLimits(timeout_s=TIMEOUT_S + timeout_ms / 1_000, children=runs > 0)
+def engine_job_limits(custom_code_runs: int, catalog: Catalog) -> JobLimits:
+    """Return the engine's limits, with time for `custom_code_runs` runs of custom code in child processes."""
+    timeout_ms = custom_code_runs * catalog.config.sections()["custom"].sandbox.timeout_ms
+    return JobLimits(timeout_s=TIMEOUT_S + timeout_ms / 1_000, children=custom_code_runs > 0)
 
 
-def run_confined(job: str, payload: dict[str, Any], activity: str, limits: JobLimits | None = None) -> dict[str, Any]:
-    """Run one job and return its answer; show `activity` on a terminal. Raises `NoVerdict`."""
+def run_confined_job(
+    job: str, payload: dict[str, Any], status_text: str, limits: JobLimits | None = None
+) -> dict[str, Any]:
+    """Run one job and return its answer; show `status_text` on a terminal. Raises `NoVerdict`."""
     configure_logging("aex", "error", "console")
-    with Console(stderr=True).status(activity):
+    with Console(stderr=True).status(status_text):
         return asyncio.run(_run(job, payload, limits or JobLimits()))
 
 

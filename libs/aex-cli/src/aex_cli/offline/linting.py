@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_cli.offline.documents import InputDocument
-from aex_cli.offline.jobs import NoVerdict, engine_limits, run_confined
-from aex_cli.offline.work_files import CRITERIA, FieldSource, FieldSources, read_criteria, read_work, unknown_fields
+from aex_cli.offline.jobs import NoVerdict, engine_job_limits, run_confined_job
+from aex_cli.offline.work_files import (
+    CRITERIA,
+    FieldSource,
+    FieldSources,
+    extract_criteria,
+    extract_work_fields,
+    find_unknown_fields,
+)
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
@@ -34,24 +41,24 @@ class LintReport:
 
 
 def lint_files(
-    criteria: InputDocument, work: InputDocument | None, catalog: Catalog, *, configured: bool
+    criteria: InputDocument, work: InputDocument | None, catalog: Catalog, *, only_known_verifiers: bool
 ) -> LintReport:
     """Lint success criteria, alone or with their work. A file that holds a work is both.
 
     Without a work, evaluation data and science count as present; without a budget there is no quote.
     A work may require a peer review, and its data need not be uploaded yet.
-    `configured`: the catalog is the services', so only its verifiers are known.
+    `only_known_verifiers`: the catalog is the services', so only its verifiers are known.
     Raises `UserError` for a file that holds neither criteria nor a work.
     """
-    criteria_value, source = read_criteria(criteria)
+    criteria_value, source = extract_criteria(criteria)
     work_document = work or (criteria if source.pointer else None)
-    fields = read_work(work_document)
+    fields = extract_work_fields(work_document)
     known = {name: value for name, value in fields.items() if name in WorkSubmission.model_fields}
     body = {**_ASSUMED, **known, CRITERIA: criteria_value}
-    verifiers = _known_verifiers(known, catalog, configured=configured)
+    verifiers = _known_verifiers(known, catalog, only_known_verifiers=only_known_verifiers)
     checked = check_submission(body, catalog, verifiers=verifiers, reviewer=True, uploaded=False)
     relevant = [each for each in checked.problems if work_document or each.code not in _NEEDS_WORK]
-    problems = (*unknown_fields(fields), *relevant)
+    problems = (*find_unknown_fields(fields), *relevant)
     if problems:
         validation = WorkValidation(valid=False, problems=problems)
     elif checked.submission is None:  # only the work is missing
@@ -82,9 +89,11 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     metrics = evaluation.pop("custom_metrics", None)
     if metrics:
         payload |= {"evaluation": evaluation, "custom_metrics": metrics}
-        found = run_confined(CODE_JOB, payload, "running the custom code", engine_limits(_RUNS * len(metrics), catalog))
+        found = run_confined_job(
+            CODE_JOB, payload, "running the custom code", engine_job_limits(_RUNS * len(metrics), catalog)
+        )
     elif references_of(evaluation):
-        answer = run_confined(REFERENCE_JOB, {**payload, "evaluation": evaluation}, "scoring the reference")
+        answer = run_confined_job(REFERENCE_JOB, {**payload, "evaluation": evaluation}, "scoring the reference")
         found = {"problems": [], "warnings": [answer["warning"]] if answer["warning"] else []}
     else:
         return (), ()
@@ -92,12 +101,12 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     return problems, tuple(LintWarning.model_validate(each) for each in found["warnings"])
 
 
-def _known_verifiers(work: Mapping[str, Any], catalog: Catalog, *, configured: bool) -> Collection[str]:
+def _known_verifiers(work: Mapping[str, Any], catalog: Catalog, *, only_known_verifiers: bool) -> Collection[str]:
     """Return the verifiers that the work may name; without the services' configuration, any name."""
     registered = verifier_names(catalog.config)
     verification = work.get("verification")
     name = verification.get("verifier") if isinstance(verification, Mapping) else None
-    if configured or not isinstance(name, str) or name in registered:
+    if only_known_verifiers or not isinstance(name, str) or name in registered:
         return registered
     print_error(f"note: the verifier {name} was not checked: name the services' configuration by --config")
     return [name]

@@ -5,7 +5,7 @@ from typing import Any
 
 from aex_cli.offline.documents import BadFile
 from aex_cli.offline.inputs import OfflineRequest
-from aex_cli.offline.jobs import JobLimits, run_confined
+from aex_cli.offline.jobs import JobLimits, run_confined_job
 from aex_models.contract import Candidate
 from aex_models.criteria import BonusPolicy
 from aex_models.results import VerificationResult
@@ -48,9 +48,9 @@ def run_named_verifier(
         "agent_ctx": context.model_dump(mode="json"),
         "execution_ctx": None,
     }
-    ruling = RULING.validate_python(run_confined(JOB, payload, f"running the verifier {name}", limits))
+    ruling = RULING.validate_python(run_confined_job(JOB, payload, f"running the verifier {name}", limits))
     if isinstance(ruling, Invalid):
-        raise BadFile([request.sources.locate(each.path, each.message) for each in ruling.errors])
+        raise BadFile([request.sources.add_location(each.path, each.message) for each in ruling.errors])
     return ruling
 
 
@@ -58,12 +58,12 @@ def _load(name: str, request: OfflineRequest, catalog: Catalog) -> LoadedVerifie
     try:
         return load_verifier(catalog.config, name)
     except UnknownVerifier as error:
-        raise BadFile([request.sources.locate("/verification/verifier", f"{error}; {_FIX}")]) from None
+        raise BadFile([request.sources.add_location("/verification/verifier", f"{error}; {_FIX}")]) from None
     except InvalidConfig as error:
         raise UserError(str(error), "correct the configuration given to --config") from None
 
 
-def combine_results(
+def apply_ruling(
     result: VerificationResult, ruling: VerifierRuling | None, request: OfflineRequest
 ) -> VerificationResult:
     """Combine the engine's result with the ruling as a contract does."""
@@ -85,20 +85,20 @@ def describe_ruling(ruling: VerifierRuling) -> list[tuple[str, str]]:
     if isinstance(ruling, Accepted):
         return [("result", _format_json(ruling.final_result))]
     rejection = ruling.rejection
-    message = ("verifier", to_one_line(f"{rejection.message} ({rejection.code})"))
+    message = ("verifier", to_printable_line(f"{rejection.message} ({rejection.code})"))
     return [message, ("metadata", _format_json(rejection.metadata))] if rejection.metadata else [message]
 
 
-def ruling_json(name: str, ruling: VerifierRuling) -> dict[str, Any]:
+def ruling_to_json(name: str, ruling: VerifierRuling) -> dict[str, Any]:
     """Return the ruling for programs."""
     return {"name": name, **ruling.model_dump(mode="json", exclude={"result"})}
 
 
 def _format_json(value: Any) -> str:
-    text = to_one_line(json.dumps(value, ensure_ascii=False))
+    text = to_printable_line(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"
 
 
-def to_one_line(text: str) -> str:
+def to_printable_line(text: str) -> str:
     """Remove line breaks and control characters, which agents' text may carry to move a terminal's cursor."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from aex_cli.offline.named_verifier import to_one_line
+from aex_cli.offline.named_verifier import to_printable_line
 from aex_models.contract import Terms
 from aex_models.cost import cost
 from aex_models.criteria import Aggregation, SuccessCriteria
 from aex_models.examination import Fault
 from aex_models.money import format_amount
-from aex_models.numbers import is_number, text_of
+from aex_models.numbers import format_as_written, is_finite_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, Provenance, VerificationResult
 from aex_models.science import ScienceResult
 from aex_models.work import Budget
@@ -44,7 +44,7 @@ def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
     """Return one row of `CLAIM_COLUMNS` for each claimed or recomputed name."""
     return [
         (
-            to_one_line(each.name),
+            to_printable_line(each.name),
             _NOTHING if each.claimed is None else format_value(each.claimed),
             _NOTHING if each.recomputed is None else format_value(each.recomputed),
             _NOTHING if each.relative_error is None else f"{100 * each.relative_error:.3g} %",
@@ -55,7 +55,7 @@ def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
     ]
 
 
-def science_findings(science: ScienceResult) -> Iterator[tuple[str, str]]:
+def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str]]:
     """Return reasons, violations, file problems and notes as label and text, with agents' line breaks."""
     for reason in science.reasons:
         if reason.code not in {"value_mismatch", "domain_violation"}:
@@ -104,10 +104,10 @@ def _format_result(result: CriterionResult) -> str:
 def _format_number(value: float | bool | None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.6g}" if is_number(value) and not isinstance(value, int) else str(value)
+    return f"{value:.6g}" if is_finite_number(value) and not isinstance(value, int) else str(value)
 
 
-def unmet_reasons(result: VerificationResult, catalog: Catalog) -> list[str]:
+def explain_unmet_criteria(result: VerificationResult, catalog: Catalog) -> list[str]:
     """Return a sentence for each criterion that is not met."""
     return [f"{each.metric}: {_unmet_reason(each, catalog)}" for each in result.criterion_results if not each.met]
 
@@ -157,7 +157,7 @@ def _summarize_criteria(criteria: SuccessCriteria, result: VerificationResult) -
     met = sum(each.met for each in results)
     count = f"{met} of {len(results)} criteria met"
     if criteria.aggregation is Aggregation.WEIGHTED:
-        minimum = text_of(criteria.minimum_weighted_score)
+        minimum = format_as_written(criteria.minimum_weighted_score)
         return f"{count}; weighted score {result.weighted_score:.6g}, needs {minimum}"
     if criteria.aggregation is Aggregation.ANY:
         return f"{count}; any one decides"

@@ -30,7 +30,7 @@ class FieldSources:
     parts: Mapping[str, FieldSource]
     work: FieldSource
 
-    def locate(self, path: str, message: str) -> str:
+    def add_location(self, path: str, message: str) -> str:
         """Return `message` with the file and pointer of `path`; without a file, with the option that names it."""
         key, _, rest = path.removeprefix("/").partition("/")
         source = self.parts.get(key, self.work)
@@ -40,7 +40,7 @@ class FieldSources:
         return f"{source.document.name}{f' {pointer}' if pointer else ''}: {message}"
 
 
-def read_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
+def extract_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
     """Return the success criteria of a file: the file itself, or its `success_criteria`.
 
     Raises `UserError` for a file that holds no criteria.
@@ -55,7 +55,7 @@ def read_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
     raise UserError(f"{document.name} holds {found}, not success criteria", fix)
 
 
-def read_work(document: InputDocument | None) -> dict[str, Any]:
+def extract_work_fields(document: InputDocument | None) -> dict[str, Any]:
     """Return the fields of a work's file without those that services add.
 
     Raises `UserError` for a file that holds no mapping.
@@ -68,7 +68,7 @@ def read_work(document: InputDocument | None) -> dict[str, Any]:
     return {name: value for name, value in document.value.items() if name not in _ADDED}
 
 
-def unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
+def find_unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
     """Return a problem for each unknown field: a mistyped name would otherwise be ignored."""
     for name in work:
         if name not in WorkSubmission.model_fields:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aex_cli.suite.service_spec import ServiceSpec, process_environment
+from aex_cli.suite.service_spec import ServiceSpec, build_process_environment
 
 KEEP_BYTES = 10 * 1024 * 1024
 PARENT_FD = "AEX_PARENT_FD"
 _TAIL_BYTES = 16_384
 
 
-def begin_run(path: Path) -> int:
+def rotate_large_log(path: Path) -> int:
     """Rotate a large log file and return the byte offset at which the next run begins.
 
     Rotation happens only between runs, so a run keeps all of its lines.
@@ -28,7 +28,7 @@ def begin_run(path: Path) -> int:
     return size
 
 
-def tail(path: Path, start: int, lines: int = 20) -> str:
+def read_log_tail(path: Path, start: int, lines: int = 20) -> str:
     """Return the last lines of the run that began at byte `start`."""
     if not path.exists():
         return ""
@@ -67,9 +67,9 @@ class ServiceProcess:
     async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "ServiceProcess":
         """Start `python -m module` as one of `specs`. The child inherits only its read end of the pipe."""
         log = launch.log_path(spec)
-        log_start = begin_run(log)
+        log_start = rotate_large_log(log)
         read_end, write_end = os.pipe()
-        environment = {**process_environment(spec, specs, launch.environment), PARENT_FD: str(read_end)}
+        environment = {**build_process_environment(spec, specs, launch.environment), PARENT_FD: str(read_end)}
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -105,9 +105,9 @@ class ServiceProcess:
         if not self.exit.done():
             self._signal_group(signal.SIGKILL)
 
-    def tail(self) -> str:
+    def read_log_tail(self) -> str:
         """Return the last lines of this run's log."""
-        return tail(self.log, self._log_start)
+        return read_log_tail(self.log, self._log_start)
 
     async def _reap(self) -> int:
         code = await self._process.wait()

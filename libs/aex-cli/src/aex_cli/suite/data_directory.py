@@ -55,7 +55,7 @@ _POLL_S = 0.1
 
 
 @contextmanager
-def suite_lock(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
+def lock_suite(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
     """Lock the directory's file `lock` and yield its descriptor, which the services inherit.
 
     Raises `UserError` with the owner's process id: at once if that process runs. If it was killed, its services have

@@ -56,11 +56,11 @@ def _check_ready(spec: ServiceSpec) -> tuple[bool, str]:
     return answer.status == HTTPStatus.OK, f"/readyz answers {answer.status}: {text}"
 
 
-def announce(specs: Sequence[ServiceSpec], root: Path, seconds: float) -> None:
+def print_ready_line(specs: Sequence[ServiceSpec], root: Path, start_seconds: float) -> None:
     """Print the line for scripts, `ready` and the URL of each process, on a terminal below a banner."""
     console = Console()
     if console.is_terminal:
-        _print_banner(console, specs, root, seconds)
+        _print_banner(console, specs, root, start_seconds)
     write_line(" ".join(["ready", *(f"{spec.label}={spec.url}" for spec in specs)]))
 
 

@@ -51,7 +51,7 @@ class ServiceSpec:
         return f"AEX_{self.name.upper().replace('-', '_')}_URL"
 
 
-def default_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
+def plan_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
     """Return four services on consecutive ports; each further replica takes the next four.
 
     Raises `UserError` for ports above the last one.
@@ -67,7 +67,7 @@ def default_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
     )
 
 
-def suite_environment(inherited: Mapping[str, str], data_dir: Path, config: Path | None) -> dict[str, str]:
+def build_suite_environment(inherited: Mapping[str, str], data_dir: Path, config: Path | None) -> dict[str, str]:
     """Return the environment of all processes: the user's, with data directory and configuration."""
     return {
         # Processes with the same name would take over each other's leases.
@@ -78,7 +78,9 @@ def suite_environment(inherited: Mapping[str, str], data_dir: Path, config: Path
     }
 
 
-def process_environment(spec: ServiceSpec, specs: Sequence[ServiceSpec], common: Mapping[str, str]) -> dict[str, str]:
+def build_process_environment(
+    spec: ServiceSpec, specs: Sequence[ServiceSpec], common: Mapping[str, str]
+) -> dict[str, str]:
     """Return the environment of one process: address, URLs of its replica's services, instance name.
 
     Only a store in the data directory gets instance names: its lock makes them unique. Several suites may share
@@ -93,14 +95,14 @@ def process_environment(spec: ServiceSpec, specs: Sequence[ServiceSpec], common:
     }
 
 
-def check_ports(specs: Sequence[ServiceSpec]) -> None:
+def require_free_ports(specs: Sequence[ServiceSpec]) -> None:
     """Raise `UserError` with each port that cannot be bound and a free `--port-base`."""
     busy = [spec for spec in specs if not _is_bindable(spec.port)]
     if not busy:
         return
     names = ", ".join(f"{spec.port} ({spec.label})" for spec in busy)
     word = "ports are" if len(busy) > 1 else "port is"
-    base = free_base(min(spec.port for spec in specs) + _STEP, len(specs))
+    base = find_free_port_base(min(spec.port for spec in specs) + _STEP, len(specs))
     other = f"or use other ports: aex up --port-base {base}" if base else "or use other ports with --port-base"
     raise UserError(f"{len(busy)} {word} taken: {names}", f"stop what listens there, {other}")
 
@@ -118,7 +120,7 @@ def _is_bindable(port: int) -> bool:
     return True
 
 
-def free_base(first: int, count: int) -> int | None:
+def find_free_port_base(first: int, count: int) -> int | None:
     """Return the first of `count` free consecutive ports, `first` or some hundreds above; None without."""
     bases = range(first, LAST_PORT + 2 - count, _STEP)
     return next((base for base in bases if all(_is_bindable(base + offset) for offset in range(count))), None)

@@ -60,20 +60,20 @@ class StopRequest:
 
     @classmethod
     @contextmanager
-    def listen(cls, loop: asyncio.AbstractEventLoop) -> Iterator["StopRequest"]:
+    def handle_stop_signals(cls, loop: asyncio.AbstractEventLoop) -> Iterator["StopRequest"]:
         """Handle the stop signals during the block. SIGHUP stays ignored under `nohup`."""
         request = cls(loop)
         under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         handled = [number for number in STOP_SIGNALS if not (number is signal.SIGHUP and under_nohup)]
         for number in handled:
-            loop.add_signal_handler(number, request.receive)
+            loop.add_signal_handler(number, request.receive_signal)
         try:
             yield request
         finally:
             for number in handled:
                 loop.remove_signal_handler(number)
 
-    def receive(self) -> None:
+    def receive_signal(self) -> None:
         if not self.requested.is_set():
             self._requested_at = self._loop.time()
             self.requested.set()
@@ -121,7 +121,7 @@ class Supervisor:
 
         All child processes have ended on return.
         """
-        with StopRequest.listen(asyncio.get_running_loop()) as stop:
+        with StopRequest.handle_stop_signals(asyncio.get_running_loop()) as stop:
             work = asyncio.create_task(self._supervise())
             requested = asyncio.create_task(stop.requested.wait())
             try:
@@ -232,4 +232,4 @@ async def _cancel(*tasks: asyncio.Task[Any]) -> None:
 
 
 def _exit_message(child: ServiceProcess, cause: str) -> str:
-    return f"{child.spec.label} {cause}; log: {child.log}\n{child.tail()}"
+    return f"{child.spec.label} {cause}; log: {child.log}\n{child.read_log_tail()}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from aex_client.call import Call, build_path, get, json_body, post
+from aex_client.call import Call, build_get, build_path, build_post, encode_json_body
 from aex_client.endpoints import Service
 from aex_client.views import Page
 from aex_models.contract import Award
@@ -16,37 +16,39 @@ Submission = WorkSubmission | Mapping[str, Any]
 
 def publish_work(submission: Submission) -> Call[WorkAnswer]:
     """Publish a work (consumer). Answers with the linter's warnings and the quote."""
-    return post(_PUBLISHER, "/v1/work", WorkAnswer, json_body(submission))
+    return build_post(_PUBLISHER, "/v1/work", WorkAnswer, encode_json_body(submission))
 
 
 def validate_work(submission: Submission) -> Call[WorkValidation]:
     """Return all problems, warnings and the quote of a work; store nothing (consumer)."""
-    return post(_PUBLISHER, "/v1/work/validate", WorkValidation, json_body(submission), once=False)
+    return build_post(
+        _PUBLISHER, "/v1/work/validate", WorkValidation, encode_json_body(submission), uses_idempotency_key=False
+    )
 
 
 def list_work(
     *, status: WorkStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Work]]:
     """Return the caller's works, newest first; agents also get all open works."""
-    return get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
+    return build_get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
 
 
 def get_work(work_id: str) -> Call[Work]:
     """Return one work; its evaluation data for its consumer alone."""
-    return get(_PUBLISHER, build_path("/v1/work/{}", work_id), Work)
+    return build_get(_PUBLISHER, build_path("/v1/work/{}", work_id), Work)
 
 
 def award(work_id: str, agent_id: str, cpc_rate: Decimal | str) -> Call[Award]:
     """Give a work to an agent at a price (its consumer). `cpc_rate` is an amount in the work's currency."""
-    body = json_body({"agent_id": agent_id, "cpc_rate": cpc_rate})
-    return post(_PUBLISHER, build_path("/v1/work/{}/award", work_id), Award, body)
+    body = encode_json_body({"agent_id": agent_id, "cpc_rate": cpc_rate})
+    return build_post(_PUBLISHER, build_path("/v1/work/{}/award", work_id), Award, body)
 
 
 def claim(work_id: str) -> Call[Award]:
     """Take a work that allows claims, at its `budget.max_cpc` (agent)."""
-    return post(_PUBLISHER, build_path("/v1/work/{}/claim", work_id), Award)
+    return build_post(_PUBLISHER, build_path("/v1/work/{}/claim", work_id), Award)
 
 
 def cancel_work(work_id: str) -> Call[Work]:
     """Withdraw a work before an award (its consumer)."""
-    return post(_PUBLISHER, build_path("/v1/work/{}/cancel", work_id), Work)
+    return build_post(_PUBLISHER, build_path("/v1/work/{}/cancel", work_id), Work)

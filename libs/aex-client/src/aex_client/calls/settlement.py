@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal
 
-from aex_client.call import Call, build_path, get, json_body, post
+from aex_client.call import Call, build_get, build_path, build_post, encode_json_body
 from aex_client.endpoints import Service
 from aex_client.views import BookingView, Page, SettlementView
 from aex_models.corrections import Replacement
@@ -37,12 +37,12 @@ def list_settlements(
     """Settlements, newest first: finance all, others their own. Days are UTC and included."""
     query = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
     days = {"from": first_day, "to": last_day}
-    return get(_SETTLEMENT, "/v1/settlements", Page[SettlementView], **query, **days, cursor=cursor, limit=limit)
+    return build_get(_SETTLEMENT, "/v1/settlements", Page[SettlementView], **query, **days, cursor=cursor, limit=limit)
 
 
 def get_settlement(contract_id: str) -> Call[SettlementView]:
     """Return a contract's cost by criterion with all its revisions; a 404 until it is settled."""
-    return get(_SETTLEMENT, build_path("/v1/settlements/{}", contract_id), SettlementView)
+    return build_get(_SETTLEMENT, build_path("/v1/settlements/{}", contract_id), SettlementView)
 
 
 def reverse_settlement(
@@ -57,8 +57,8 @@ def reverse_settlement(
     `revision`: the expected revision; raises `Conflict`, and posts nothing, if another is current.
     """
     given = {"reason": reason, "replacement": replacement, "revision": revision}
-    body = json_body({name: value for name, value in given.items() if value is not None})
-    return post(_SETTLEMENT, build_path("/v1/settlements/{}/reversals", contract_id), SettlementView, body)
+    body = encode_json_body({name: value for name, value in given.items() if value is not None})
+    return build_post(_SETTLEMENT, build_path("/v1/settlements/{}/reversals", contract_id), SettlementView, body)
 
 
 def export_settlements(
@@ -75,7 +75,7 @@ def export_settlements(
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     kinds = {"currency": currency, "status": status}
     days = {"from": first_day, "to": last_day}
-    return get(_SETTLEMENT, "/v1/settlements/export", BookingView, format="jsonl", **parties, **kinds, **days)
+    return build_get(_SETTLEMENT, "/v1/settlements/export", BookingView, format="jsonl", **parties, **kinds, **days)
 
 
 def breakdown(
@@ -89,17 +89,17 @@ def breakdown(
     groups = [group_by] if isinstance(group_by, str) else list(group_by)
     days = {"from": first_day, "to": last_day}
     path = "/v1/settlements/breakdown"
-    return get(_SETTLEMENT, path, SettlementBreakdown, group_by=groups, **days, currency=currency)
+    return build_get(_SETTLEMENT, path, SettlementBreakdown, group_by=groups, **days, currency=currency)
 
 
 def trial_balance(*, as_of: datetime | str | None = None) -> Call[TrialBalance]:
     """Return all accounts at an instant (finance). Sums to zero in each currency."""
-    return get(_SETTLEMENT, "/v1/trial-balance", TrialBalance, as_of=as_of)
+    return build_get(_SETTLEMENT, "/v1/trial-balance", TrialBalance, as_of=as_of)
 
 
 def get_account(account_id: str, *, as_of: datetime | str | None = None) -> Call[Account]:
     """Return an account's balances, such as `consumer:acme`: finance any, others their own."""
-    return get(_SETTLEMENT, build_path("/v1/accounts/{}", account_id), Account, as_of=as_of)
+    return build_get(_SETTLEMENT, build_path("/v1/accounts/{}", account_id), Account, as_of=as_of)
 
 
 def list_account_entries(
@@ -111,7 +111,7 @@ def list_account_entries(
 ) -> Call[Page[AccountEntry]]:
     """Return an account's postings, newest first; amounts are integer micros, + debit, − credit."""
     path = build_path("/v1/accounts/{}/entries", account_id)
-    return get(_SETTLEMENT, path, Page[AccountEntry], as_of=as_of, cursor=cursor, limit=limit)
+    return build_get(_SETTLEMENT, path, Page[AccountEntry], as_of=as_of, cursor=cursor, limit=limit)
 
 
 def post_transaction(
@@ -121,5 +121,5 @@ def post_transaction(
 
     Amounts are integer micros that sum to zero.
     """
-    body = json_body({"kind": kind, "postings": list(postings), "reason": reason})
-    return post(_SETTLEMENT, "/v1/ledger/transactions", LedgerTransaction, body)
+    body = encode_json_body({"kind": kind, "postings": list(postings), "reason": reason})
+    return build_post(_SETTLEMENT, "/v1/ledger/transactions", LedgerTransaction, body)

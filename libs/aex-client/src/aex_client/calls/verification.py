@@ -5,7 +5,16 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from aex_client.call import Call, build_path, get, items_of, json_body, numbers_body, post, query_of
+from aex_client.call import (
+    Call,
+    build_get,
+    build_path,
+    build_post,
+    encode_claims,
+    encode_json_body,
+    encode_query,
+    unwrap_page_items,
+)
 from aex_client.endpoints import Service
 from aex_client.views import AttemptView, OutcomeView, Page, VerificationView
 from aex_models.catalog import MetricEntry
@@ -28,12 +37,12 @@ def list_contracts(
 ) -> Call[Page[Contract]]:
     """Return the caller's contracts, newest first; an operator's are all."""
     filters = {"work_id": work_id, "status": status}
-    return get(_VERIFICATION, "/v1/contracts", Page[Contract], **filters, cursor=cursor, limit=limit)
+    return build_get(_VERIFICATION, "/v1/contracts", Page[Contract], **filters, cursor=cursor, limit=limit)
 
 
 def get_contract(contract_id: str) -> Call[Contract]:
     """Return one contract."""
-    return get(_VERIFICATION, build_path("/v1/contracts/{}", contract_id), Contract)
+    return build_get(_VERIFICATION, build_path("/v1/contracts/{}", contract_id), Contract)
 
 
 def submit_output(
@@ -53,8 +62,8 @@ def submit_output(
     """
     candidate = _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
     body = _join(candidate)
-    call = post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
-    return replace(call, query=query_of({"wait_s": wait_s or None}), wait_s=wait_s)
+    call = build_post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
+    return replace(call, query=encode_query({"wait_s": wait_s or None}), wait_s=wait_s)
 
 
 def verify(
@@ -86,9 +95,9 @@ def verify(
         "data": list(data) or None,
         "platform_latency_ms": platform_latency_ms,
     }
-    parts = {name: json_body(value) for name, value in own.items() if value is not None}
+    parts = {name: encode_json_body(value) for name, value in own.items() if value is not None}
     parts |= _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
-    return post(_VERIFICATION, "/v1/verify", VerificationView, _join(parts), once=False)
+    return build_post(_VERIFICATION, "/v1/verify", VerificationView, _join(parts), uses_idempotency_key=False)
 
 
 def _candidate(
@@ -100,12 +109,12 @@ def _candidate(
     artifacts: Sequence[Artifact | Mapping[str, Any]],
 ) -> dict[str, bytes]:
     """Return the members of a candidate's body as JSON; claims keep their own digits."""
-    parts = {"output": json_body(output)}
-    parts |= {"execution_metadata": json_body(execution_metadata)} if execution_metadata is not None else {}
-    parts |= {"claimed_metrics": numbers_body(claimed_metrics)} if claimed_metrics is not None else {}
-    parts |= {"claimed_values": numbers_body(claimed_values)} if claimed_values is not None else {}
-    parts |= {"reasoning": json_body(reasoning)} if reasoning is not None else {}
-    return parts | ({"artifacts": json_body(list(artifacts))} if artifacts else {})
+    parts = {"output": encode_json_body(output)}
+    parts |= {"execution_metadata": encode_json_body(execution_metadata)} if execution_metadata is not None else {}
+    parts |= {"claimed_metrics": encode_claims(claimed_metrics)} if claimed_metrics is not None else {}
+    parts |= {"claimed_values": encode_claims(claimed_values)} if claimed_values is not None else {}
+    parts |= {"reasoning": encode_json_body(reasoning)} if reasoning is not None else {}
+    return parts | ({"artifacts": encode_json_body(list(artifacts))} if artifacts else {})
 
 
 def _join(parts: Mapping[str, bytes]) -> bytes:
@@ -115,27 +124,27 @@ def _join(parts: Mapping[str, bytes]) -> bytes:
 def list_attempts(contract_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[Page[AttemptView]]:
     """Return a contract's attempts, oldest first."""
     path = build_path("/v1/contracts/{}/attempts", contract_id)
-    return get(_VERIFICATION, path, Page[AttemptView], cursor=cursor, limit=limit)
+    return build_get(_VERIFICATION, path, Page[AttemptView], cursor=cursor, limit=limit)
 
 
 def get_attempt(contract_id: str, attempt_id: str) -> Call[AttemptView]:
     """Return one attempt."""
-    return get(_VERIFICATION, build_path("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
+    return build_get(_VERIFICATION, build_path("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
 
 
 def finalize(contract_id: str) -> Call[Contract]:
     """Settle early with the best judged candidate (the contract's agent)."""
-    return post(_VERIFICATION, build_path("/v1/contracts/{}/finalize", contract_id), Contract)
+    return build_post(_VERIFICATION, build_path("/v1/contracts/{}/finalize", contract_id), Contract)
 
 
 def cancel_contract(contract_id: str) -> Call[Contract]:
     """Cancel before the first candidate is received (the contract's consumer)."""
-    return post(_VERIFICATION, build_path("/v1/contracts/{}/cancel", contract_id), Contract)
+    return build_post(_VERIFICATION, build_path("/v1/contracts/{}/cancel", contract_id), Contract)
 
 
 def decline_contract(contract_id: str) -> Call[Contract]:
     """Decline before the first candidate: cancelled, nothing is paid (the contract's agent)."""
-    return post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
+    return build_post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
 
 
 def list_outcomes(
@@ -149,12 +158,12 @@ def list_outcomes(
 ) -> Call[Page[OutcomeView]]:
     """Return outcomes, newest first: the caller's own, or all. At most two filters at once."""
     filters = {"agent_id": agent_id, "consumer_id": consumer_id, "work_id": work_id, "domain": domain}
-    return get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], **filters, cursor=cursor, limit=limit)
+    return build_get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], **filters, cursor=cursor, limit=limit)
 
 
 def get_outcome(contract_id: str) -> Call[OutcomeView]:
     """Return the outcome of one contract; not there until the contract is final."""
-    return get(_VERIFICATION, build_path("/v1/outcomes/{}", contract_id), OutcomeView)
+    return build_get(_VERIFICATION, build_path("/v1/outcomes/{}", contract_id), OutcomeView)
 
 
 def export_outcomes(
@@ -168,7 +177,7 @@ def export_outcomes(
     """Return every outcome, oldest first, for a client's `rows`. Days are UTC and included."""
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
-    return get(_VERIFICATION, "/v1/outcomes/export", OutcomeView, format="jsonl", **parties, **days)
+    return build_get(_VERIFICATION, "/v1/outcomes/export", OutcomeView, format="jsonl", **parties, **days)
 
 
 def export_rollouts(
@@ -182,25 +191,25 @@ def export_rollouts(
     """Return the same outcomes as rollouts for trainers, without those whose score the caller may not see."""
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
-    return get(_VERIFICATION, "/v1/outcomes/export", RolloutResponse, format="rollouts", **parties, **days)
+    return build_get(_VERIFICATION, "/v1/outcomes/export", RolloutResponse, format="rollouts", **parties, **days)
 
 
 def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
     """Return every metric that a criterion may name."""
-    return items_of(get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
+    return unwrap_page_items(build_get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
 
 
 def domains() -> Call[tuple[Domain, ...]]:
     """Return every scientific domain that the platform knows, by name."""
-    return items_of(get(_VERIFICATION, "/v1/domains", Page[Domain]))
+    return unwrap_page_items(build_get(_VERIFICATION, "/v1/domains", Page[Domain]))
 
 
 def domain(name: str) -> Call[Domain]:
     """Return one domain, by its name or an alias."""
-    return get(_VERIFICATION, build_path("/v1/domains/{}", name), Domain)
+    return build_get(_VERIFICATION, build_path("/v1/domains/{}", name), Domain)
 
 
 def infer_domain(text: str = "", columns: Sequence[str] = ()) -> Call[DomainGuess]:
     """Infer the domain of a text and column names (at most 2,000; 50,000 characters in all)."""
-    body = json_body({"text": text, "columns": list(columns)})
-    return post(_VERIFICATION, "/v1/domains/infer", DomainGuess, body, once=False)
+    body = encode_json_body({"text": text, "columns": list(columns)})
+    return build_post(_VERIFICATION, "/v1/domains/infer", DomainGuess, body, uses_idempotency_key=False)

@@ -8,7 +8,7 @@ from typing import Any
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import Scale, SuccessCriterion
 from aex_models.examination import Fault
-from aex_models.numbers import is_integer, is_number
+from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Provenance
 from aex_models.thresholds import UNIT_TYPES, ComparisonOperator, MetricType
 from aex_outcomes.engine.extraction import Reading
@@ -40,16 +40,16 @@ def is_boolean(criterion: SuccessCriterion) -> bool:
 
 def to_fraction(criterion: SuccessCriterion, value: Any) -> Any:
     """Return a custom metric's value as a fraction where its criterion is in percent; others unchanged."""
-    return scale_bound(criterion, value) if is_custom(criterion.metric) and is_number(value) else value
+    return scale_bound(criterion, value) if is_custom(criterion.metric) and is_finite_number(value) else value
 
 
 def value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
     """Return code and message of a value that its type or the catalogue rules out, else None."""
     if is_boolean(criterion):
         return None if isinstance(value, bool) else ("not_a_boolean", "expected true or false")
-    if not is_number(value):
+    if not is_finite_number(value):
         return ("not_a_number", "expected a finite number")
-    if criterion.metric_type is MetricType.COUNT and not is_integer(value):
+    if criterion.metric_type is MetricType.COUNT and not is_integral_number(value):
         return ("out_of_range", "expected a whole number")
     for bounds in (_TYPE_BOUNDS.get(criterion.metric_type, (None, None)), entry.range):
         if not is_within(value, bounds):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aex_models.governance import KeywordStats, ReferenceSimilarity
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_outcomes.catalog import supplied_evaluation
 from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
 from aex_outcomes.engine.extraction import Reading
@@ -77,7 +77,7 @@ def candidate_facts(
     measured = _text(case.work_output, measure)
     text = main_text(case.work_output, measured, measure.max_text_length)
     extracted = {
-        criterion.metric: reading.value if isinstance(reading.value, bool) or is_number(reading.value) else None
+        criterion.metric: reading.value if isinstance(reading.value, bool) or is_finite_number(reading.value) else None
         for criterion, reading in zip(case.criteria, readings, strict=True)
         if reading.value is not None
     }

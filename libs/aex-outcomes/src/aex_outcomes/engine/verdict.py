@@ -11,7 +11,7 @@ from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, Succe
 from aex_models.examination import Fault
 from aex_models.governance import Action, DecidedBy, GovernanceResult
 from aex_models.money import ZERO
-from aex_models.numbers import is_number, text_of
+from aex_models.numbers import format_as_written, is_finite_number
 from aex_models.results import CriterionResult, Provenance, Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
@@ -44,8 +44,8 @@ class CriteriaWeights:
         return cls(
             aggregation=criteria.aggregation,
             required=tuple(is_required(criteria, each) for each in criteria.criteria),
-            weights=_proportional_weights(tuple(text_of(each.weight) for each in criteria.criteria)),
-            minimum=_exact_fraction(text_of(criteria.minimum_weighted_score)),
+            weights=_proportional_weights(tuple(format_as_written(each.weight) for each in criteria.criteria)),
+            minimum=_exact_fraction(format_as_written(criteria.minimum_weighted_score)),
         )
 
     def share(self, met: Sequence[bool]) -> Fraction:
@@ -142,7 +142,7 @@ def _metrics(
     metrics: dict[str, bool | float | int] = {}
     over_evaluation: set[str] = set()
     for criterion, reading in zip(criteria, readings, strict=True):
-        if not (isinstance(reading.value, bool) or is_number(reading.value)):
+        if not (isinstance(reading.value, bool) or is_finite_number(reading.value)):
             continue
         secret = catalog.is_secret(criterion) or reading.secret
         if criterion.metric not in metrics or (secret and criterion.metric not in over_evaluation):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_models.catalog import Direction, MetricEntry
-from aex_models.numbers import is_integer, is_number
+from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
@@ -110,7 +110,7 @@ def _key(value: Any) -> Key | None:
         return value
     if isinstance(value, bool):
         return ("boolean", int(value))
-    return ("number", int(value)) if is_integer(value) else None
+    return ("number", int(value)) if is_integral_number(value) else None
 
 
 def _confidence(predictions: Sequence[Any]) -> Metrics:
@@ -120,7 +120,7 @@ def _confidence(predictions: Sequence[Any]) -> Metrics:
     values: list[Any] = [item.get("confidence") for item in predictions]
     if None in values:
         return {}
-    if not all(is_number(value) for value in values):
+    if not all(is_finite_number(value) for value in values):
         return {"confidence": AgentFault("not_a_number", "each confidence must be a number")}
     if not all(0 <= value <= 1 for value in values):
         return {"confidence": AgentFault("out_of_range", "each confidence must lie from 0 to 1")}

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from aex_models.canonical import json_problem
+from aex_models.canonical import find_json_problem
 from aex_outcomes.json_values import MAX_DEPTH, too_deep
 
 Message = dict[str, Any]
@@ -87,7 +87,7 @@ def _check_readable(subject: str, value: Any) -> Any:
     """Return the value. Raises `TypeError` for one that no reader of a saved context accepts."""
     if (path := too_deep(value)) is not None:
         raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
-    if (found := json_problem(value)) is not None:
+    if (found := find_json_problem(value)) is not None:
         path, problem = found
         raise TypeError(f"{subject} cannot be saved as JSON: {path[:300] or '/'}: {problem}; give it as a text")
     return value

@@ -7,7 +7,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from aex_models.canonical import NotCanonical, canonical_bytes, digest, json_form, sha256_hex
+from aex_models.canonical import NotCanonical, canonical_bytes, canonical_digest, json_form, sha256_hex
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.validation_messages import message_of
 from aex_models.work import Problem
@@ -24,7 +24,7 @@ def candidate_hash(candidate: Candidate) -> str:
     `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, with the pointer.
     """
     claim_spellings = noncanonical_spellings(candidate.claimed_values)
-    return digest(
+    return canonical_digest(
         {
             "output": candidate.output,
             "execution_metadata": json_form(candidate.execution_metadata, exclude_none=True),
@@ -39,7 +39,7 @@ def candidate_hash(candidate: Candidate) -> str:
 
 def output_hash(output: Any) -> str:
     """Return the hash over the output alone, for rules about duplicates."""
-    return digest(output)
+    return canonical_digest(output)
 
 
 def _artifact_digest(artifact: Artifact) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from aex_models.canonical import NotCanonical, canonical_bytes, json_problem
+from aex_models.canonical import NotCanonical, canonical_bytes, find_json_problem
 from aex_models.frozen import Frozen
 from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.results import VerificationResult
@@ -146,7 +146,7 @@ def _to_storable(value: Any, levels: int = MAX_DEPTH - 1) -> Any:
         return [_to_storable(item, levels - 1) for item in value]
     if isinstance(value, str):
         return _replace_surrogates(value)
-    return str(value) if json_problem(value) else value
+    return str(value) if find_json_problem(value) else value
 
 
 def _bound_text(text: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
-from aex_models.numbers import text_of
+from aex_models.numbers import format_as_written
 from aex_models.science import Science
 from aex_outcomes.science.peer_review_fence import Fence, truncate_middle
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
@@ -126,7 +126,7 @@ def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return text_of(value)
+        return format_as_written(value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from aex_models.examination import DataOwner, MismatchSeverity, Recomputed, Reconciliation, ReconciliationStatus
-from aex_models.numbers import is_number, text_of
+from aex_models.numbers import format_as_written, is_finite_number
 from aex_models.statistics import Statistic, StatisticSpec
 
 TOLERANCE = 0.01
@@ -68,7 +68,7 @@ def reconcile(
 def _reconcile_one(
     name: str, claim: Any, is_claimed: bool, found: Recomputed | None, tolerance: float, scale: RoundingScale
 ) -> Reconciliation:
-    claimed = float(claim) if is_number(claim) else None
+    claimed = float(claim) if is_finite_number(claim) else None
     actual = found.value if found else None
     secret = found is not None and found.owner is DataOwner.CONSUMER
     reconciliation = Reconciliation(
@@ -119,7 +119,7 @@ def _rounds_to(claim: int | float, actual: float) -> bool:
 
     A claim of one significant digit never does. 1.2e5 is 120000 and has no decimals.
     """
-    written = Decimal(text_of(claim))
+    written = Decimal(format_as_written(claim))
     _, digits, exponent = written.as_tuple()
     if len(digits) < 2 or not isinstance(exponent, int):
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.criteria import SuccessCriteria, SuccessCriterion, identity
+from aex_models.criteria import SuccessCriteria, SuccessCriterion, criterion_identity_key
 from aex_models.thresholds import MetricType
 from aex_models.validation_messages import format_suggestion
 from aex_models.work import EVALUATION_KEYS, Problem
@@ -81,7 +81,10 @@ def _duplicates(listed: Sequence[SuccessCriterion | None]) -> Iterator[Problem]:
         return
     first_of: dict[str, int] = {}
     for position, criterion in enumerate(listed):
-        if criterion is not None and (first := first_of.setdefault(identity(criterion), position)) != position:
+        if (
+            criterion is not None
+            and (first := first_of.setdefault(criterion_identity_key(criterion), position)) != position
+        ):
             parts = f"metric {criterion.metric}, comparison and threshold"
             message = f"Criteria {first} and {position} are the same: {parts}"
             yield Problem(path=f"{CRITERIA}/criteria", code="duplicate_criterion", message=message)

@@ -144,7 +144,7 @@ class Consumer:
         if event.type not in TOPICS or event.type not in self._subscriptions:
             return "this service has no handler for this type"
         try:
-            # Fields that a newer publisher added are accepted: see `aex_models.events.read_data`.
+            # Fields that a newer publisher added are accepted: see `aex_models.events.parse_event_data`.
             TOPICS[event.type].data.model_validate(event.data, extra="ignore")
         except ValidationError as error:
             return f"data: {describe(error)}"

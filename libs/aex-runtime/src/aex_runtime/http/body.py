@@ -12,7 +12,7 @@ from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from aex_models.canonical import digest
+from aex_models.canonical import canonical_digest
 from aex_runtime.errors import InvalidRequest, RateLimited, TemporarilyUnavailable, TooLarge
 from aex_runtime.http.strict_json import parse_strict
 from aex_runtime.http.upload import content_length, parse_media_type, read_body
@@ -134,7 +134,11 @@ async def body_digest(request: Request) -> str:
     """Return the SHA-256 of the canonical form of the JSON body; of null when the route reads no body."""
     if not isinstance(request, StrictRequest):
         raise TypeError("the route was not declared on a service_router()")
-    return await asyncio.to_thread(digest, request.parsed) if request.is_large else digest(request.parsed)
+    return (
+        await asyncio.to_thread(canonical_digest, request.parsed)
+        if request.is_large
+        else canonical_digest(request.parsed)
+    )
 
 
 async def body_bytes(request: Request) -> int:

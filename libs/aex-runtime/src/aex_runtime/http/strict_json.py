@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any, NoReturn
 
-from aex_models.canonical import escape_pointer
+from aex_models.canonical import escape_pointer_segment
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
@@ -140,7 +140,7 @@ def pointer(path: str, name: str | int) -> str:
     if isinstance(name, int):
         return f"{path}/{name}"
     printable = _UNPRINTABLE.sub("\ufffd", name[:_MAX_SEGMENT])
-    return f"{path}/{escape_pointer(printable)}"
+    return f"{path}/{escape_pointer_segment(printable)}"
 
 
 def _has_long_container(root: Any) -> bool:

@@ -17,7 +17,7 @@ import jwt
 import structlog
 
 from aex_models.backoff import Backoff
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_runtime.clock import Clock
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.issuers import AUDIENCE_PREFIX
@@ -168,6 +168,6 @@ def token_end(token: str, audience: str, account: str, now: datetime) -> datetim
     if claims.get("email") != account:
         raise NoIdToken(f"this process does not run as {account}, which AEX_SERVICE_ACCOUNTS names for it")
     end: Any = claims.get("exp")
-    if not is_number(end) or not now.timestamp() < end < (now + _MAX_LIFETIME).timestamp():
+    if not is_finite_number(end) or not now.timestamp() < end < (now + _MAX_LIFETIME).timestamp():
         raise NoIdToken("the token has no valid end, or has expired")
     return datetime.fromtimestamp(end, UTC)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_runtime.clock import Clock
 from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import Issuer
@@ -127,6 +127,6 @@ def _check_times(claims: Mapping[str, Any], now: datetime) -> datetime:
 
 def _timestamp(claims: Mapping[str, Any], name: str) -> datetime:
     value = claims[name]
-    if not is_number(value) or not 0 <= value < _MAX_TIMESTAMP:
+    if not is_finite_number(value) or not 0 <= value < _MAX_TIMESTAMP:
         raise Unauthenticated("invalid_token", f"{name} is not a timestamp")
     return datetime.fromtimestamp(value, UTC)

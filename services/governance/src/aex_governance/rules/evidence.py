@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_governance.text.normalization import is_hidden
-from aex_models.canonical import json_problem
+from aex_models.canonical import find_json_problem
 from aex_models.governance import ScienceFindings, ValidationDecision, ValidationRequest
 from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
@@ -72,7 +72,7 @@ class _ValueBounds:
         if isinstance(value, str):
             return value if len(value) <= MAX_TEXT else f"{value[:MAX_TEXT]}…"
         if not isinstance(value, Mapping | list | tuple):
-            return value if json_problem(value) is None else str(value)[:MAX_TEXT]
+            return value if find_json_problem(value) is None else str(value)[:MAX_TEXT]
         limit = 0 if depth == 0 else min(MAX_ENTRIES, self._parts)
         self._parts -= min(limit, len(value))
         left_out = len(value) - limit
@@ -95,7 +95,7 @@ def _storable_metrics(metrics: Mapping[str, _Number | None]) -> dict[str, _Numbe
 
 
 def _storable_number(value: _Number | None) -> _Number | None:
-    if value is None or isinstance(value, bool) or json_problem(value) is None:
+    if value is None or isinstance(value, bool) or find_json_problem(value) is None:
         return value
     try:
         number = float(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 
 DURATIONS = ("duration_ms", "latency_ms", "total_ms")
 FIRST_BYTES = ("ttfb_ms", "time_to_first_byte_ms", "time_to_first_byte", "ttfb")
@@ -25,7 +25,7 @@ def plain_number(value: Any) -> float | None:
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         value = float(value)
         return value if math.isfinite(value) else None
-    return float(value) if is_number(value) else None
+    return float(value) if is_finite_number(value) else None
 
 
 def reported_time(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, PreviousAttempt, Severity
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 
 _ROUNDING = 1e-6
 """Relative; smaller differences are no climb."""
@@ -32,7 +32,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     ]
     climbing = {}
     for name, value in request.extracted_metrics.items():
-        if is_number(value) and not _is_open(name, thresholds["open_metrics"]):
+        if is_finite_number(value) and not _is_open(name, thresholds["open_metrics"]):
             run = _run(name, float(value or 0), near, thresholds)
             if run is not None:
                 climbing[name] = run
@@ -57,7 +57,7 @@ def _is_open(name: str, patterns: Sequence[str]) -> bool:
 
 def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: Thresholds) -> dict[str, Any] | None:
     """Return the figures of attempts in which this metric climbs; None if it does not."""
-    known = [each for each in near if is_number(each.metrics.get(name))]
+    known = [each for each in near if is_finite_number(each.metrics.get(name))]
     values = [*(float(each.metrics[name] or 0) for each in known), value]
     similarities = [each.similarity for each in known if each.similarity is not None]
     tiny = min(similarities, default=0.0) >= thresholds["min_tiny_similarity"]

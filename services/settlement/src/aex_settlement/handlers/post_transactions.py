@@ -4,7 +4,7 @@ import structlog
 
 from aex_models.corrections import ReversalRequest
 from aex_models.events import SettlementAdjusted, SettlementCompleted
-from aex_models.large_thresholds import lacks_thresholds
+from aex_models.large_thresholds import has_omitted_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import (
     Cost,
@@ -108,7 +108,7 @@ def _settlement(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> Settlement:
         revisions=(SettlementRevision(revision=FIRST_REVISION, cost=cost, settled_at=unit.now),),
         cost=cost,
         fee_rate=outcome.terms.fee_rate,
-        success_criteria=outcome.success_criteria if lacks_thresholds(cost.lines) else None,
+        success_criteria=outcome.success_criteria if has_omitted_thresholds(cost.lines) else None,
         disclosure=outcome.disclosure,
         settled_at=unit.now,
     )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from aex_models.canonical import digest
+from aex_models.canonical import canonical_digest
 from aex_models.frozen import Frozen, Instant, Sha256, StrictInt
 
 GENESIS = "0" * 64
@@ -62,7 +62,7 @@ def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTrans
         "transactions": [[each.id, each.digest] for each in transactions],
         "previous_hash": previous_hash,
     }
-    return digest(sealed)
+    return canonical_digest(sealed)
 
 
 def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: datetime) -> JournalBatch:

@@ -11,8 +11,8 @@ from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import FINAL_STATUSES, ContractStatus
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.cost import cost
-from aex_models.large_thresholds import restore_settlement
-from aex_models.money import ZERO, format_amount, share
+from aex_models.large_thresholds import restore_settlement_thresholds
+from aex_models.money import ZERO, format_amount, multiply_by_rate
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.settlement import Breakdown, Cost, Settlement, SettlementRevision, SettlementStatus
 from aex_models.work import Problem
@@ -105,7 +105,7 @@ def replacement_cost(settlement: Settlement, replacement: Replacement) -> Cost:
         penalty=replacement.penalty,
         bonus_capped=ZERO,
         penalty_waived=ZERO,
-        fee=share(total, settlement.fee_rate),
+        fee=multiply_by_rate(total, settlement.fee_rate),
         total=total,
         breakdown=Breakdown(cpc=replacement.base, cpa_bonus=replacement.bonus, cpa_penalty=replacement.penalty),
     )
@@ -186,7 +186,7 @@ def is_paid(settlement: Settlement) -> bool:
 def visible_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
     """Return the fields of a settlement that its reader may see, with its large thresholds."""
     disclosure = Disclosure(level=settlement.disclosure, output=is_paid(settlement))
-    return project(restore_settlement(settlement), reader.role, disclosure)
+    return project(restore_settlement_thresholds(settlement), reader.role, disclosure)
 
 
 def may_read_account(principal: Principal, account: str) -> bool:

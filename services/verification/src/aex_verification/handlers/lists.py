@@ -5,7 +5,7 @@ from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import ContractStatus
-from aex_models.large_thresholds import lacks_thresholds
+from aex_models.large_thresholds import has_omitted_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.work import Work
 from aex_runtime.exports import combine_parties
@@ -68,7 +68,7 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
                 before = pages.size
                 awarded = await pages.find(AWARDS, key_of(contract_id))
                 work, work_size = awarded.work if awarded else None, pages.size - before
-            elif row.result is not None and lacks_thresholds(row.result.criterion_results):
+            elif row.result is not None and has_omitted_thresholds(row.result.criterion_results):
                 await pages.count(work_size)  # its rendering repeats them
         return await pages.run(lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid)))
 

@@ -5,7 +5,7 @@ from typing import Any
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import Attempt, AttemptStatus, Candidate, Contract
 from aex_models.governance import Action
-from aex_models.large_thresholds import restore_outcome, restore_thresholds
+from aex_models.large_thresholds import restore_outcome_thresholds, restore_result_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel, Work
@@ -122,7 +122,7 @@ def _build_attempt_view(
         errors=row.errors,
         counted=row.counted,
         replay=replay,
-        result=restore_thresholds(result, work.success_criteria) if result and work else result,
+        result=restore_result_thresholds(result, work.success_criteria) if result and work else result,
         candidate=candidate,
         disclosure=work.verification.feedback if work else FeedbackLevel.NONE,
         received_at=row.received_at,
@@ -159,7 +159,7 @@ async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict
 
 def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
     disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
-    return project(restore_outcome(record), reader.role, disclosure)
+    return project(restore_outcome_thresholds(record), reader.role, disclosure)
 
 
 def own_parties(reader: Principal) -> dict[str, str]:

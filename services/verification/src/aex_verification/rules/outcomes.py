@@ -9,13 +9,13 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.contract import ContractStatus
-from aex_models.cost import billing_impact, cost
+from aex_models.cost import cost, to_billing_impact
 from aex_models.events import ContractAwarded
-from aex_models.large_thresholds import restore_outcome
-from aex_models.numbers import is_number
+from aex_models.large_thresholds import restore_outcome_thresholds
+from aex_models.numbers import is_finite_number
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import VerificationResult
-from aex_models.rollout import RolloutMetrics, RolloutResponse, RolloutStep, RolloutTrajectory, correlation_id
+from aex_models.rollout import RolloutMetrics, RolloutResponse, RolloutStep, RolloutTrajectory, parse_correlation_id
 
 MEDIA_TYPE = "application/x-ndjson"
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -58,7 +58,7 @@ def make_outcome(
         attempts_used=attempts_used,
         execution_metadata=execution_metadata,
         terms=awarded.terms,
-        billing_impact=billing_impact(cost(awarded.terms, result, award.contract_id)),
+        billing_impact=to_billing_impact(cost(awarded.terms, result, award.contract_id)),
         disclosure=work.verification.feedback,
         created_at=now,
     )
@@ -94,7 +94,7 @@ def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
     """
     result = outcome.get("verification_result") or {}
     score: Any = result.get("weighted_score")
-    if not is_number(score):
+    if not is_finite_number(score):
         return None
     attempts = max(1, outcome["attempts_used"])  # what was judged was attempted, counted or not
     steps = [RolloutStep(obs={"attempt": number}, action={}, done=False) for number in range(1, attempts)]
@@ -127,7 +127,7 @@ def _find_inference_url(outcome: Mapping[str, Any]) -> str:
     url = outcome.get("execution_metadata", {}).get("inference_url")
     if not isinstance(url, str) or not _is_web_address(url):
         return f"aex://contracts/{quote(contract_id, safe='')}?{urlencode({'cid': contract_id})}"
-    if correlation_id(url) is not None:
+    if parse_correlation_id(url) is not None:
         return url
     parts = urlsplit(url)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode({"cid": contract_id}))))))
@@ -147,7 +147,7 @@ def format_outcome(record: OutcomeRecord, audience: Audience, export_format: Out
     """Return the record as a line for its audience; None where a rollout would have no score."""
     disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
     if export_format is OutcomeFormat.JSONL:
-        return f"{_JSON(project(restore_outcome(record), audience, disclosure))}\n".encode()
+        return f"{_JSON(project(restore_outcome_thresholds(record), audience, disclosure))}\n".encode()
     # No rollout holds the output, which may have megabytes.
     rollout = make_rollout(project(record.model_copy(update={"final_result": None}), audience, disclosure))
     return None if rollout is None else f"{_JSON(rollout.model_dump(mode='json', exclude_none=True))}\n".encode()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aex_models.numbers import is_number
+from aex_models.numbers import is_finite_number
 from aex_models.statistics import Filter, FilterOp
 from aex_outcomes.science.tables.cells import MISSING, NUMBER, UNREADABLE, DataColumn
 
@@ -35,7 +35,7 @@ EVERY_ROW = Condition("true")
 
 def is_numeric_filter(row_filter: Filter) -> bool:
     """Return True if the filter compares with numbers, False if with texts or booleans."""
-    return all(map(is_number, _operands(row_filter)))
+    return all(map(is_finite_number, _operands(row_filter)))
 
 
 def build_match_condition(filters: Sequence[Filter], columns: Mapping[str, DataColumn]) -> Condition:

@@ -4,10 +4,10 @@ import httpx
 import structlog
 from httpx_sse import ServerSentEvent, SSEError
 
-from aex_client.call import Call, build_path, reader
+from aex_client.call import Call, answer_parser, build_path
+from aex_client.call_attempts import CallPolicy, build_connection_failed, parse_answer
 from aex_client.endpoints import Service
-from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, problem_of
-from aex_client.exchange import CallPolicy, connection_failed, parse_answer
+from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, parse_problem
 from aex_models.contract_events import FINAL_EVENTS, ContractEvent
 
 _READ_TIMEOUT_S = 60.0
@@ -28,7 +28,7 @@ class EventStreamState:
         self._policy = policy
         self._contract_id = contract_id
         path = build_path("/v1/contracts/{}/events", contract_id)
-        self._call = Call(Service.VERIFICATION, "GET", path, reader(ContractEvent))
+        self._call = Call(Service.VERIFICATION, "GET", path, answer_parser(ContractEvent))
         self._last = after
         self._failures = 0
         self._received_frame = False
@@ -37,21 +37,21 @@ class EventStreamState:
         self.pause_s = 0.0
         """Pause before the next connection."""
 
-    def request(self, token: str) -> httpx.Request:
+    def next_request(self, token: str) -> httpx.Request:
         """Return the request that opens the next connection."""
         self._received_frame, self.pause_s = False, 0.0
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         headers |= {"Last-Event-ID": str(self._last)} if self._last is not None else {}
-        return self._policy.request(self._call, token, max(self._policy.timeout_s, _READ_TIMEOUT_S), headers)
+        return self._policy.build_request(self._call, token, max(self._policy.timeout_s, _READ_TIMEOUT_S), headers)
 
-    def handle_response(self, response: httpx.Response) -> None:
+    def handle_non_stream_response(self, response: httpx.Response) -> None:
         """Finish after a 204, else plan a reconnection. Raises `ProblemError` after the last attempt."""
         if response.status_code == _NO_CONTENT:
             self.is_finished = True
         else:
-            self._retry(problem_of(response.status_code, response.headers, response.content))
+            self._retry(parse_problem(response.status_code, response.headers, response.content))
 
-    def read_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
+    def record_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
         """Return the event of a frame; None for a frame without an event, or with a known one."""
         self._received_frame, self._failures = True, 0
         if frame.retry is not None:
@@ -65,7 +65,7 @@ class EventStreamState:
         self.is_finished = event.type in FINAL_EVENTS
         return event
 
-    def handle_end(self) -> None:
+    def handle_stream_end(self) -> None:
         """Plan a reconnection after the end of a stream, unless the contract has ended.
 
         Services end streams after some minutes. A stream without any frame counts as a failure.
@@ -77,15 +77,15 @@ class EventStreamState:
 
     def handle_failure(self, error: httpx.RequestError) -> None:
         """Plan a reconnection after a failure. Raises `ConnectionFailed` after the last attempt."""
-        self._retry(connection_failed(self._call, error))
+        self._retry(build_connection_failed(self._call, error))
 
-    def format_error(self, error: SSEError) -> AnswerNotUnderstood:
+    def to_answer_not_understood(self, error: SSEError) -> AnswerNotUnderstood:
         """Return the error for an answer that is something else."""
         return AnswerNotUnderstood(f"GET {self._call.path}: {error}")
 
     def _retry(self, error: AexError) -> None:
         self._failures += 1
-        self._pause(self._policy.pause_s(self._failures, error), getattr(error, "code", type(error).__name__))
+        self._pause(self._policy.pause_s_or_raise(self._failures, error), getattr(error, "code", type(error).__name__))
 
     def _pause(self, pause_s: float, reason: str) -> None:
         self.pause_s = pause_s

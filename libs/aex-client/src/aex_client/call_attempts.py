@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from aex_client.call import Call
 from aex_client.endpoints import Endpoints
-from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, problem_of
+from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, parse_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,19 @@ NO_RETRIES = RetryPolicy(attempts=1)
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _random = random.SystemRandom()
+PauseSeconds = float
+"""Seconds to wait before the next attempt."""
 CONNECT_S = 5.0
 _PERMANENT = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 """Errors of the request or URL itself: a retry cannot succeed."""
 
 
-def fresh_key() -> str:
+def new_idempotency_key() -> str:
     """Return a new idempotency key."""
     return uuid.uuid4().hex
 
 
-def system_jitter() -> float:
+def random_jitter() -> float:
     """Return a number in [0, 1) that spreads repeats."""
     return _random.random()
 
@@ -75,7 +77,7 @@ class CallPolicy:
     jitter: Callable[[], float]
     new_key: Callable[[], str]
 
-    def request(self, call: Call[Any], token: str, timeout_s: float, headers: Mapping[str, str]) -> httpx.Request:
+    def build_request(self, call: Call[Any], token: str, timeout_s: float, headers: Mapping[str, str]) -> httpx.Request:
         """Return the request of a call with the token and these headers."""
         return httpx.Request(
             call.method,
@@ -86,7 +88,7 @@ class CallPolicy:
             extensions={"timeout": httpx.Timeout(timeout_s, connect=CONNECT_S).as_dict()},
         )
 
-    def pause_s(self, attempt: int, error: AexError) -> float:
+    def pause_s_or_raise(self, attempt: int, error: AexError) -> float:
         """Return the pause after attempt `attempt` (from 1). Raises `error` if no retry is left."""
         pause_s = self.retries.pause_s(attempt, error, self.jitter())
         if pause_s is None:
@@ -101,38 +103,38 @@ class Done(Generic[T]):
     value: T
 
 
-class Exchange(Generic[T]):
+class CallAttempts(Generic[T]):
     """The requests of one call up to its answer. All have the same idempotency key."""
 
     def __init__(self, policy: CallPolicy, call: Call[T]) -> None:
         self._policy = policy
         self._call = call
-        self._key = (call.idempotency_key or policy.new_key()) if call.once else None
+        self._key = (call.idempotency_key or policy.new_key()) if call.uses_idempotency_key else None
         self._attempt = 0
 
-    def request(self, token: str) -> httpx.Request:
+    def next_request(self, token: str) -> httpx.Request:
         """Return the request to send next."""
         self._attempt += 1
         headers = {"Accept": "application/json"}
         headers |= {"Content-Type": "application/json"} if self._call.body is not None else {}
         headers |= {"Idempotency-Key": self._key} if self._key is not None else {}
-        return self._policy.request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
+        return self._policy.build_request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
 
-    def handle_response(self, response: httpx.Response) -> Done[T] | float:
+    def handle_response(self, response: httpx.Response) -> Done[T] | PauseSeconds:
         """Return the parsed answer, or the pause in seconds before a retry.
 
         Raises `ProblemError`, `AnswerNotUnderstood`.
         """
         if not response.is_success:
-            return self._retry(problem_of(response.status_code, response.headers, response.content))
+            return self._retry(parse_problem(response.status_code, response.headers, response.content))
         return Done(parse_answer(self._call, response.content))
 
-    def handle_failure(self, error: httpx.RequestError) -> float:
+    def handle_failure(self, error: httpx.RequestError) -> PauseSeconds:
         """Return the pause after a request without an answer. Raises `ConnectionFailed`."""
-        return self._retry(connection_failed(self._call, error))
+        return self._retry(build_connection_failed(self._call, error))
 
-    def _retry(self, error: AexError) -> float:
-        pause_s = self._policy.pause_s(self._attempt, error)
+    def _retry(self, error: AexError) -> PauseSeconds:
+        pause_s = self._policy.pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_call_retried",
             method=self._call.method,
@@ -145,16 +147,16 @@ class Exchange(Generic[T]):
         return pause_s
 
 
-def parse_answer(call: Call[T], content: bytes, parts: str = "fields") -> T:
+def parse_answer(call: Call[T], content: bytes, error_noun: str = "fields") -> T:
     """Return the parsed answer; `parts`: its name in errors. Raises `AnswerNotUnderstood`."""
     try:
         return call.read(content)
     except ValidationError as error:
-        reason = f"{call.method} {call.path}: {error.error_count()} {parts} differ from what is known"
+        reason = f"{call.method} {call.path}: {error.error_count()} {error_noun} differ from what is known"
         raise AnswerNotUnderstood(reason) from error
 
 
-def connection_failed(call: Call[Any], error: httpx.RequestError) -> ConnectionFailed:
+def build_connection_failed(call: Call[Any], error: httpx.RequestError) -> ConnectionFailed:
     """Return the error for a call without a complete answer."""
     failure = ConnectionFailed(f"{call.method} {call.path}: {type(error).__name__}: {error}")
     failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _PERMANENT)
