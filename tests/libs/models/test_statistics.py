@@ -9,7 +9,9 @@ from aex_models.numbers import JsonFloat
 from aex_models.statistics import (
     MAX_FILTERS,
     MAX_LISTED,
+    OF_SEVERAL_INPUTS,
     OF_TWO_COLUMNS,
+    OF_TWO_GROUPS,
     DerivedSpec,
     Filter,
     FilterOp,
@@ -18,7 +20,8 @@ from aex_models.statistics import (
 )
 from tests.libs.models.refusing import codes
 
-ONE_COLUMN = sorted(set(Statistic) - OF_TWO_COLUMNS)
+ONE_COLUMN = sorted(set(Statistic) - OF_SEVERAL_INPUTS)
+GROUPS = [[{"column": "arm", "op": "eq", "value": arm}] for arm in ("treated", "control")]
 LARGE_CHANGE = {"column": "log2FC", "op": ">", "value": 2, "abs": True}
 
 
@@ -54,6 +57,45 @@ def test_statistic_of_two_columns_takes_exactly_two(stat: Statistic) -> None:
     assert spec(stat=stat, column=["x", "y"]).columns == ("x", "y")
     for columns in ({"column": "x"}, {"columns": ["x"]}, {"columns": ["x", "y", "z"]}, {}):
         assert codes(StatisticSpec, {"name": "it", "stat": stat, **columns})
+
+
+@pytest.mark.parametrize("stat", sorted(OF_TWO_GROUPS))
+def test_test_takes_one_column_and_two_groups(stat: Statistic) -> None:
+    where = [{"column": "batch", "op": "eq", "value": 1}]
+    found = spec(stat=stat, column="x", groups=GROUPS, where=where, alternative="two-sided")
+    assert found.needed_columns == ("x", "batch", "arm")
+    assert found.filters == (*found.where, *found.groups[0], *found.groups[1])
+    assert spec(stat=stat, columns=["x"], groups=GROUPS).alternative is None
+    bad: list[dict[str, Any]] = [
+        {},
+        {"groups": []},
+        {"groups": GROUPS[:1]},
+        {"groups": [GROUPS[0], GROUPS[0]]},
+        {"groups": GROUPS, "columns": ["x", "y"]},
+        {"groups": GROUPS, "alpha": 0.05},
+        {"groups": GROUPS, "q": 0.5},
+    ]
+    for fields in bad:
+        assert codes(StatisticSpec, {"name": "it", "stat": stat, "column": "x", **fields}) == {"invalid_statistic"}
+    tested = {"name": "it", "stat": stat, "column": "x"}
+    assert codes(StatisticSpec, {**tested, "groups": [*GROUPS, GROUPS[0]]}) == {"too_long"}
+    assert codes(StatisticSpec, {**tested, "groups": [GROUPS[0], []]}) == {"too_short"}
+    assert codes(StatisticSpec, {**tested, "groups": [GROUPS[0], GROUPS[1] * (MAX_FILTERS + 1)]}) == {"too_long"}
+    assert codes(StatisticSpec, {**tested, "groups": GROUPS, "alternative": "less"}) == {"literal_error"}
+
+
+def test_other_statistics_take_no_groups() -> None:
+    for fields in ({"groups": GROUPS}, {"alternative": "two-sided"}, {"alpha": 0.05}):
+        assert codes(StatisticSpec, {"name": "it", "stat": "mean", "column": "x", **fields}) == {"invalid_statistic"}
+
+
+def test_discoveries_are_counted_at_a_given_alpha() -> None:
+    assert spec(stat="bh_count", column="p", alpha=0.05).alpha == 0.05
+    counted = {"name": "it", "stat": "bh_count", "column": "p"}
+    assert codes(StatisticSpec, counted) == {"invalid_statistic"}
+    assert codes(StatisticSpec, {**counted, "alpha": 0}) == {"greater_than"}
+    assert codes(StatisticSpec, {**counted, "alpha": 1.5}) == {"less_than_equal"}
+    assert codes(StatisticSpec, {**counted, "alpha": 0.05, "columns": ["q"]}) == {"invalid_statistic"}
 
 
 @pytest.mark.parametrize("written", ["quantile(0.9)", "quantile( .9 )", "quantile(9e-1)"])

@@ -77,7 +77,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     ),
     sci.Constraint: _row("min max typical"),
     sci.DataFile: _row("name media_type", consumer="sha256"),
-    st.StatisticSpec: _row("name stat column columns q where artifact tolerance"),
+    st.StatisticSpec: _row("name stat column columns q groups alternative alpha where artifact tolerance"),
     st.Filter: _row("column op value abs"),
     d.Domain: _row(" ".join(d.Domain.model_fields)),
     d.ValueRange: _row(" ".join(d.ValueRange.model_fields)),

@@ -3,7 +3,7 @@
 import re
 from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -31,7 +31,7 @@ MAX_LISTED = 1_000
 
 
 class Statistic(StrEnum):
-    """A statistic of one column or of two."""
+    """A statistic of one column, of two, or of two groups of rows."""
 
     MEAN = "mean"
     STD = "std"
@@ -51,9 +51,26 @@ class Statistic(StrEnum):
     SLOPE = "slope"
     """Slope of the least-squares line of the second column over the first."""
     R_SQUARED = "r_squared"
+    WELCH_T = "welch_t"
+    """Welch's t of two groups: above 0 where the first group's mean is larger."""
+    WELCH_P = "welch_p"
+    """Two-sided p-value of Welch's t-test."""
+    MANNWHITNEY_U = "mannwhitney_u"
+    """Mann–Whitney U of the first group: pairs in which its value is larger; ties count one half."""
+    MANNWHITNEY_P = "mannwhitney_p"
+    """Two-sided p-value: exact without ties where a group has at most 8 values, else the normal approximation."""
+    BH_COUNT = "bh_count"
+    """P-values whose Benjamini–Hochberg adjusted value is at most `alpha`."""
+    BH_MAX_ERROR = "bh_max_error"
+    """Largest difference between the second column and the first one, adjusted by Benjamini–Hochberg."""
 
 
-OF_TWO_COLUMNS = frozenset({Statistic.PEARSON, Statistic.SPEARMAN, Statistic.SLOPE, Statistic.R_SQUARED})
+OF_TWO_COLUMNS = frozenset(
+    {Statistic.PEARSON, Statistic.SPEARMAN, Statistic.SLOPE, Statistic.R_SQUARED, Statistic.BH_MAX_ERROR}
+)
+OF_TWO_GROUPS = frozenset({Statistic.WELCH_T, Statistic.WELCH_P, Statistic.MANNWHITNEY_U, Statistic.MANNWHITNEY_P})
+OF_SEVERAL_INPUTS = OF_TWO_COLUMNS | OF_TWO_GROUPS | {Statistic.BH_COUNT}
+"""Statistics that one column alone, with `q` for a quantile, does not determine."""
 
 
 class FilterOp(StrEnum):
@@ -123,6 +140,10 @@ class Filter(Frozen):
             raise PydanticCustomError("invalid_filter", message)
 
 
+Group = Annotated[tuple[Filter, ...], Field(min_length=1, max_length=MAX_FILTERS)]
+"""The filters that a row of the group matches."""
+
+
 class StatisticSpec(Frozen):
     """A statistic: its columns, rows and file."""
 
@@ -131,9 +152,15 @@ class StatisticSpec(Frozen):
     column: ColumnName | None = None
     """Column of a statistic of one column; optional for `count`."""
     columns: Annotated[tuple[ColumnName, ...], Field(max_length=2)] = ()
-    """Columns of a statistic of two: x, then y."""
+    """Columns of a statistic of two: x, then y; of `bh_max_error`: p-values, then adjusted ones."""
     q: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
     """Probability of `quantile`, from 0 to 1."""
+    groups: Annotated[tuple[Group, ...], Field(max_length=2)] = ()
+    """Filters of the two groups of a test, beside `where`."""
+    alternative: Literal["two-sided"] | None = None
+    """Alternative hypothesis of a test; unset: two-sided."""
+    alpha: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
+    """Largest adjusted value that `bh_count` counts."""
     where: Annotated[tuple[Filter, ...], Field(max_length=MAX_FILTERS)] = ()
     """Filters that a row has to match."""
     artifact: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -171,14 +198,28 @@ class StatisticSpec(Frozen):
             message = "{stat} takes one column: give it as `column`"
         if not fits:
             raise PydanticCustomError("invalid_statistic", message, {"stat": self.stat.value})
-        if (self.q is not None) != (self.stat is Statistic.QUANTILE):
-            raise PydanticCustomError("invalid_statistic", "quantile, and it alone, takes q from 0 to 1")
+        for given, takers, message in (
+            (self.q is not None, {Statistic.QUANTILE}, "quantile, and it alone, takes q from 0 to 1"),
+            (self.alpha is not None, {Statistic.BH_COUNT}, "bh_count, and it alone, takes alpha above 0 and up to 1"),
+            (bool(self.groups), OF_TWO_GROUPS, "A test, and it alone, takes groups: two lists of filters"),
+        ):
+            if given != (self.stat in takers):
+                raise PydanticCustomError("invalid_statistic", message)
+        if self.groups and (len(self.groups) < 2 or self.groups[0] == self.groups[1]):
+            raise PydanticCustomError("invalid_statistic", "Give two groups, each with filters of its own")
+        if self.alternative and self.stat not in OF_TWO_GROUPS:
+            raise PydanticCustomError("invalid_statistic", "Only tests of two groups take alternative")
         return self
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """Every filter, those of groups included."""
+        return (*self.where, *(each for group in self.groups for each in group))
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """Every column that it reads, each once."""
-        read = (*((self.column,) if self.column else ()), *self.columns, *(each.column for each in self.where))
+        read = (*((self.column,) if self.column else ()), *self.columns, *(each.column for each in self.filters))
         return tuple(dict.fromkeys(read))
 
 

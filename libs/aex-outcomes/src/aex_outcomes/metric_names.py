@@ -30,6 +30,12 @@ _OF_KIND: Mapping[Statistic, tuple[tuple[float | None, float | None], tuple[Metr
     Statistic.MEDIAN: ((None, None), _MEASURE),
     Statistic.QUANTILE: ((None, None), _MEASURE),
     Statistic.SLOPE: ((None, None), _MEASURE),
+    Statistic.WELCH_T: ((None, None), _MEASURE),
+    Statistic.WELCH_P: ((0, 1), _MEASURE),
+    Statistic.MANNWHITNEY_U: ((0, None), _MEASURE),
+    Statistic.MANNWHITNEY_P: ((0, 1), _MEASURE),
+    Statistic.BH_COUNT: ((0, None), _COUNTED),
+    Statistic.BH_MAX_ERROR: ((0, None), _MEASURE),
 }
 """Range and types by kind of statistic; sum, minimum and maximum are unbounded."""
 

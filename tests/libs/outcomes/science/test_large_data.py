@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow
 import pyarrow.csv
 import pytest
+import scipy.stats
 
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
@@ -15,7 +16,8 @@ from tests.libs.outcomes.science.test_hostile_data import JOB, examined, open_fo
 pytestmark = pytest.mark.slow
 
 STATISTICS = ("mean", "std", "var", "min", "max", "median", "sum", "count", "n_unique")
-OF_TWO = ("pearson", "spearman", "slope", "r_squared")
+OF_TWO = ("pearson", "spearman", "slope", "r_squared", "bh_max_error")
+OF_GROUPS = ("welch_t", "welch_p", "mannwhitney_u", "mannwhitney_p")
 
 
 async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path: Path) -> None:
@@ -28,7 +30,11 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path:
     file = written(tmp_path, "genes.csv", rows.getvalue())
     where = [{"column": "log2FC", "op": ">", "value": 2, "abs": True}, {"column": "FDR", "op": "<", "value": 0.05}]
     requests: list[dict[str, Any]] = [{"name": stat, "stat": stat, "column": "log2FC"} for stat in STATISTICS]
-    requests += [{"name": stat, "stat": stat, "columns": ["log2FC", "FDR"]} for stat in OF_TWO]
+    columns = {stat: ["FDR", "FDR"] if stat == "bh_max_error" else ["log2FC", "FDR"] for stat in OF_TWO}
+    requests += [{"name": stat, "stat": stat, "columns": columns[stat]} for stat in OF_TWO]
+    groups = [[{"column": "FDR", "op": op, "value": 0.5}] for op in ("<", ">=")]
+    requests += [{"name": stat, "stat": stat, "column": "log2FC", "groups": groups} for stat in OF_GROUPS]
+    requests += [{"name": "bh_count", "stat": "bh_count", "column": "FDR", "alpha": 0.05}]
     requests += [{"name": "genes", "stat": "count", "where": where}]
     bounds = OutcomeConfig().sections()["statistics"].sandbox
     async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as pool:
@@ -40,3 +46,10 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path:
     assert values["std"] == pytest.approx(change.std(ddof=1), rel=1e-9)
     assert values["median"] == pytest.approx(np.median(change), rel=1e-9)
     assert values["pearson"] == pytest.approx(np.corrcoef(change, rate)[0, 1], rel=1e-9)
+    low, high = change[rate < 0.5], change[rate >= 0.5]
+    welch, ranks = scipy.stats.ttest_ind(low, high, equal_var=False), scipy.stats.mannwhitneyu(low, high)
+    assert (values["welch_t"], values["welch_p"]) == pytest.approx((welch.statistic, welch.pvalue), rel=1e-9)
+    assert (values["mannwhitney_u"], values["mannwhitney_p"]) == pytest.approx(tuple(ranks), rel=1e-9)
+    adjusted = scipy.stats.false_discovery_control(rate)
+    assert values["bh_count"] == (adjusted <= 0.05).sum()
+    assert values["bh_max_error"] == pytest.approx(abs(adjusted - rate).max(), rel=1e-9)

@@ -95,7 +95,7 @@ def _compute_from_file(
     file: OpenedFile, specs: Sequence[StatisticSpec]
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
     columns = {name for spec in specs for name in spec.needed_columns}
-    texts = {each.column for spec in specs for each in spec.where if not is_numeric_filter(each)}
+    texts = {each.column for spec in specs for each in spec.filters if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}
     done = 0
     results: dict[str, ComputedStatistic] = {}

@@ -142,12 +142,18 @@ def compute_rounding_scale(stat: Statistic, max_abs: float, count: int) -> Round
 
 
 def compute_pair_rounding_scale(deviation_ratio: Fraction | None = None) -> RoundingScale:
-    """Return the rounding limits of a correlation, or of a slope if `deviation_ratio` is given.
+    """Return the rounding limits of a correlation, or of a slope or t if `deviation_ratio` is given.
 
-    `deviation_ratio`: the largest deviation of y from its mean, divided by the largest of x.
+    `deviation_ratio` of a slope: the largest deviation of y from its mean, divided by the largest of x. Of a test's t:
+    the largest absolute value, divided by the standard error.
     """
     unit = Fraction(1) if deviation_ratio is None else deviation_ratio
     return RoundingScale(_double(_ZERO * unit), _double(_NOISE * unit))
+
+
+def p_value_rounding_scale() -> RoundingScale:
+    """Return the rounding limits of a p-value: up to 1e-9 it may be claimed as 0; no summands cancel."""
+    return RoundingScale(float(_ZERO))
 
 
 def _double(value: Fraction) -> float:

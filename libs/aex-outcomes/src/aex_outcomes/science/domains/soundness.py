@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from aex_models.domains import Domain, SanityCheck
 from aex_models.examination import CHECKS
-from aex_models.statistics import OF_TWO_COLUMNS, Statistic
+from aex_models.statistics import OF_SEVERAL_INPUTS, Statistic
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.science.domains.quantities import normalize_quantity_name
 
@@ -74,7 +74,7 @@ def _check_problems(check: SanityCheck, domain: Domain, path: str) -> Problems:
 
 
 def _statistic_problems(stat: Statistic, q: float | None, path: str) -> Problems:
-    if stat in OF_TWO_COLUMNS:
-        yield f"{path}.stat", f"{stat.value} takes two columns; only statistics of one are possible here"
+    if stat in OF_SEVERAL_INPUTS:
+        yield f"{path}.stat", f"one column does not determine {stat.value}: choose a statistic of one column"
     if (q is not None) != (stat is Statistic.QUANTILE):
         yield f"{path}.q", "quantile, and it alone, takes q from 0 to 1"

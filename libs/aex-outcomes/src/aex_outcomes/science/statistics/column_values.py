@@ -29,7 +29,7 @@ class ColumnValues:
     """Number of values."""
     least: float | int
     greatest: float | int
-    table: str = "selection"
+    table: str
 
     @property
     def max_abs(self) -> float:
@@ -50,10 +50,12 @@ def compile_row_condition(table: DataTable, where: Sequence[Filter]) -> Conditio
     return build_match_condition(where, table.columns)
 
 
-def select_values_into_table(table: DataTable, names: Sequence[str], where: Sequence[Filter]) -> list[ColumnValues]:
-    """Copy the numbers of one or two columns into the table `selection`, from rows in which each has one.
+def select_values_into_table(
+    table: DataTable, names: Sequence[str], where: Sequence[Filter], target: str = "selection"
+) -> list[ColumnValues]:
+    """Copy the numbers of one or two columns into the table `target`, from rows in which each has one.
 
-    Replaces an earlier `selection`. Raises `DataError` for a cell that is no finite number, and if no row is left.
+    Replaces an earlier table of that name. Raises `DataError` for a cell that is no finite number, and without rows.
     """
     rows = compile_row_condition(table, where)
     columns = [table.columns[name] for name in names]
@@ -63,16 +65,16 @@ def select_values_into_table(table: DataTable, names: Sequence[str], where: Sequ
     for column in columns:
         numbers = numbers & Condition(f"{column.kind_sql} = {NUMBER}")
     columns_sql = ", ".join(f"{column.number_sql} AS {axis}" for column, axis in zip(columns, "xy", strict=False))
-    table.database.fetch_rows("DROP TABLE IF EXISTS selection")
+    table.database.fetch_rows(f"DROP TABLE IF EXISTS {target}")
     table.database.fetch_rows(
-        f"CREATE TABLE selection AS SELECT {columns_sql} FROM cells WHERE {numbers.sql}", numbers.values
+        f"CREATE TABLE {target} AS SELECT {columns_sql} FROM cells WHERE {numbers.sql}", numbers.values
     )
     found = []
     for column, axis in zip(columns, "xy", strict=False):
-        count, least, greatest = table.database.fetch_row(f"SELECT count(*), min({axis}), max({axis}) FROM selection")
+        count, least, greatest = table.database.fetch_row(f"SELECT count(*), min({axis}), max({axis}) FROM {target}")
         if not count:
             raise DataError("no_rows", "no row with a value is left")
-        found.append(ColumnValues(table.database, axis, column.is_integer, count, least, greatest))
+        found.append(ColumnValues(table.database, axis, column.is_integer, count, least, greatest, target))
     return found
 
 

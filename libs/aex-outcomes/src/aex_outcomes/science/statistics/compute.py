@@ -3,9 +3,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
-from aex_models.statistics import OF_TWO_COLUMNS, Statistic, StatisticSpec
-from aex_outcomes.science.reconcile import RoundingScale, compute_pair_rounding_scale, compute_rounding_scale
+from aex_models.statistics import OF_TWO_COLUMNS, OF_TWO_GROUPS, Statistic, StatisticSpec
+from aex_outcomes.science.reconcile import (
+    RoundingScale,
+    compute_pair_rounding_scale,
+    compute_rounding_scale,
+    p_value_rounding_scale,
+)
 from aex_outcomes.science.statistics import moments
 from aex_outcomes.science.statistics.column_values import (
     ColumnValues,
@@ -13,6 +19,14 @@ from aex_outcomes.science.statistics.column_values import (
     count_cells_by_kind,
     require_readable_cells,
     select_values_into_table,
+)
+from aex_outcomes.science.statistics.distributions import two_sided_p
+from aex_outcomes.science.statistics.hypothesis_tests import (
+    count_discoveries,
+    largest_adjustment_error,
+    mannwhitney_test,
+    select_groups_into_tables,
+    welch_test,
 )
 from aex_outcomes.science.statistics.moments import as_double, exact_mean, exact_sum
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT, DataTable
@@ -42,11 +56,14 @@ _TWO_COLUMNS: dict[Statistic, Callable[[ColumnValues, ColumnValues], float]] = {
     Statistic.R_SQUARED: lambda x, y: moments.pearson_correlation(x, y) ** 2,
     Statistic.SPEARMAN: lambda x, y: moments.pearson_correlation(*moments.rank_columns(x, y)),
     Statistic.SLOPE: moments.regression_slope,
+    Statistic.BH_MAX_ERROR: largest_adjustment_error,
 }
 
 
 def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatistic:
     """Compute the statistic of the rows that its filters select. Raises `DataError` without a result."""
+    if spec.stat in OF_TWO_GROUPS:
+        return _compare_groups(spec.stat, *select_groups_into_tables(table, spec))
     if spec.stat in OF_TWO_COLUMNS:
         x, y = select_values_into_table(table, spec.columns, spec.where)
         value = _TWO_COLUMNS[spec.stat](x, y)
@@ -55,8 +72,23 @@ def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatisti
     if spec.stat in {Statistic.COUNT, Statistic.N_UNIQUE}:
         return ComputedStatistic(float(_count(table, spec)), RoundingScale())
     (x,) = select_values_into_table(table, [spec.column or ""], spec.where)
+    if spec.alpha is not None:
+        return ComputedStatistic(float(count_discoveries(x, spec.alpha)), RoundingScale())
     value = _ONE_COLUMN[spec.stat](x, spec.q if spec.q is not None else 0.5)
     return ComputedStatistic(value, compute_rounding_scale(spec.stat, x.max_abs, x.count))
+
+
+def _compare_groups(stat: Statistic, first: ColumnValues, second: ColumnValues) -> ComputedStatistic:
+    if stat in {Statistic.MANNWHITNEY_U, Statistic.MANNWHITNEY_P}:
+        ranks = mannwhitney_test(first, second)
+        if stat is Statistic.MANNWHITNEY_U:
+            return ComputedStatistic(ranks.doubled_u / 2, RoundingScale())
+        return ComputedStatistic(ranks.two_sided_p(), p_value_rounding_scale())
+    welch = welch_test(first, second)
+    if stat is Statistic.WELCH_P:
+        return ComputedStatistic(two_sided_p(welch.t, welch.degrees_of_freedom), p_value_rounding_scale())
+    largest = Fraction(max(first.max_abs, second.max_abs))
+    return ComputedStatistic(welch.t, compute_pair_rounding_scale(largest / welch.standard_error))
 
 
 def _count(table: DataTable, spec: StatisticSpec) -> int:

@@ -63,13 +63,13 @@ _Deviations = tuple[str, tuple[float | int, ...], int]
 
 def sample_variance(values: ColumnValues) -> float:
     """Return the variance with the divisor n − 1. Raises `DataError` for fewer than two values."""
-    scaled, exponent = _scaled_variance(values)
+    scaled, exponent = scaled_variance(values)
     return _unscale(scaled, 2 * exponent)
 
 
 def sample_standard_deviation(values: ColumnValues) -> float:
     """Return the standard deviation with the divisor n − 1. Raises `DataError` for fewer than two values."""
-    scaled, exponent = _scaled_variance(values)
+    scaled, exponent = scaled_variance(values)
     return _unscale(math.sqrt(scaled), exponent)
 
 
@@ -107,7 +107,11 @@ def _require_two_rows(values: ColumnValues) -> None:
         raise DataError("undefined", "fewer than two values are left")
 
 
-def _scaled_variance(values: ColumnValues) -> tuple[float, int]:
+def scaled_variance(values: ColumnValues) -> tuple[float, int]:
+    """Return the variance of a sample, divided by 2^(2·exponent), and the exponent.
+
+    Raises `DataError` for fewer than two values.
+    """
     _require_two_rows(values)
     if values.least == values.greatest:
         return 0.0, 0
