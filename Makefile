@@ -27,7 +27,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static up emulators schemas indexes topology dashboards fidelity fuzz coverage bench bench-clients bench-ledger bench-governance load governance-report simulate hostile nightly clean
+.PHONY: help demo test check static up emulators schemas indexes topology dashboards reference fidelity fuzz coverage bench bench-clients bench-ledger bench-governance load governance-report simulate hostile nightly clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -67,6 +67,9 @@ topology: .venv/.ready ## Write deploy/pubsub.json from the declared topics
 
 dashboards: .venv/.ready ## Write deploy/dashboards/overview.json from its panels
 	$(RUN)/python -m deploy.write_dashboards
+
+reference: .venv/.ready ## Write deploy/reference.md from models, settings, catalogue and rules
+	$(RUN)/python -m deploy.write_reference
 
 fidelity: .venv/.ready ## Compare each metric with its reference library over 10,000 pairs
 	$(RUN)/python -m tests.fidelity

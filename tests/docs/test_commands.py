@@ -1,6 +1,7 @@
 """Every command of `aex` that a document shows is there, with its options."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import typer.main
 from aex_cli.main import build_app
 from tests.docs.documents import DOCUMENTS, RUN, blocks_of, name_of, prose_of, text_of
 
-AEX = typer.main.get_command(build_app())
+AEX: Any = typer.main.get_command(build_app())
 OF_ALL = {"--help", "--version"}
 
 
@@ -18,7 +19,16 @@ def commands_in(text: str) -> list[str]:
     """Return the commands after `aex` in shell blocks and inline code."""
     shell = "\n".join(block.text for block in blocks_of(text) if block.kind == RUN)
     typed = re.findall(r"(?:^|[(|;&] *|--rm )aex ([a-z][^|;)#\n]*)", shell, re.MULTILINE)
-    return typed + re.findall(r"`aex ([a-z][^`]*)`", prose_of(text))
+    typed += re.findall(r"`aex ([a-z][^`]*)`", prose_of(text))
+    return [command for command in typed if command.split()[0] not in own_commands_of(text)]
+
+
+def own_commands_of(text: str) -> set[str]:
+    """Return the commands that the document's example of a package adds."""
+    declared = [
+        tomllib.loads(block.text)["project"]["entry-points"] for block in blocks_of(text) if block.kind == "toml"
+    ]
+    return {name for groups in declared for name in groups.get("aex.commands", {})} - set(AEX.commands)
 
 
 def unknown_in(command: str) -> list[str]:

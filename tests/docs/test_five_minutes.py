@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.documents import README, RUN, Block, blocks_of, text_of
+from tests.docs.documents import README, RUN, Block, blocks_under
 from tests.docs.fresh_clone import clone_into, install
 from tests.docs.own_network import own_network
 from tests.docs.reader import PORTS, assert_matches_document, moved_to, reader_environment, script_of
+from tests.docs.tried import FIVE_MINUTES
 from tests.libs.cli.suites import free_ports
 
 FIVE_MINUTES_S = 300
@@ -26,8 +27,7 @@ until grep -q ^ready suite.out; do kill -0 $SUITE || { cat suite.err >&2; exit 1
 
 def five_minutes() -> list[Block]:
     """Return the commands of the README after `make up`."""
-    section = text_of(README).partition("\n## Your first contract, in five minutes\n")[2].partition("\n## ")[0]
-    start, *steps = blocks_of(section)
+    start, *steps = blocks_under(README, FIVE_MINUTES)
     assert (start.kind, start.text) == (RUN, "make up\n")
     return steps
 

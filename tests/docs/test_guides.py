@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.documents import GUIDES, ROOT, blocks_of, text_of
+from tests.docs.documents import READ_ALONG, ROOT, SUITE, blocks_of, text_of
 from tests.docs.reader import assert_matches_document, read_along
 from tests.e2e.jobs import contract
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import parties_of
 
-READ_ALONG = [ROOT / "deploy/README.md", *GUIDES]
-"""In this order on one suite: the first shows a counter that starts at 0."""
 EXTENSIONS = blocks_of(text_of(ROOT / "deploy/guides/extensions.md"))
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -30,12 +28,18 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     absolute = f"domains_folder: {folder / 'domains'}"  # the suite is started from another folder here
     written = (folder / "outcome-verification.yaml").read_text(encoding="utf-8")
     config.write_text(written.replace("domains_folder: domains", absolute), encoding="utf-8")
-    environment = {
-        "AEX_TRACES_URL": f"file:///{folder / 'traces.jsonl'}",
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
-    }
+    environment = {**documented_start(folder), "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     with live_suite(folder / ".aex", environment=environment, config=config) as started:
         yield started
+
+
+def documented_start(folder: Path) -> dict[str, str]:
+    """Return the variables of the start of the suite in the operations guide, for a suite in this folder."""
+    (start,) = [block.text for block in blocks_of(text_of(READ_ALONG[0])) if block.mark == SUITE]
+    *variables, command, up = start.split()
+    assert (command, up) == ("aex", "up")
+    given = dict(each.split("=", 1) for each in variables)
+    return {name: value.replace("file:///", f"file:///{folder}/") for name, value in given.items()}
 
 
 @pytest.mark.parametrize("document", READ_ALONG, ids=lambda document: document.stem)

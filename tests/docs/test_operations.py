@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs.documents import ROOT, STOPPED, blocks_of, text_of
+from tests.docs.documents import READ_ALONG, STOPPED, blocks_of, text_of
+from tests.docs.tried import loaded
 from tests.e2e.conftest import StartSuite
 from tests.e2e.jobs import GOOD, contract, deliver, until_settled
 from tests.e2e.live import live_suite
@@ -18,7 +19,6 @@ from tests.e2e.parties import Caller, parties_of
 from tests.parts.compose import container_environment, resolve_compose, run_services
 from tests.parts.settings_table import SERVICES
 
-BLOCKS = blocks_of(text_of(ROOT / "deploy/README.md"))
 KEPT = {"AEX_STORE_URL", "AEX_BUS_URL", "FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST"}
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def test_documented_backup_is_restored_with_its_settlements(tmp_path: Path, star
     settled = until_settled(parties.finance, contract_id)
     live.running.process.terminate()
     assert live.running.wait() == 0
-    (backup,) = [block.text for block in BLOCKS if block.mark == STOPPED]
+    (backup,) = [block.text for block in blocks_of(text_of(READ_ALONG[0])) if block.mark == STOPPED]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     completed = subprocess.run(
         ["bash", "-eu", "-c", backup],
@@ -53,7 +53,8 @@ def test_documented_backup_is_restored_with_its_settlements(tmp_path: Path, star
 @pytest.fixture
 def overridden(tmp_path: Path) -> dict[str, Any]:
     """The services of the compose file with the guide's file over it, as Docker Compose merges them."""
-    (override,) = [block for block in BLOCKS if block.file == "docker-compose.override.yaml"]
+    (override,) = loaded(READ_ALONG[0], "yaml", "In containers")
+    assert override.file == "docker-compose.override.yaml"
     file = tmp_path / "docker-compose.override.yaml"
     file.write_text(override.text, encoding="utf-8")
     services: dict[str, Any] = resolve_compose(Path(os.devnull), file)

@@ -1,16 +1,25 @@
 """The README's first screen, its size, and who is led where."""
 
 import re
+import subprocess
 
-from tests.docs.documents import GUIDES, README, RUN, blocks_of, name_of, text_of
+from tests.docs.documents import GUIDES, README, ROOT, RUN, blocks_of, name_of, text_of
+from tests.docs.tried import loaded
 
 TEXT = text_of(README)
 
 
 def test_the_first_screen_has_exactly_two_commands() -> None:
-    first = next(block for block in blocks_of(TEXT) if block.kind == RUN)
-    assert [line.split("#")[0].strip() for line in first.text.splitlines()] == ["make demo", "make test"]
+    (first,) = loaded(README, RUN, "AEX Outcomes")
+    commands = [line.split("#")[0].strip() for line in first.text.splitlines()]
+    assert commands == ["make demo", "make test"]
     assert TEXT.index("make test") < 1_500
+    recipes = [
+        subprocess.run(["make", "--dry-run", *each.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True)
+        for each in commands
+    ]
+    last = [each.stdout.splitlines()[-1].split()[0:2] for each in recipes]
+    assert last == [[".venv/bin/aex", "demo"], [".venv/bin/pytest", "-n"]]  # which other tests run
 
 
 def test_it_is_read_in_minutes() -> None:

@@ -16,12 +16,12 @@ from aex_client import AexClient, AsyncAexClient, Conflict, Endpoints, InvalidRe
 from aex_models.audiences import Audience
 from aex_models.contract import ContractStatus
 from aex_models.results import Verdict
+from tests.docs.tried import CLIENT, python_of
 from tests.e2e.live import Live
 from tests.e2e.parties import caller, fresh
 from tests.e2e.shared_suite import shared_suite
 from tests.shared import Shared
 
-README = Path(__file__).parents[3] / "libs/aex-client/README.md"
 pytestmark = pytest.mark.e2e
 
 CRITERION = {"metric": "word_count", "metric_type": "count", "comparison": "lte", "threshold": 3, "bonus": "0.05"}
@@ -44,9 +44,10 @@ def token(suite: Live, role: str, name: str) -> str:
 
 
 def test_readme_prints_the_documented_lines(suite: Live, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     first = "import aex_client, sys; print('aex_outcomes' in sys.modules)"  # only the loop needs it
-    script = "\n".join((first, *blocks)).replace("Endpoints.local()", f"Endpoints.local({suite.running.port})")
+    script = "\n".join((first, *(block.text for block in python_of(CLIENT)))).replace(
+        "Endpoints.local()", f"Endpoints.local({suite.running.port})"
+    )
     (tmp_path / ".aex").symlink_to(suite.data_dir)
     path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_PROXY": "*"}
     run = subprocess.run(

@@ -17,12 +17,13 @@ from aex_models import science as s
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.catalog import MetricEntry
 from aex_models.cost import cost, to_billing_impact
+from aex_models.evaluation import Evaluation
 from aex_models.examination import DomainViolation, Examination, MismatchSeverity, ValueMismatch
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import CriterionError, Provenance
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from aex_models.thresholds import MetricType
-from aex_models.work import Budget, Evaluation, FeedbackLevel, Work, WorkStatus
+from aex_models.work import Budget, FeedbackLevel, Work, WorkStatus
 from tests.libs.models.results import CONTRACT, NOW, a_criterion, a_result
 
 TERMS = c.Terms(cpc_rate=Decimal("0.1"))

@@ -11,22 +11,14 @@ from aex_models.allowlists import ALLOWED, AUDIENCES
 from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event_data
 from aex_models.contract import Attempt, Award, Candidate, Contract, ExecutionMetadata, Terms
 from aex_models.cost import cost
+from aex_models.evaluation import EVALUATION_KEYS, CustomMetric, Evaluation, GroundTruth
 from aex_models.events import TOPICS, ContractAwarded
 from aex_models.examination import DataOwner, DomainViolation, Examination, Fault, Recomputed, ValueMismatch
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionError, CriterionResult, Provenance, VerificationResult
 from aex_models.science import GateReason, Science, ScienceResult
-from aex_models.work import (
-    EVALUATION_KEYS,
-    CustomMetric,
-    Evaluation,
-    EvaluationRef,
-    FeedbackLevel,
-    GroundTruth,
-    Work,
-    WorkAnswer,
-)
+from aex_models.work import EvaluationRef, FeedbackLevel, Work, WorkAnswer
 from tests.libs.models.results import NOW, a_criterion, a_result
 
 DIGEST = "a" * 64

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from aex_models.canonical import canonical_bytes
+from aex_models.evaluation import Evaluation
 from aex_models.numbers import JsonFloat
-from aex_models.work import Evaluation, Work, WorkSubmission
+from aex_models.work import Work, WorkSubmission
 from tests.libs.models.refusing import refusals
 
 NOW = "2026-01-01T00:00:00Z"

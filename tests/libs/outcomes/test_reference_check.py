@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.work import Evaluation
+from aex_models.evaluation import Evaluation
 from aex_outcomes import VerificationEngine
 from aex_outcomes.reference_check import as_output, check_reference, reference_warning
 from aex_outcomes.sandbox.port import CodeFault, FaultKind, SandboxUnavailable

@@ -4,7 +4,7 @@ import pytest
 
 from aex_models.contract import ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
-from aex_models.work import Evaluation
+from aex_models.evaluation import Evaluation
 from aex_outcomes.confinement.settings import JobFailed, JobTimeout, PoolBusy
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable

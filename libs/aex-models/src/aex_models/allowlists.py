@@ -9,6 +9,7 @@ from aex_models import contract as c
 from aex_models import contract_events as ce
 from aex_models import criteria as cr
 from aex_models import domains as d
+from aex_models import evaluation
 from aex_models import events as e
 from aex_models import examination as ex
 from aex_models import governance as g
@@ -58,11 +59,11 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     w.WorkValidation: _row(consumer="valid problems warnings quote"),
     w.Budget: _row("max_cpc max_cpa_total max_penalty_total base_policy currency"),
     w.VerificationPolicy: _row("max_attempts feedback verifier deadline_s"),
-    w.Evaluation: _row(
+    evaluation.Evaluation: _row(
         consumer="reference ground_truth required_keywords pattern output_schema required_fields custom_metrics"
     ),
-    w.GroundTruth: _row(consumer="label id"),
-    w.CustomMetric: _row(consumer="name code"),
+    evaluation.GroundTruth: _row(consumer="label id"),
+    evaluation.CustomMetric: _row(consumer="name code"),
     w.EvaluationRef: _row(service="digest size"),
     w.LintWarning: _row(consumer="code path message suggestion", service="code path message suggestion"),
     w.Problem: _row("path code message"),
@@ -84,7 +85,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     d.Recipe: _row(" ".join(d.Recipe.model_fields)),
     d.SanityCheck: _row(" ".join(d.SanityCheck.model_fields)),
     d.DomainGuess: _row("domain scores"),
-    cat.MetricEntry: _row("name unit range direction provenance metric_types needs requires secret"),
+    cat.MetricEntry: _row("name description unit range direction provenance metric_types needs requires secret"),
     # contracts
     c.Award: _row("contract_id work_id consumer agent_id cpc_rate terms deadline awarded_at"),
     c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),

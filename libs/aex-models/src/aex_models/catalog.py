@@ -17,7 +17,9 @@ class Direction(StrEnum):
     """The better direction of a metric's values."""
 
     HIGHER = "higher"
+    """Larger values are better."""
     LOWER = "lower"
+    """Smaller values are better."""
     NONE = "none"
     """The better direction depends on the work."""
 
@@ -37,6 +39,8 @@ class MetricEntry(Frozen):
     """A metric that criteria can name."""
 
     name: EntryName
+    description: str = ""
+    """Meaning of the value, in one sentence; empty for extractors that list no entries of their own."""
     unit: str
     """`ms`, `fraction`, `characters`, `words`, `items`, `boolean`, …"""
     range: tuple[float | None, float | None] = (None, None)

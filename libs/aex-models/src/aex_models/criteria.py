@@ -16,22 +16,29 @@ class Aggregation(StrEnum):
     """The rule that combines the criteria into one verdict."""
 
     ALL = "all"
+    """Every required criterion has to be met."""
     ANY = "any"
+    """Any criterion has to be met, and every required one."""
     WEIGHTED = "weighted"
+    """The met criteria need this share of all weights: `minimum_weighted_score`; every required one has to be met."""
 
 
 class BonusPolicy(StrEnum):
     """The condition under which verified bonuses are paid."""
 
     ON_SUCCESS = "on_success"
+    """Bonuses of met criteria are paid where the outcome succeeds."""
     PER_CRITERION = "per_criterion"
+    """The bonus of each met criterion is paid, whether or not the outcome succeeds."""
 
 
 class Scale(StrEnum):
     """The scale of a percentage's threshold: 0.9 or 90."""
 
     FRACTION = "fraction"
+    """From 0 to 1."""
     PERCENT = "percent"
+    """From 0 to 100."""
 
 
 MetricName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
@@ -45,13 +52,15 @@ class SuccessCriterion(Frozen):
     """A metric, its comparison with a threshold, its weight and its money."""
 
     metric: MetricName
+    """Name of a metric of the catalogue, of own code (`custom.NAME`) or of a statistic (`stat.NAME`)."""
     metric_type: MetricType
+    """Kind of the metric's value, one of those that the catalogue lists for it."""
     comparison: ComparisonOperator
+    """Comparison of the value with the threshold."""
     threshold: Annotated[
         Any,
         WithJsonSchema(
             {
-                "description": "A number, true or false, {min, max}, a list of terms, or a JSON Schema",
                 "anyOf": [
                     {"type": "number"},
                     {"type": "boolean"},
@@ -61,13 +70,17 @@ class SuccessCriterion(Frozen):
             }
         ),
     ]
+    """Value to compare with: a number, true or false, `{min, max}`, a list of terms, or a JSON Schema."""
     weight: FinitePositive = 1.0
+    """Share in the weighted score, relative to the other criteria's weights."""
     required: StrictBool | None = None
-    """Unset: true under `all`, false under `any` and `weighted`."""
+    """True if success needs this criterion. Unset: true under `all`, false under `any` and `weighted`."""
     bonus: Money = ZERO
+    """Amount paid when the criterion is met, by the `bonus_policy`."""
     penalty: Money = ZERO
+    """Amount subtracted when the criterion is not met."""
     scale: Scale | None = None
-    """For percentages alone: how the threshold (and a custom metric's value) is written."""
+    """Scale of a percentage's threshold, and of a custom metric's value; other types have none."""
 
     @field_validator("weight", mode="before")
     @classmethod
@@ -124,10 +137,13 @@ class SuccessCriteria(Frozen):
     """The criteria of a work and how they combine."""
 
     criteria: tuple[SuccessCriterion, ...] = Field(max_length=100, json_schema_extra={"minItems": 1})
+    """Criteria, at least one; the configuration's `max_criteria_per_task` bounds them."""
     aggregation: Aggregation = Aggregation.ALL
+    """Rule that combines the criteria into one verdict."""
     minimum_weighted_score: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Only for `weighted`; 0.0 is a legal value."""
+    """Least share of the weights that must be met under `weighted`; 0.0 is a legal value."""
     bonus_policy: BonusPolicy = BonusPolicy.ON_SUCCESS
+    """Condition under which bonuses are paid."""
 
     @field_validator("minimum_weighted_score", mode="before")
     @classmethod

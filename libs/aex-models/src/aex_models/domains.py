@@ -15,10 +15,15 @@ class ValueRange(Frozen):
     """The range of a quantity, both ends included. Without an end it is unbounded there."""
 
     min: float | None = None
+    """Least possible value."""
     max: float | None = None
+    """Greatest possible value."""
     unit: str = ""
+    """Unit of the values, for readers."""
     typical_mean: float | None = None
+    """Usual mean, for readers and reviewers; it decides nothing."""
     typical_std: Annotated[float, Field(gt=0)] | None = None
+    """Usual standard deviation, for readers and reviewers; it decides nothing."""
     aliases: tuple[StatisticName, ...] = ()
     """Other names of the quantity, as they stand in claims: `fitness` in `mean_fitness`."""
 
@@ -33,41 +38,57 @@ class Recipe(Frozen):
     """A statistic of the domain's score column, computed where a work names none of its own."""
 
     name: StatisticName
+    """Name of the claim to compare with."""
     stat: Statistic
+    """Kind of statistic."""
     q: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Probability of `quantile`, from 0 to 1."""
     column: ColumnName | None = None
-    """Unset: the score column, the first of `common_columns` that the file has."""
+    """Column of the statistic. Unset: the score column, the first of `common_columns` that the file has."""
 
 
 class SanityCheck(Frozen):
     """A statistic of the score column with its bounds; a violation is a finding unless required."""
 
     name: StatisticName
+    """Name by which `science.checks` demands it."""
     description: ShortText
+    """Property of sound data, in one sentence."""
     stat: Statistic
+    """Kind of statistic."""
     q: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Probability of `quantile`, from 0 to 1."""
     where: tuple[Filter, ...] = ()
     """Filters of rows; `column` is `@score` for the score column."""
     abs: StrictBool = False
     """True if the bounds apply to the absolute value."""
     min: float | None = None
+    """Least value in sound data."""
     max: float | None = None
+    """Greatest value in sound data."""
 
 
 class Domain(Frozen):
     """A domain of the registry."""
 
     name: DomainName
+    """Name by which works refer to the domain, such as `chemistry/absorption`."""
     aliases: tuple[DomainName, ...] = ()
+    """Other names of the domain."""
     description: LongText
+    """Subject of the domain, in a sentence or two."""
     value_ranges: dict[StatisticName, ValueRange] = {}
+    """Quantity → its range."""
     common_columns: tuple[ColumnName, ...] = ()
     """Names that the score column has; the first that a file has counts."""
     common_issues: tuple[ShortText, ...] = ()
+    """Usual mistakes, for reviewers."""
     sanity_checks: tuple[SanityCheck, ...] = ()
+    """Bounds on statistics of the score column in sound data."""
     keywords: tuple[ShortText, ...] = ()
     """Words and phrases that tell of the domain."""
     statistics: tuple[Recipe, ...] = ()
+    """Statistics that are recomputed where a work names none."""
 
 
 class DomainGuess(Frozen):

@@ -13,7 +13,12 @@ class Fault(StrEnum):
     PLATFORM = "platform"
 
 
-VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW = "value_ranges", "recompute_statistics", "peer_review"
+VALUE_RANGES = "value_ranges"
+"""Compares every claim with the range of its quantity in the domain, and with the work's `output_constraints`."""
+RECOMPUTE_STATISTICS = "recompute_statistics"
+"""Recomputes the demanded, or else the claimed, statistics from raw data and compares them with the claims."""
+PEER_REVIEW = "peer_review"
+"""Has a language model review the result; needs a configured reviewer."""
 CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW)
 """Names for `science.checks`, beside the sanity checks of the domain."""
 DEFAULT_CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS)

@@ -16,8 +16,11 @@ class Constraint(Frozen):
     """The expected range of a claimed value, both ends included."""
 
     min: StrictFloat | None = None
+    """Least allowed value."""
     max: StrictFloat | None = None
+    """Greatest allowed value."""
     typical: StrictFloat | None = None
+    """Expected value, as a note; it decides nothing."""
 
     @model_validator(mode="after")
     def _check_order(self) -> "Constraint":
@@ -30,26 +33,32 @@ class DataFile(Frozen):
     """A file of the consumer's own raw data, uploaded to work-publisher."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^/\\\x00-\x1f]+$")]
+    """Name of the file, to which statistics refer."""
     sha256: Sha256 | None = None
-    """Digest; None for readers from whom the consumer's data are secret."""
+    """SHA-256 digest of the upload; null for readers from whom the consumer's data are secret."""
     media_type: MediaType | None = None
-    """Unset: by the name's ending (.csv, .tsv, .jsonl, .ndjson, .parquet)."""
+    """Media type. Unset: by the name's ending (.csv, .tsv, .jsonl, .ndjson, .parquet)."""
 
 
 class Science(Frozen):
     """A work's scientific requirements for a candidate."""
 
     original_goal: LongText | None = None
+    """Goal behind the question, for a reviewer."""
     question: LongText | None = None
+    """Question that the result has to answer, for a reviewer."""
     domain: DomainName | None = None
-    """Unset: the work's, where the registry knows it."""
+    """Scientific domain with its ranges and checks. Unset: the work's, where the registry knows it."""
     expected_outcome: Any = None
-    """The consumer's secret. A judge sees it only with `reviewer_sees_expected`."""
+    """Expected result, the consumer's secret. A judge sees it only with `reviewer_sees_expected`."""
     reviewer_sees_expected: StrictBool = False
+    """True if a reviewer reads `expected_outcome`."""
     outcome_criteria: LongText | Annotated[tuple[LongText, ...], Field(max_length=50)] = ()
     """Properties of a good answer, in words."""
     output_constraints: Annotated[dict[ClaimName, Constraint], Field(max_length=200)] = {}
+    """Claim → its expected range, beside the domain's."""
     statistics: Annotated[tuple[StatisticSpec, ...], Field(max_length=100)] = ()
+    """Statistics to recompute from raw data; each must be claimed."""
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data: recomputation prefers them to the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS

@@ -34,23 +34,33 @@ class Statistic(StrEnum):
     """A statistic of one column, of two, or of two groups of rows."""
 
     MEAN = "mean"
+    """Arithmetic mean."""
     STD = "std"
     """Standard deviation of a sample: n − 1."""
     VAR = "var"
+    """Variance of a sample: n − 1."""
     MIN = "min"
+    """Least value."""
     MAX = "max"
+    """Greatest value."""
     MEDIAN = "median"
+    """Middle value, or the mean of the two middle ones."""
     QUANTILE = "quantile"
-    """Linear between the two nearest values, as numpy's default."""
+    """Quantile at `q`, linear between the two nearest values, as numpy's default."""
     SUM = "sum"
+    """Sum of the values."""
     COUNT = "count"
     """Rows that the filters keep; of a column: those of them in which it has a value."""
     N_UNIQUE = "n_unique"
+    """Number of different values."""
     PEARSON = "pearson"
+    """Pearson's correlation of two columns."""
     SPEARMAN = "spearman"
+    """Spearman's rank correlation of two columns."""
     SLOPE = "slope"
     """Slope of the least-squares line of the second column over the first."""
     R_SQUARED = "r_squared"
+    """Share of the second column's variance that this line explains."""
     WELCH_T = "welch_t"
     """Welch's t of two groups: above 0 where the first group's mean is larger."""
     WELCH_P = "welch_p"
@@ -77,12 +87,19 @@ class FilterOp(StrEnum):
     """The comparison of a cell. `>`, `>=`, `<`, `<=`, `=`, `==` and `!=` are also accepted."""
 
     GT = "gt"
+    """Keeps cells above the value."""
     GTE = "gte"
+    """Keeps cells of at least the value."""
     LT = "lt"
+    """Keeps cells below the value."""
     LTE = "lte"
+    """Keeps cells of at most the value."""
     EQ = "eq"
+    """Keeps cells equal to the value."""
     NEQ = "neq"
+    """Keeps cells with any other value."""
     IN = "in"
+    """Keeps cells equal to one value of the list."""
 
 
 MISSING_WORDS = ("", "NA", "N/A", "null", "NULL", "None")
@@ -93,8 +110,6 @@ BLANKS = " \t"
 _SIGNS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "=": "eq", "==": "eq", "!=": "neq", "<>": "neq"}
 _TEXT_OPERATORS = frozenset({FilterOp.EQ, FilterOp.NEQ, FilterOp.IN})
 _QUANTILE = re.compile(r"quantile\(\s*([0-9.eE+-]{1,30})\s*\)")
-
-
 _EVERY_OP = f"{', '.join(each for each in _SIGNS if each != '==')} or in ({', '.join(FilterOp)})"
 
 
@@ -109,7 +124,9 @@ class Filter(Frozen):
     """A condition on a row. A cell without a value meets none."""
 
     column: ColumnName
+    """Column of the cell."""
     op: Annotated[FilterOp, BeforeValidator(_parse_operator)]
+    """Comparison of the cell with `value`."""
     value: Any
     """A number, a text (for eq, neq and in) or a boolean; a list of numbers or texts for in."""
     abs: StrictBool = False
@@ -148,7 +165,9 @@ class StatisticSpec(Frozen):
     """A statistic: its columns, rows and file."""
 
     name: StatisticName
+    """Name of the claim to compare with, and of the metric `stat.NAME`."""
     stat: Statistic
+    """Kind of statistic."""
     column: ColumnName | None = None
     """Column of a statistic of one column; optional for `count`."""
     columns: Annotated[tuple[ColumnName, ...], Field(max_length=2)] = ()
@@ -227,3 +246,4 @@ class DerivedSpec(StatisticSpec):
     """A statistic outside the work's list, named by its claim or by its column."""
 
     name: ClaimName
+    """Name of the claim to compare with."""

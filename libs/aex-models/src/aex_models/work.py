@@ -3,14 +3,13 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from aex_models.criteria import MetricName, SuccessCriteria
+from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.frozen import Frozen, Identifier, Instant, LongText, Sha256, ShortText, StrictBool, StrictInt
 from aex_models.money import AgreedCurrency, Currency, Money, TotalMoney
 from aex_models.science import Science
-from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
 
 
 class BasePolicy(StrEnum):
@@ -19,14 +18,18 @@ class BasePolicy(StrEnum):
     JUDGED = "judged"
     """As soon as one candidate was judged."""
     ON_SUCCESS = "on_success"
+    """Only where the outcome succeeds."""
 
 
 class FeedbackLevel(StrEnum):
     """The detail of the feedback on a rejection."""
 
     CRITERIA = "criteria"
+    """The names of the criteria that are not met."""
     FULL = "full"
+    """Values and thresholds too, never evaluation data."""
     NONE = "none"
+    """The rejection alone."""
 
 
 class WorkStatus(StrEnum):
@@ -44,57 +47,15 @@ class Budget(Frozen):
     """The cost limits of a work. An absent cap means no cap; a cap of 0 means 0."""
 
     max_cpc: Money
+    """Highest base price (CPC) at which the work may be awarded; also the price of a claim."""
     max_cpa_total: Money | None = None
+    """Cap of the sum of all bonuses (CPA)."""
     max_penalty_total: Money | None = None
+    """Cap of the sum of all penalties."""
     base_policy: BasePolicy = BasePolicy.JUDGED
+    """Condition under which the base is paid."""
     currency: AgreedCurrency = "USD"
-
-
-class CustomMetric(Frozen):
-    """A metric computed by the consumer's own code, in the sandbox."""
-
-    name: MetricName
-    code: Annotated[str, Field(min_length=1, max_length=262_144)]
-
-
-class GroundTruth(Frozen):
-    """A true label, with the id of its item if it has one."""
-
-    label: str | StrictInt | StrictBool
-    id: str | StrictInt | None = None
-
-
-TermList = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]], Field(min_length=1, max_length=MAX_TERMS)
-]
-
-
-class Evaluation(Frozen):
-    """Evaluation data: what only the verifier may see. The consumer's secret."""
-
-    reference: (
-        Annotated[str, Field(min_length=1)]
-        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
-        | None
-    ) = None
-    ground_truth: Annotated[list[GroundTruth | str | StrictInt | StrictBool], Field(min_length=1)] | None = None
-    required_keywords: TermList | None = None
-    pattern: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
-    """An RE2 pattern."""
-    output_schema: dict[str, Any] | None = None
-    required_fields: TermList | None = None
-    custom_metrics: tuple[CustomMetric, ...] = ()
-
-    @field_validator("required_keywords", "required_fields")
-    @classmethod
-    def _none_blank(cls, terms: list[str] | None) -> list[str] | None:
-        if terms is not None and any(not term.strip() for term in terms):
-            raise PydanticCustomError("blank_term", "Terms must not be blank")
-        return terms
-
-
-EVALUATION_KEYS = frozenset(Evaluation.model_fields)
-"""Keys that `input` may not contain: an agent reads the input."""
+    """Currency of all amounts of the work."""
 
 
 class EvaluationBlob(Frozen):
@@ -116,7 +77,9 @@ class VerificationPolicy(Frozen):
     """The rules of verification: attempts, feedback, verifier and deadline."""
 
     max_attempts: Annotated[StrictInt, Field(ge=1, le=100)] = 3
+    """Attempts that are counted before the contract is exhausted."""
     feedback: FeedbackLevel = FeedbackLevel.CRITERIA
+    """Detail of what an agent reads about a rejection."""
     verifier: Identifier | None = None
     """The name of a verifier that the operator registered."""
     deadline_s: Annotated[StrictInt, Field(ge=1, le=31_536_000)] = 604_800
@@ -132,15 +95,25 @@ class WorkSubmission(Frozen):
     """A work as its consumer submits it."""
 
     title: ShortText
+    """Title in lists and pages."""
     description: LongText = ""
+    """Task in words."""
     domain: WorkDomain = GENERAL
+    """Field of the work, by which outcomes are grouped; a scientific domain's name gives its ranges and checks."""
     input: dict[str, Any] = {}
+    """Data of the task, which agents read."""
     evaluation: Evaluation | None = None
+    """Data that only the verifier reads."""
     success_criteria: SuccessCriteria | None = None
+    """Criteria of success; a work without them and without `science` passes on delivery."""
     budget: Budget
+    """Limits of cost."""
     verification: VerificationPolicy = VerificationPolicy()
+    """Attempts, feedback, verifier and deadline."""
     science: Science | None = None
+    """Demands on claims and raw data."""
     allow_claims: StrictBool = False
+    """True if any agent may take the work at `max_cpc`; needs `base_policy: on_success`."""
 
 
 class EvaluationRef(Frozen):

@@ -36,7 +36,9 @@ class SandboxConfig(Frozen):
     """The limits of code that is not the platform's own."""
 
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 5_000
+    """Time of one run, after which it is killed; read by `custom` and, with 120,000 as default, by `statistics`."""
     memory_limit_mb: Annotated[StrictInt, Field(ge=16, le=16_384)] = 256
+    """Memory of one run; read by `custom` and, with 1,024 as default, by `statistics`."""
 
 
 DATA_SANDBOX = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
@@ -48,11 +50,13 @@ class ExtractorConfig(Frozen):
     """A section below `extractors`."""
 
     enabled: StrictBool = True
+    """False removes the extractor and its metrics."""
     class_: Annotated[str, Field(min_length=1, max_length=300)] | None = Field(default=None, alias="class")
     """The bare name of a built-in class, a class path (`package.module:Class`), or the name of an entry point."""
     config: dict[str, Any] = {}
     """The extractor's keyword arguments."""
     sandbox: SandboxConfig = SandboxConfig()
+    """Limits of code that is not the platform's own, and of workers that read raw data."""
 
 
 class VerifierConfig(Frozen):
@@ -85,23 +89,31 @@ class VerificationConfig(Frozen):
     """The switches and bounds of verification. Both switches can be off offline and embedded alone."""
 
     governance_check: StrictBool = True
+    """False makes outcomes final without asking governance."""
     store_outcomes: StrictBool = True
+    """False keeps no result, final result and metadata in outcome records."""
     max_criteria_per_task: Annotated[StrictInt, Field(ge=1, le=100)] = MAX_CRITERIA
+    """Criteria that one work may have."""
 
 
 class CachingConfig(Frozen):
-    """The caches of a process. `extractor_results_ttl`: seconds; 0 disables the cache."""
+    """The caches of a process."""
 
     extractor_results_ttl: Annotated[StrictInt, Field(ge=0, le=86_400)] = 300
+    """Seconds for which an extractor's results on the same candidate are reused; 0 disables the cache."""
 
 
 class OutcomeConfig(Frozen):
     """The complete file. Every section has a default: an empty file is valid."""
 
     extractors: dict[str, ExtractorConfig] = {}
+    """Section of an extractor → its settings; a built-in one needs no section."""
     verifiers: dict[Identifier, VerifierConfig] = {}
+    """Name of a verifier → its settings, or its path alone."""
     verification: VerificationConfig = VerificationConfig()
+    """Switches and bounds of verification."""
     caching: CachingConfig = CachingConfig()
+    """Caches of a process."""
 
     def sections(self) -> dict[str, ExtractorConfig]:
         """Return every extractor's section, the built-in ones first."""

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.results import METRIC_MISSING, CriterionResult, Provenance
-from aex_models.work import Evaluation, LintWarning
+from aex_models.work import LintWarning
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.contains import ContainsExtractor

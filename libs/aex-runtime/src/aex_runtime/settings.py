@@ -49,29 +49,41 @@ class RuntimeSettings(BaseSettings):
     )
 
     host: str = "127.0.0.1"
+    """Address that the process listens on."""
     port: Annotated[int, Field(ge=0, le=65_535)] | None = None
-    """Unset: the service's default port; 0: any free port."""
+    """Port that the process listens on. Unset: the service's own, 8081 to 8084; 0: any free port."""
     data_dir: Path = Path(".aex")
+    """Folder of everything that has no URL or file of its own."""
     store_url: str | None = None
+    """Records: `sqlite:///path` or `firestore://project/database`. Unset: a file in the data directory."""
     bus_url: str | None = None
+    """Events: `embedded:///path` or `pubsub://project`. Unset: queue files in the data directory."""
     blobs_url: str | None = None
+    """Blobs: `file:///path` or `gs://bucket/prefix`. Unset: a folder in the data directory."""
     event_data_url: str | None = None
-    """Blob store of large events' data, shared by all services. Unset: that of `blobs_url`."""
+    """Blob store of large events' data, shared by all services. Unset: the store of all other blobs."""
     firestore_emulator_host: types.EmulatorHost = Field(default=None, validation_alias="FIRESTORE_EMULATOR_HOST")
     """`host:port` of a Firestore emulator, under the name that Google's tools use."""
     pubsub_emulator_host: types.EmulatorHost = Field(default=None, validation_alias="PUBSUB_EMULATOR_HOST")
+    """`host:port` of a Pub/Sub emulator, under the name that Google's tools use."""
     storage_emulator_host: str | None = Field(default=None, validation_alias="STORAGE_EMULATOR_HOST")
+    """URL of an emulator of Cloud Storage, under the name that Google's tools use."""
     key_file: Path | None = None
     """The platform's signing key (Ed25519, PEM), the same file for every service and replica. Unset: a key is created
     in the data directory, for the processes that share it."""
     work_publisher_url: types.ServiceUrl = "http://127.0.0.1:8081"
+    """URL of work-publisher for the other services."""
     verification_url: types.ServiceUrl = "http://127.0.0.1:8082"
+    """URL of verification for the other services."""
     governance_url: types.ServiceUrl = "http://127.0.0.1:8083"
+    """URL of governance for the other services."""
     settlement_url: types.ServiceUrl = "http://127.0.0.1:8084"
+    """URL of settlement for the other services."""
     issuers: Annotated[tuple[types.IssuerSettings, ...], NoDecode] = ()
+    """Issuers of tokens beside the suite itself, as a JSON list of `iss`, `roles`, `jwks` and `algorithms`."""
     service_tokens: Literal["local", "google"] = "local"
     """Signer of tokens between services: the platform's key, or Google for the services' accounts. With Google, only
-    its tokens and those of an issuer in `issuers` can grant the role `service`."""
+    its tokens and those of a configured issuer can grant the role `service`."""
     service_accounts: Annotated[Mapping[str, str], NoDecode] = Field(default_factory=dict)
     """Service → e-mail address of its Google service account, as JSON; all four are required with Google's tokens."""
     google_jwks: types.Jwks = types.GOOGLE_JWKS
@@ -91,10 +103,11 @@ class RuntimeSettings(BaseSettings):
     max_connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     """Open connections, each with at most one request in progress; the limit of open files may lower it."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least level of the log lines that are written."""
     log_format: Literal["json", "google", "console"] = "json"
-    """`google`: with the fields of Cloud Logging and Error Reporting."""
+    """Form of log lines: JSON, JSON with the fields of Cloud Logging and Error Reporting, or readable text."""
     google_project: Annotated[str, Field(pattern=f"^{types.PROJECT_ID}$")] | None = None
-    """Project of traces, in log lines and exports; see `google_project_of`."""
+    """Google Cloud project of traces and log lines. Unset: the one in the URL of store or bus."""
     traces_url: str | None = None
     """Destination of spans: a file, or a collector with OTLP over HTTP. Unset: trace context is only passed on."""
     traces_ratio: Annotated[float, Field(ge=0, le=1)] = 1.0

@@ -9,4 +9,4 @@ class Settings(RuntimeSettings):
     """The settings of every service, and the file of rules."""
 
     rules_config: Path | None = None
-    """YAML file over the packaged `rules/thresholds.yaml`."""
+    """YAML file with switches and thresholds of fraud rules over the packaged ones; unset: the packaged ones alone."""

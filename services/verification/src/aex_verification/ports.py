@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.events import ContractAwarded
 from aex_models.examination import Examination
 from aex_models.governance import ValidationDecision, ValidationRequest
 from aex_models.results import VerificationResult
 from aex_models.science import DataFile, ScienceResult
-from aex_models.work import Evaluation
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.ruling import Ruling
 from aex_outcomes.science.confined import ExaminationRequest

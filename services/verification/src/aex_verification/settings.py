@@ -21,7 +21,7 @@ class Settings(RuntimeSettings):
     """Settings beside those of every service."""
 
     outcome_config: Path | None = None
-    """An `outcome-verification.yaml`; unset: the built-in extractors with their defaults."""
+    """An `outcome-verification.yaml`, the same for work-publisher and verification; unset: all defaults."""
     workers: Annotated[int, Field(ge=1, le=64)] = 2
     """Confined worker processes of this instance."""
     verify_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
@@ -31,30 +31,34 @@ class Settings(RuntimeSettings):
     science_workers: Annotated[int, Field(ge=1, le=16)] = 2
     """Confined worker processes that read raw data, started when the first work has science."""
     spool_dir: Path | None = None
-    """Folder for raw data of grading: up to 1 GB for each of four candidates at once.
-
-    Any user must be able to pass through it. Unset: the system's folder for temporary files.
-    """
+    """Folder for raw data of grading, up to 1 GB for each of four candidates at once. Any user must be able to pass
+    through it. Unset: the system's folder for temporary files."""
     verifier_workers: Annotated[int, Field(ge=1, le=6)] = 1
     """Confined worker processes for the named verifiers, where any is registered."""
     verifier_network: bool = False
     """True if named verifiers may open sockets; they are the operator's code and get hostile candidates."""
     worker_memory_mb: Annotated[int, Field(ge=128)] = 1024
+    """Memory of one confined worker process."""
     max_system_retries: Annotated[int, Field(ge=0, le=100)] = 5
+    """Retries of a verification that failed by the platform's fault."""
     governance_timeout_s: Annotated[float, Field(gt=0, le=60)] = 5.0
+    """Time that governance may take to answer."""
     review_model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """The language model that reviews science, by the name its server knows; unset: there are no peer reviews."""
+    """Language model that reviews science, by the name its server knows; unset: there are no peer reviews."""
     review_base_url: ServiceUrl | None = None
     """URL of an OpenAI-compatible server, with its `/v1`; unset: OpenAI's own."""
     review_api_key: SecretStr | None = None
+    """Key for the model's server; unset: none is sent."""
     review_output: Literal["tool", "text"] = "tool"
     """Form of the model's answers: a function call or plain JSON; `text` allows plain JSON alone."""
     review_timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     """Time limit of each attempt."""
     review_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    """Attempts at a model's server that does not answer."""
     review_max_input_chars: Annotated[int, Field(ge=8_000, le=1_000_000)] = 60_000
     """Maximum of a work and its candidate in one prompt; longer texts are truncated, with a mark."""
     review_max_output_tokens: Annotated[int, Field(ge=200, le=100_000)] = 4_000
+    """Tokens of each answer of the model."""
     review_concurrency: Annotated[int, Field(ge=1, le=100)] = 4
     """Reviews under way at once in this instance."""
     max_waits: Annotated[int, Field(ge=0)] = 500

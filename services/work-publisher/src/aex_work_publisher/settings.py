@@ -9,12 +9,12 @@ class Settings(RuntimeSettings):
     """Settings for outcomes: configuration, review model and fee."""
 
     outcome_config: Path | None = None
-    """`outcome-verification.yaml`, the same as verification's; unset: the built-in metrics with their defaults.
+    """An `outcome-verification.yaml`, the same for work-publisher and verification; unset: all defaults.
 
     Of its verifiers the names alone are read: none of their code is imported here, so it need not be installed.
     """
     review_model: str | None = None
-    """Model of verification's peer reviews.
+    """Language model that reviews science, by the name its server knows; unset: there are no peer reviews.
 
-    Unset or empty: there is no reviewer, and works cannot request one. This service does not call it.
+    Without it works cannot request a review. This service does not call it.
     """

@@ -5,9 +5,9 @@ import pytest
 
 from aex_models.contract import Terms
 from aex_models.cost import cost
+from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.results import Verdict, VerificationResult
-from aex_models.work import Evaluation
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.extraction import Reading, ResultCache
 from tests.libs.outcomes.engine.builders import SAMPLES, criteria, criterion, money, verify

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aex_models.evaluation import EVALUATION_KEYS
 from aex_models.numbers import JsonFloat
-from aex_models.work import EVALUATION_KEYS
 from aex_outcomes import Catalog
 from aex_outcomes.config import parse_config
 from aex_outcomes.submission import check_criteria, check_submission

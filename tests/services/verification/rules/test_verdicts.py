@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.governance import Action, GovernanceResult, HoldCause
 from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Verdict, VerificationResult
 from aex_models.science import ReviewFailure, ScienceResult
 from aex_models.thresholds import ComparisonOperator, MetricType
-from aex_models.work import Evaluation
 from aex_outcomes.config import DATA_SANDBOX
 from aex_verification.rules.records import Policy, verification_lease
 from aex_verification.rules.verdicts import (

@@ -6,8 +6,9 @@ from pydantic import ValidationError
 
 from aex_models.audiences import project_event_data
 from aex_models.canonical import canonical_bytes
+from aex_models.evaluation import Evaluation
 from aex_models.governance import Party
-from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, Problem, Work, WorkStatus, WorkSubmission
+from aex_models.work import CheckedWork, EvaluationBlob, Problem, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.publication import (
     awarded_contract,
     build_award,

@@ -21,9 +21,9 @@ from aex_models.catalog import MetricEntry
 from aex_models.contract import Artifact, Contract, ContractStatus
 from aex_models.criteria import SuccessCriteria
 from aex_models.domains import Domain, DomainGuess
+from aex_models.evaluation import Evaluation
 from aex_models.rollout import RolloutResponse
 from aex_models.science import Science
-from aex_models.work import Evaluation
 
 _VERIFICATION = Service.VERIFICATION
 

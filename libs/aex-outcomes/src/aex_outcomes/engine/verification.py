@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from aex_models.clock import Clock, WallClock
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.governance import ValidationDecision
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import Science, ScienceResult
-from aex_models.work import Evaluation
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import OutcomeConfig, parse_config
 from aex_outcomes.engine.candidate import Assessment, CandidateFacts, VerificationInput

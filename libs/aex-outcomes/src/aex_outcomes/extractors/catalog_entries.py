@@ -88,10 +88,11 @@ def _invalid_section(section: str, problem: str) -> InvalidConfig:
     return InvalidConfig([(f"extractors.{section}", problem)])
 
 
-def secret_score(name: str, own_type: MetricType, needs: str) -> MetricEntry:
+def secret_score(name: str, own_type: MetricType, needs: str, description: str) -> MetricEntry:
     """Return the entry of a score in [0, 1], higher is better, computed from the evaluation data `needs`."""
     return MetricEntry(
         name=name,
+        description=description,
         unit="fraction",
         range=(0, 1),
         direction=Direction.HIGHER,
@@ -101,6 +102,7 @@ def secret_score(name: str, own_type: MetricType, needs: str) -> MetricEntry:
     )
 
 
-def count_entry(name: str, unit: str) -> MetricEntry:
+def count_entry(name: str, unit: str, description: str) -> MetricEntry:
     """Return the entry of a count in this unit."""
-    return MetricEntry(name=name, unit=unit, range=(0, None), metric_types=(MetricType.COUNT, MetricType.NUMERIC))
+    types = (MetricType.COUNT, MetricType.NUMERIC)
+    return MetricEntry(name=name, description=description, unit=unit, range=(0, None), metric_types=types)

@@ -17,6 +17,11 @@ from aex_outcomes.json_values import resolve_pointer
 from aex_outcomes.kernels.classification import classification_scores
 
 _SCORES = ("accuracy", "precision", "recall", "f1_score")
+_SHARES = {
+    "accuracy": "Share of predictions that equal the true label.",
+    "precision": "Precision of each label, averaged with the number of its true items as weight.",
+    "recall": "Recall of each label, averaged with the number of its true items as weight.",
+}
 Key = str | tuple[str, int]
 """A label or an id that distinguishes True, 1 and "1"; 1.0 equals 1, as in canonical JSON."""
 _Keys = Sequence[Key | None]
@@ -32,6 +37,7 @@ class ClassificationExtractor:
     """
 
     predictions_pointer: str = "/predictions"
+    """JSON pointer to the predictions in the output."""
     version = "1"
 
     def __post_init__(self) -> None:
@@ -57,17 +63,23 @@ class ClassificationExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return entries whose scores are secret, because the ground truth determines them."""
         return (
-            *(secret_score(each, MetricType.ACCURACY, "ground_truth") for each in _SCORES[:3]),
-            secret_score("f1_score", MetricType.F1_SCORE, "ground_truth"),
+            *(secret_score(name, MetricType.ACCURACY, "ground_truth", text) for name, text in _SHARES.items()),
+            secret_score(
+                "f1_score",
+                MetricType.F1_SCORE,
+                "ground_truth",
+                "F1 score of each label, averaged with the number of its true items as weight.",
+            ),
             MetricEntry(
                 name="confidence",
+                description="Mean of the predictions' `confidence`, where each prediction has one.",
                 unit="fraction",
                 range=(0, 1),
                 direction=Direction.HIGHER,
                 provenance=Provenance.SELF_REPORTED,
                 metric_types=(MetricType.PERCENTAGE, MetricType.NUMERIC, MetricType.ACCURACY),
             ),
-            count_entry("num_predictions", "items"),
+            count_entry("num_predictions", "items", "Number of predictions in the output."),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:

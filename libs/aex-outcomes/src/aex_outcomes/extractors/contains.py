@@ -51,7 +51,9 @@ class ContainsExtractor:
     """
 
     text_pointer: str = TEXT_POINTER
+    """JSON pointer to the text in the output."""
     max_text_length: int = MAX_TEXT_LENGTH
+    """Code points of a text; a longer one is the agent's fault."""
     selected_metrics: frozenset[str] | None = None
     """Metrics to compute; None for all that have evaluation data."""
     _prepare: Callable[[str, int], str | AgentFault] = field(default_factory=lambda: lru_cache(1)(_prepare_text))
@@ -99,10 +101,22 @@ class ContainsExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return secret entries: evaluation data or the criterion's own threshold determine the values."""
         return (
-            secret_score("contains_keywords", MetricType.CONTAINS, "required_keywords"),
-            _flag("matches_pattern", "pattern", MetricType.BOOLEAN),
-            _flag("matches_schema", "output_schema", MetricType.MATCHES_SCHEMA, MetricType.BOOLEAN),
-            _flag("has_required_fields", "required_fields", MetricType.BOOLEAN),
+            secret_score(
+                "contains_keywords", MetricType.CONTAINS, "required_keywords", "Share of required terms in the text."
+            ),
+            _flag("matches_pattern", "pattern", "True if the text has a match of the pattern.", MetricType.BOOLEAN),
+            _flag(
+                "matches_schema",
+                "output_schema",
+                "True if the output conforms to the JSON Schema.",
+                *(MetricType.MATCHES_SCHEMA, MetricType.BOOLEAN),
+            ),
+            _flag(
+                "has_required_fields",
+                "required_fields",
+                "True if every required field is in the output; null counts as present.",
+                MetricType.BOOLEAN,
+            ),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
@@ -120,9 +134,15 @@ class ContainsExtractor:
                 yield Problem(path=f"/output_schema{error.path}", code=error.code, message=str(error))
 
 
-def _flag(name: str, needs: str, *types: MetricType) -> MetricEntry:
+def _flag(name: str, needs: str, description: str, *types: MetricType) -> MetricEntry:
     return MetricEntry(
-        name=name, unit="boolean", direction=Direction.HIGHER, metric_types=types, needs=(needs,), secret=True
+        name=name,
+        description=description,
+        unit="boolean",
+        direction=Direction.HIGHER,
+        metric_types=types,
+        needs=(needs,),
+        secret=True,
     )
 
 

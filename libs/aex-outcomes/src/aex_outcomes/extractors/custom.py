@@ -127,7 +127,14 @@ class CustomExtractor:
 
 def custom_entry(name: str) -> MetricEntry:
     """Return the catalogue entry of a custom metric, whose range is unknown."""
-    return MetricEntry(name=name, unit="as the code says", metric_types=_TYPES, needs=(CUSTOM_METRICS,), secret=True)
+    return MetricEntry(
+        name=name,
+        description="Value that the work's own code returns, as a number or as an entry of a dict.",
+        unit="as the code says",
+        metric_types=_TYPES,
+        needs=(CUSTOM_METRICS,),
+        secret=True,
+    )
 
 
 def code_name(metric: str) -> str | None:

@@ -16,6 +16,12 @@ _SOURCES = {
     PLATFORM_LATENCY: PLATFORM_LATENCY,
 }
 """Keys of the metadata by metric."""
+_MEANINGS = {
+    "latency_ms": "Duration of the whole task, as the agent reports it in `duration_ms`.",
+    "time_to_first_byte": "Time until the output began, as the agent reports it in `ttfb_ms`.",
+    "processing_time": "Time of processing alone, as the agent reports it in `processing_ms`.",
+    PLATFORM_LATENCY: "Time for which the contract has waited for this agent in all, as the platform measured it.",
+}
 
 
 class LatencyExtractor:
@@ -33,6 +39,7 @@ class LatencyExtractor:
         return tuple(
             MetricEntry(
                 name=name,
+                description=_MEANINGS[name],
                 unit="ms",
                 range=(0, None),
                 direction=Direction.LOWER,

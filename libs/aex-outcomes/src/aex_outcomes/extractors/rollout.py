@@ -30,6 +30,7 @@ class RolloutExtractor:
     """
 
     rollout_pointer: str = "/rollout"
+    """JSON pointer to the rollout in the output."""
     version = "1"
 
     def __post_init__(self) -> None:
@@ -73,17 +74,30 @@ def _metrics(rollout: RolloutResponse) -> Metrics:
     return metrics
 
 
-def _entry(name: str, unit: str, *types: MetricType) -> MetricEntry:
+def _entry(name: str, unit: str, description: str, *types: MetricType) -> MetricEntry:
     """Return a self-reported entry; counts have no better direction."""
     limits: dict[str, Any] = {"range": (0, None)} if MetricType.COUNT in types else {"direction": Direction.HIGHER}
-    return MetricEntry(name=name, unit=unit, provenance=Provenance.SELF_REPORTED, metric_types=types, **limits)
+    return MetricEntry(
+        name=name,
+        description=description,
+        unit=unit,
+        provenance=Provenance.SELF_REPORTED,
+        metric_types=types,
+        **limits,
+    )
 
 
+_COUNTED = (MetricType.COUNT, MetricType.NUMERIC)
 _ENTRIES = (
-    _entry("mean_return", "reward", MetricType.NUMERIC),
-    _entry("episode_return_min", "reward", MetricType.NUMERIC),
-    _entry("episode_return_max", "reward", MetricType.NUMERIC),
-    _entry("num_steps", "steps", MetricType.COUNT, MetricType.NUMERIC),
-    _entry("num_episodes", "episodes", MetricType.COUNT, MetricType.NUMERIC),
-    _entry("rollout_consistent", "boolean", MetricType.BOOLEAN),
+    _entry("mean_return", "reward", "Mean return of the episodes.", MetricType.NUMERIC),
+    _entry("episode_return_min", "reward", "Least return of an episode.", MetricType.NUMERIC),
+    _entry("episode_return_max", "reward", "Greatest return of an episode.", MetricType.NUMERIC),
+    _entry("num_steps", "steps", "Number of steps of all episodes.", *_COUNTED),
+    _entry("num_episodes", "episodes", "Number of episodes.", *_COUNTED),
+    _entry(
+        "rollout_consistent",
+        "boolean",
+        "True if all reported figures equal those of the steps; absent where a figure cannot be recomputed.",
+        MetricType.BOOLEAN,
+    ),
 )

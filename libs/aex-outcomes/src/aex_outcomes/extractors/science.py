@@ -54,6 +54,17 @@ _BY_REVIEW = {
     "review_confidence": "fraction",
 }
 """Units by metric."""
+_MEANINGS = {
+    "values_plausible": "True if no checked value is outside its range.",
+    "domain_violations": "Number of values outside their range, and of failed sanity checks that `checks` names.",
+    "values_consistent": "True if all demanded statistics, or else all recomputed claims, match the raw data.",
+    "value_mismatches": "Number of claims that differ from the raw data.",
+    "claims_not_recomputed": "Number of claims that nothing recomputes from raw data.",
+    "answers_question": "True if the reviewer says that the result answers the question.",
+    "reasoning_sound": "True if the reviewer says that the reasoning is sound.",
+    "scientific_validity": "Validity by the reviewer: 1 for valid, 0.5 for questionable, 0 for invalid.",
+    "review_confidence": "The reviewer's own confidence.",
+}
 _BY_UNIT: Mapping[str, Mapping[str, Any]] = {
     "boolean": {"direction": Direction.HIGHER, "metric_types": (MetricType.BOOLEAN,)},
     "values": {
@@ -76,9 +87,10 @@ class ScienceExtractor:
     """
 
     version = "1"
+    domains_folder: Path | None
+    """Folder of further scientific domains, one YAML file each. Unset: the packaged domains only."""
 
     def __init__(self, domains_folder: str | Path | None = None) -> None:
-        """Keep the folder of further domains, one YAML file each; None for the packaged domains only."""
         self.domains_folder = None if domains_folder is None else Path(domains_folder)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
@@ -100,7 +112,8 @@ class ScienceExtractor:
 def _entries(units: Mapping[str, str], requirement: Requirement) -> Iterator[MetricEntry]:
     requires, secret = (Requirement.SCIENCE, requirement), requirement is Requirement.PEER_REVIEW
     for name, unit in units.items():  # a judge may read the consumer's secrets
-        yield MetricEntry(name=name, unit=unit, requires=requires, secret=secret, **_BY_UNIT[unit])
+        text = _MEANINGS[name]
+        yield MetricEntry(name=name, description=text, unit=unit, requires=requires, secret=secret, **_BY_UNIT[unit])
 
 
 def _range_metrics(found: ScienceResult) -> Metrics:

@@ -58,4 +58,12 @@ class StatisticsExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         types = (MetricType.NUMERIC, MetricType.PERCENTAGE, MetricType.COUNT)
         requires = (Requirement.SCIENCE, Requirement.RECOMPUTE_STATISTICS)
-        return (MetricEntry(name=ANY_STATISTIC, unit="as the data have it", metric_types=types, requires=requires),)
+        return (
+            MetricEntry(
+                name=ANY_STATISTIC,
+                description="Value of the work's statistic of this name, recomputed from raw data.",
+                unit="as the data have it",
+                metric_types=types,
+                requires=requires,
+            ),
+        )

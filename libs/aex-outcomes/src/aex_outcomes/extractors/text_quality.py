@@ -60,7 +60,10 @@ def references_of(task_input: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
-_LENGTHS = {"output_length": "characters", "word_count": "words"}
+_LENGTHS = (
+    ("output_length", "characters", "Number of Unicode code points of the text."),
+    ("word_count", "words", "Number of parts between white space of the text."),
+)
 _PREPARED = 16
 
 
@@ -73,8 +76,11 @@ class TextQualityExtractor:
     """
 
     rouge_types: Sequence[str] = ROUGE_TYPES
+    """Metrics of ROUGE to offer, of rouge1 to rouge9 and rougeL."""
     text_pointer: str = TEXT_POINTER
+    """JSON pointer to the text in the output."""
     max_text_length: int = MAX_TEXT_LENGTH
+    """Code points of a text, and of all references together; a longer text is the agent's fault."""
     selected_metrics: frozenset[str] | None = None
     """Metrics to compute; None for all."""
     _prepare_rouge: Callable[..., list[RougeReference]] = field(
@@ -133,14 +139,17 @@ class TextQualityExtractor:
         return [name for name in names if self.selected_metrics is None or name in self.selected_metrics]
 
     def supported_metrics(self) -> list[str]:
-        return ["bleu_score", *self.rouge_types, *_LENGTHS]
+        return ["bleu_score", *self.rouge_types, *(name for name, *_ in _LENGTHS)]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return entries: similarity to the reference is secret, lengths are not."""
         return (
-            secret_score("bleu_score", MetricType.BLEU_SCORE, "reference"),
-            *(secret_score(each, MetricType.ROUGE_SCORE, "reference") for each in self.rouge_types),
-            *starmap(count_entry, _LENGTHS.items()),
+            secret_score("bleu_score", MetricType.BLEU_SCORE, "reference", "BLEU of the text against the references."),
+            *(
+                secret_score(each, MetricType.ROUGE_SCORE, "reference", _describe_rouge(each))
+                for each in self.rouge_types
+            ),
+            *starmap(count_entry, _LENGTHS),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
@@ -152,3 +161,8 @@ class TextQualityExtractor:
         elif sum(len(tokenize(each)) for each in references) > MAX_REFERENCE_TOKENS:
             message = f"References may have {MAX_REFERENCE_TOKENS} words of a–z and 0–9 in all"
             yield Problem(path="/reference", code="reference_too_long", message=message)
+
+
+def _describe_rouge(kind: str) -> str:
+    shared = "the longest common subsequence" if kind == "rougeL" else f"common sequences of {kind[-1]} words"
+    return f"F-measure of {shared if kind != 'rouge1' else 'common words'}, with the best reference."

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from aex_models.contract import Candidate
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import Science
-from aex_models.work import Evaluation, Problem
+from aex_models.work import Problem
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.feedback import rejection_code, summary_of
 from aex_outcomes.lifecycle.context import ExecutionContext

@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.science import Science
-from aex_models.work import Evaluation, LintWarning, Problem, Quote, WorkSubmission
+from aex_models.work import LintWarning, Problem, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.appraisal import Appraise, appraise_work
 from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems

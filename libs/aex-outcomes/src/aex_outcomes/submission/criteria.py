@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from aex_models.criteria import SuccessCriteria, SuccessCriterion, criterion_identity_key
+from aex_models.evaluation import EVALUATION_KEYS
 from aex_models.thresholds import MetricType
 from aex_models.validation_messages import format_suggestion
-from aex_models.work import EVALUATION_KEYS, Problem
+from aex_models.work import Problem
 from aex_outcomes.catalog import (
     Catalog,
     InvalidMetricType,

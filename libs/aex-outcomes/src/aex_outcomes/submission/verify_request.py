@@ -8,8 +8,9 @@ from pydantic import Field
 
 from aex_models.contract import Artifact, Candidate
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.science import Science
-from aex_models.work import GENERAL, Evaluation, Problem, WorkDomain
+from aex_models.work import GENERAL, Problem, WorkDomain
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria, parse_body
 from aex_outcomes.submission.findings import CRITERIA, CheckFindings

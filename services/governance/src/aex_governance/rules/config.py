@@ -160,7 +160,7 @@ class _Overlay:
             return {**default, **value}
         if isinstance(default, list):
             self._check(path, value, _are_names, "a list of names, in quotes where they are no plain words")
-        elif (expected := _expected_value(name, default, value)) is not None:
+        elif (expected := expected_value(name, default, value)) is not None:
             self._report(path, f"expected {expected}, not {_excerpt(value)}")
         is_count = isinstance(default, int) and not isinstance(default, bool)
         return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
@@ -182,8 +182,8 @@ class _Overlay:
         self._problems.append(f"{self._rule.name}{path}: {problem}")
 
 
-def _expected_value(name: str, default: Any, value: Any) -> str | None:
-    """Return a description of the valid values, or None for a valid value."""
+def expected_value(name: str, default: Any, value: Any) -> str | None:
+    """Return a description of a threshold's valid values, or None for a valid value."""
     if isinstance(default, bool):
         return None if isinstance(value, bool) else "true or false"
     if _SHARE.search(name):

@@ -125,8 +125,8 @@ RULE = FraudRule(
             "called anything, and rejection is final: keep patterns to names whose meaning is plain. "
             "Every value has to be finite, with bounds or without."
         ),
-        "either_sign": "Words in a name, as `delta` or `log`, for which no pattern holds that has them not itself.",
-        "other_scale": "Words in a name, as `percent`, for which no pattern with a greatest value holds, likewise.",
+        "either_sign": "Words, such as `delta` or `log`, that exempt a name from every pattern without the same word.",
+        "other_scale": "Words, such as `percent`, that exempt a name from patterns with a greatest value, likewise.",
         "tolerance": "Values beyond a bound by no more than this are rounding.",
     },
 )

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.governance import Action, GovernanceResult, HoldCause
 from aex_models.results import CUSTOM_METRIC_FAILED, Verdict, VerificationResult
 from aex_models.science import ReviewFailure
-from aex_models.work import Evaluation, FeedbackLevel, Work
+from aex_models.work import FeedbackLevel, Work
 from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
 from aex_outcomes.lifecycle.ruling import Rejected, Ruling
 from aex_outcomes.lifecycle.state import VerificationState

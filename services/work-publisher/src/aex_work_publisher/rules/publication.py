@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from aex_models.contract import Award, Terms
+from aex_models.evaluation import Evaluation
 from aex_models.events import ContractAwarded, WorkSubmitted
 from aex_models.governance import Party
-from aex_models.work import CheckedWork, Evaluation, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
+from aex_models.work import CheckedWork, EvaluationBlob, EvaluationRef, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.records import WorkRecord
 
 

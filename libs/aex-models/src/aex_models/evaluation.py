@@ -1,0 +1,67 @@
+"""Evaluation data of a work: references, labels, terms, schemas and own code."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from aex_models.criteria import MetricName
+from aex_models.frozen import Frozen, StrictBool, StrictInt
+from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
+
+
+class CustomMetric(Frozen):
+    """A metric computed by the consumer's own code, in the sandbox."""
+
+    name: MetricName
+    """NAME of the metrics `custom.NAME` and `custom.NAME.KEY`."""
+    code: Annotated[str, Field(min_length=1, max_length=262_144)]
+    """Python with a function `evaluate(input, output, metadata)` that returns a number, a boolean or a dict of them."""
+
+
+class GroundTruth(Frozen):
+    """A true label, with the id of its item if it has one."""
+
+    label: str | StrictInt | StrictBool
+    """The true label."""
+    id: str | StrictInt | None = None
+    """Id by which predictions are matched, where every item and prediction has one."""
+
+
+TermList = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]], Field(min_length=1, max_length=MAX_TERMS)
+]
+
+
+class Evaluation(Frozen):
+    """Evaluation data: what only the verifier may see. The consumer's secret."""
+
+    reference: (
+        Annotated[str, Field(min_length=1)]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+        | None
+    ) = None
+    """Reference text, or several, for BLEU and ROUGE."""
+    ground_truth: Annotated[list[GroundTruth | str | StrictInt | StrictBool], Field(min_length=1)] | None = None
+    """True labels, for accuracy, precision, recall and F1."""
+    required_keywords: TermList | None = None
+    """Terms to find in the output's text."""
+    pattern: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    """An RE2 pattern to find in the output's text."""
+    output_schema: dict[str, Any] | None = None
+    """A JSON Schema for the output."""
+    required_fields: TermList | None = None
+    """Keys of the output, or JSON pointers into it, that must be present."""
+    custom_metrics: tuple[CustomMetric, ...] = ()
+    """Metrics that the consumer's own code computes, 20 at most."""
+
+    @field_validator("required_keywords", "required_fields")
+    @classmethod
+    def _none_blank(cls, terms: list[str] | None) -> list[str] | None:
+        if terms is not None and any(not term.strip() for term in terms):
+            raise PydanticCustomError("blank_term", "Terms must not be blank")
+        return terms
+
+
+EVALUATION_KEYS = frozenset(Evaluation.model_fields)
+"""Keys that `input` may not contain: an agent reads the input."""
