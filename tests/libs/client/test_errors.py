@@ -41,7 +41,8 @@ def test_problem_document_is_read_completely() -> None:
             {"path": "", "code": "odd", "message": "Odd", "of_next_year": 1},
         ],
         "request_id": "req_7",
-        "of_next_year": 1,
+        "used": 90,
+        "of_next_year": {"b": 1},
     }
     headers = httpx.Headers({"Retry-After": "3", "X-Request-Id": "req_8"})
     problem = parse_problem(400, headers, json.dumps(document).encode())
@@ -50,6 +51,7 @@ def test_problem_document_is_read_completely() -> None:
     assert found == (400, "invalid_criteria", "2 problems", "req_7")
     assert [fault.code for fault in problem.errors] == ["unknown_metric", "odd"]
     assert problem.retry_after_s == 3
+    assert problem.extensions == {"used": 90, "of_next_year": {"b": 1}}
     assert "/success_criteria/criteria/0: Unknown metric: x [unknown_metric]" in str(problem)
 
 

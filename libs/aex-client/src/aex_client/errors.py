@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from aex_models.work import Problem
 
@@ -36,7 +36,10 @@ class AnswerNotUnderstood(AexError):
 
 
 class ProblemError(AexError):
-    """A refusal by the service. `code` is stable, `errors` holds every problem with its JSON pointer."""
+    """A refusal by the service. `code` is stable, `errors` holds every problem with its JSON pointer.
+
+    `extensions` holds the other members of the problem document: `used` and `limit` of `storage_quota_exceeded`.
+    """
 
     STATUS: ClassVar[int]
 
@@ -48,6 +51,7 @@ class ProblemError(AexError):
         errors: tuple[Problem, ...] = (),
         request_id: str | None = None,
         retry_after_s: float | None = None,
+        extensions: Mapping[str, JsonValue] | None = None,
     ) -> None:
         faults = "".join(f"\n  {fault.path or '/'}: {fault.message} [{fault.code}]" for fault in errors)
         super().__init__(f"{status} {code}: {detail}{faults}")
@@ -57,6 +61,7 @@ class ProblemError(AexError):
         self.errors = errors
         self.request_id = request_id
         self.retry_after_s = retry_after_s
+        self.extensions = dict(extensions or {})
         self.retryable = status in _PASSING or (status == Conflict.STATUS and code == IN_FLIGHT)
 
 
@@ -122,6 +127,9 @@ _PASSING = {429, 502, 503, 504}
 class _Document(BaseModel):
     """A problem document, or what a proxy made of one."""
 
+    type: JsonValue = None
+    status: JsonValue = None
+    instance: JsonValue = None
     code: str | None = None
     title: str | None = None
     detail: str | None = None
@@ -135,7 +143,7 @@ def parse_problem(status: int, headers: Mapping[str, str], content: bytes, now: 
     `headers` are looked up in lower case.
     """
     try:
-        document = _Document.model_validate_json(content, extra="ignore")
+        document = _Document.model_validate_json(content, extra="allow")
     except ValidationError:
         document = _Document()
     kind: Any = _KINDS.get(status, ProblemError)
@@ -146,6 +154,7 @@ def parse_problem(status: int, headers: Mapping[str, str], content: bytes, now: 
         document.errors,
         document.request_id or headers.get("x-request-id"),
         parse_retry_after_s(headers.get("retry-after"), now or datetime.now(UTC)),
+        document.model_extra,
     )
     return problem
 
