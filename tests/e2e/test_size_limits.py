@@ -8,8 +8,9 @@ from aex_models.canonical import canonical_bytes
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import WorkSubmission
 from aex_outcomes.submission.sizes import MAX_CRITERIA_BYTES, MAX_THRESHOLD_BYTES, MAX_WORK_BYTES
+from tests.e2e.conftest import StartSuite
 from tests.e2e.jobs import award, deliver, plain_work, until_settled, until_status, until_work
-from tests.e2e.parties import Caller, Parties
+from tests.e2e.parties import Caller, Parties, parties_of
 
 pytestmark = pytest.mark.e2e
 
@@ -79,6 +80,19 @@ def test_a_work_at_every_limit_settles(parties: Parties) -> None:
         page = party.get("settlement", f"/dashboard/settlements/{contract_id}")
         assert thresholds[3][1] in page.text
     until_work(parties.consumer, answer.json()["work_id"], "completed")
+
+
+def test_services_with_own_blob_stores_read_large_events(start_suite: StartSuite) -> None:
+    live = start_suite(alter="tests.e2e.own_blob_stores:open_with_own_blobs")
+    parties = parties_of(live)
+    criteria = criteria_of(MAX_CRITERIA_BYTES)
+    work = parties.consumer.post("work-publisher", "/v1/work", work_of(MAX_WORK_BYTES, success_criteria=criteria))
+    contract_id = award(parties, work.json()["work_id"])
+    assert deliver(parties, contract_id, "nothing of it")["verdict"] == "rejected"
+    deliver(parties, contract_id, "alpha and more")
+    assert until_settled(parties.finance, contract_id)["cost"]["total"] == "0.48"
+    stores = {path.name for path in live.data_dir.glob("blobs*")}
+    assert stores == {"blobs-content", "blobs-events", "blobs-governance", "blobs-settlement"}
 
 
 def test_one_byte_more_is_refused_and_nothing_is_stored(parties: Parties) -> None:
