@@ -15,6 +15,7 @@ import structlog
 from tests.benchmarks.harness import BenchSize, TableRow, format_table, print_line, print_progress
 from tests.benchmarks.health import measure_health
 from tests.benchmarks.ledger.__main__ import measure_ledger
+from tests.benchmarks.lists import measure_lists
 from tests.benchmarks.metrics import measure_metrics
 from tests.benchmarks.publishing import measure_publishing
 from tests.benchmarks.readiness import measure_readiness
@@ -28,6 +29,7 @@ GROUPS: Mapping[str, Callable[[BenchSize], Sequence[TableRow]]] = {
     "ledger": measure_ledger,
     "starting": measure_starts,
     "health": measure_health,
+    "lists": measure_lists,
     "readiness": measure_readiness,
 }
 """The groups of rows, in the order of the table."""
