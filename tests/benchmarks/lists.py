@@ -1,4 +1,4 @@
-"""Lists of large records: memory of the process that answers them, and the latency of its `/healthz` meanwhile.
+"""Memory of a service that answers lists of large records, and the latency of its `/healthz` meanwhile.
 
 `TOKEN=… python -m tests.benchmarks.lists URL ID_FIELD` reads all pages with every reader and prints their numbers of
 items.
@@ -159,7 +159,10 @@ async def _peak_memory(process: psutil.Process, until: asyncio.Future[None]) -> 
 
 
 async def _read_by_all(live: Live, listed: LargeList) -> None:
-    """Read the list with every reader, in a process of its own. Raises `RuntimeError` when a reader misses an item."""
+    """Read the list with every reader, in another process.
+
+    Raises `RuntimeError` when a reader misses an item.
+    """
     url = f"http://127.0.0.1:{_port(live, listed.service)}{listed.path}"
     command = [sys.executable, "-m", "tests.benchmarks.lists", url, listed.id_field]
     process = await asyncio.create_subprocess_exec(
@@ -176,7 +179,7 @@ def _port(live: Live, service: str) -> int:
 
 
 def _count_items(url: str, id_field: str, token: str) -> int:
-    """Return the number of different items of all pages. Raises `RuntimeError` for an item that comes twice."""
+    """Return the number of items on all pages. Raises `RuntimeError` for an item that comes twice."""
     ids, cursor = set[str](), None
     with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60, trust_env=False) as client:
         while True:
