@@ -1,4 +1,4 @@
-"""Memory of a service that answers lists of large records, and the latency of its `/healthz` meanwhile.
+"""Memory of a service that lists large records, and the latency of its `/healthz` meanwhile.
 
 `TOKEN=… python -m tests.benchmarks.lists URL ID_FIELD` reads all pages with every reader and prints their numbers of
 items.
